@@ -1,0 +1,243 @@
+"""The contract of a database engine, and the registry of all of them.
+
+An engine is a folder with an `ENGINE` in its `__init__`, which must import without the engine's driver: whatever needs
+the driver is imported when a server is started or reached. The registry finds engines by the entry points of the group
+`keybench.databases`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.column import Column
+from keybench.databases.payload import Payload
+from keybench.databases.secret import Secret
+from keybench.errors import UsageError, unknown_name
+from keybench.generators.byteorder import Keys, Kind, Order
+from keybench.plugins import discover
+from keybench.results.metrics import Metric, Reading
+
+KeyRole = Literal["clustered", "nonclustered"]
+"""Whether the table is to be stored in key order where the engine can do that, or apart from the key's index."""
+
+Profile = Literal["durable", "fast"]
+CacheSize = Literal["default", "small"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of one trial: one key column, one text column of `payload` characters (none where 0)."""
+
+    name: str
+    column: Column
+    payload: int
+    key: KeyRole = "clustered"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a server is set up: the profile's name, its page cache in bytes, and the engine's own settings by name."""
+
+    profile: Profile
+    cache_bytes: int
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is, for any process on this machine: picklable, and safe to print."""
+
+    engine: str
+    server: str
+    """The server kind: `embedded`, `local`, `url` …"""
+    parameters: Mapping[str, str]
+    settings: Settings | None = None
+    """None for a server that keybench did not set up."""
+    secret: Secret | None = None
+
+
+class Provision(Protocol):
+    """A server to be had: started and stopped by keybench, or somebody's own that is only reached."""
+
+    def start(self) -> Address:
+        """Brings the server up and waits until it answers; EnvironmentMissing with the next step where it cannot."""
+        ...
+
+    def stop(self) -> None:
+        """Stops what `start` started and removes its files; harmless when called twice or after a crash."""
+        ...
+
+    def alive(self) -> bool:
+        """Whether the server started here is still running (always true of somebody's own)."""
+        ...
+
+
+class Probe(Protocol):
+    """Reads counters as a difference over the inserts, never inside the timed window."""
+
+    supplies: Sequence[Metric]
+
+    def before(self, table: Table) -> None:
+        """Notes the counters before the first row; the table is empty."""
+        ...
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """One reading for each metric that it supplies, absent with the reason where it could not be read."""
+        ...
+
+
+class Admin(Protocol):
+    """Everything about a trial's table except loading it. One connection, used by the runner alone."""
+
+    def versions(self) -> Mapping[str, str]:
+        """Versions of server, driver and libraries, as they themselves report them."""
+        ...
+
+    def settings(self) -> Mapping[str, str]:
+        """The settings that matter to a result, as the server reports them."""
+        ...
+
+    def create(self, table: Table) -> None:
+        """Drops any table of that name, waits for quiet (checkpoint), creates the table, empty."""
+        ...
+
+    def drop(self, table: Table) -> None:
+        """Drops the table if it is there."""
+        ...
+
+    def probes(self) -> Sequence[Probe]:
+        """The probes that work on this server."""
+        ...
+
+    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+        """All keys that the table holds, in slices, as `Column.encode` gives them, in any order."""
+        ...
+
+    def index_bytes(self, table: Table) -> int:
+        """Size of the index or b-tree that holds the key."""
+        ...
+
+    def settle(self, table: Table) -> None:
+        """Does now what the server would do later by itself after deletions (vacuum, purge)."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+
+class Session(Protocol):
+    """One writer's connection. Preparing is outside the timed window; sending does nothing but send."""
+
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
+        """Batches of `rows_per_tx` rows (the last may be shorter), ready to be sent; payload row of keys[i] is start+i."""
+        ...
+
+    def send(self, batch: object) -> int:
+        """Sends one batch as one transaction, in order; the number of rows that the server acknowledged."""
+        ...
+
+    def prepare_keys(self, keys: Keys) -> Sequence[object]:
+        """The keys as parameters of `find`, `between` and `delete`."""
+        ...
+
+    def find(self, key: object) -> int:
+        """Reads the row of that key, payload included; rows found."""
+        ...
+
+    def between(self, low: object, high: object) -> int:
+        """Reads all rows with low ≤ key ≤ high, payload included; rows found."""
+        ...
+
+    def delete(self, keys: Sequence[object]) -> int:
+        """Deletes the rows of these keys in one transaction; rows deleted."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+
+@dataclass(frozen=True)
+class Engine(ABC):
+    """A database engine: its columns, its server kinds, and the way to each role of the contract."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    servers: tuple[str, ...]
+    """Server kinds that keybench itself starts, the preferred one first."""
+    url_schemes: tuple[str, ...] = ()
+    absent: Mapping[Metric, str] = field(default_factory=dict)
+    """Metrics that this engine can never give, with the reason."""
+
+    @abstractmethod
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The one table that fixes cache, log, checkpoints and background work for a profile and cache size."""
+
+    @abstractmethod
+    def missing(self, server: str) -> str:
+        """Why this server kind cannot be started here and what would bring it; empty where it can. Within 2 s."""
+
+    @abstractmethod
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A server of that kind (one of `servers`, or a URL of `url_schemes`), not yet started."""
+
+    @abstractmethod
+    def admin(self, address: Address) -> Admin:
+        """A new administrative connection."""
+
+    @abstractmethod
+    def session(self, address: Address, table: Table) -> Session:
+        """A new loading connection for that table."""
+
+    @abstractmethod
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """Estimated bytes a row on disk of (the key's index when filled in order, everything with log and head room)."""
+
+    def column(self, name: str) -> Column:
+        """The column of that name; UsageError with close matches otherwise."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise unknown_name(f"{self.name} column", name, [column.name for column in self.columns])
+
+    def default_column(self, kind: Kind, order: Order) -> Column:
+        """For a layout of that kind and order: the first column of the same order, else the native one.
+
+        A stand-in for another server's order is never chosen by itself: nobody's table has it.
+        """
+        fitting = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
+        if not fitting:
+            raise UsageError(f"{self.name} has no column for {kind} keys.")
+        ordered = [column for column in fitting if column.order == order]
+        native = [column for column in fitting if column.native]
+        return (ordered or native or fitting)[0]
+
+
+@cache
+def engines() -> Mapping[str, Engine]:
+    """Every engine by name, in the order of discovery."""
+    found: dict[str, Engine] = {}
+    for module, engine in discover("keybench.databases", "ENGINE"):
+        if not isinstance(engine, Engine):
+            raise UsageError(f"{module}.ENGINE is {engine!r}, which is no Engine.")
+        if engine.name in found:
+            raise UsageError(f"two engines are called {engine.name!r}; the second is in {module}: rename one.")
+        found[engine.name] = engine
+    return found
+
+
+def engine(name: str) -> Engine:
+    """The engine called `name`; UsageError with close matches otherwise."""
+    try:
+        return engines()[name]
+    except KeyError:
+        raise unknown_name("database", name, engines()) from None

@@ -1,0 +1,1 @@
+"""Private servers and folders that die with the runner. See `keeper`."""

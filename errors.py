@@ -1,0 +1,47 @@
+"""What a user or a machine did that keybench can explain.
+
+KeybenchError            a message that ends with the next step; shown without a traceback
+├── UsageError           wrong input: exit 2
+├── EnvironmentMissing   no server, driver, daemon, disk: exit 4
+├── ServerError          a server refused, failed or went away during a trial: that trial's error
+└── VerificationError    a table does not hold what was acknowledged: that trial's error
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class KeybenchError(Exception):
+    """Base of every error whose message is for the user; `exit_code` is the command's."""
+
+    exit_code = 1
+
+
+class UsageError(KeybenchError):
+    """A name, number, file or option that cannot be meant."""
+
+    exit_code = 2
+
+
+class EnvironmentMissing(KeybenchError):
+    """Something the command needs is not on this machine or does not answer."""
+
+    exit_code = 4
+
+
+class ServerError(KeybenchError):
+    """A database server refused a statement, failed, or went away."""
+
+
+class VerificationError(KeybenchError):
+    """A table does not hold exactly the rows that were acknowledged."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """The error for a name that is not among `known`: close matches first, then all."""
+    names = sorted(known)
+    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return UsageError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")

@@ -1,0 +1,104 @@
+"""Keys in bulk and their byte orders: what a column stores and what it sorts by.
+
+GUIDs are held in RFC order, the order of the hexadecimal text (r0 … r15). The other orders are permutations of it:
+
+net         .NET `ToByteArray()`, Oracle RAW and SQLite BLOB as .NET binds them: r3 r2 r1 r0 r5 r4 r7 r6 r8 … r15
+mssql       SQL Server's comparison of uniqueidentifier (SqlGuid): r10 … r15, r8, r9, r7, r6, r5, r4, r3, r2, r1, r0
+mysql-swap  MySQL `UUID_TO_BIN(u, 1)`: r6 r7 r4 r5 r0 … r3 r8 … r15
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["uuid", "bytes", "text", "int"]
+Order = Literal["rfc", "net", "mssql", "mysql-swap", "none"]
+"""The byte order in which a layout ascends or a column sorts (`byteorder`); integers sort by value and say `rfc`;
+`none` is for layouts that ascend in no order."""
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Keys:
+    """Keys in bulk. `data` is uint8 of shape (n, width) in RFC or text byte order, or int64 of shape (n,)."""
+
+    data: Bytes | Ints
+    kind: Kind
+
+    def __post_init__(self) -> None:
+        dtype, dimensions = (np.int64, 1) if self.kind == "int" else (np.uint8, 2)
+        if self.data.dtype != dtype or self.data.ndim != dimensions:
+            raise ValueError(f"{self.kind} keys need {dtype.__name__} data in {dimensions} dimensions")
+        if self.kind == "uuid" and self.data.shape[1] != 16:
+            raise ValueError(f"uuid keys are 16 bytes wide, not {self.data.shape[1]}")
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> Keys:
+        return Keys(self.data[rows], self.kind)
+
+    @staticmethod
+    def concat(parts: Sequence[Keys]) -> Keys:
+        """All keys of `parts`, in order; they must be of one kind, and there must be at least one."""
+        (kind,) = {part.kind for part in parts}
+        return Keys(np.concatenate([part.data for part in parts]), kind)
+
+
+PERMUTATIONS: Final[dict[Order, tuple[int, ...]]] = {
+    "rfc": tuple(range(16)),
+    "net": (3, 2, 1, 0, 5, 4, 7, 6, *range(8, 16)),
+    "mssql": (*range(10, 16), 8, 9, 7, 6, 5, 4, 3, 2, 1, 0),
+    "mysql-swap": (6, 7, 4, 5, 0, 1, 2, 3, *range(8, 16)),
+}
+
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+_PAIRS: Final = np.stack([_HEX[np.arange(256) >> 4], _HEX[np.arange(256) & 15]], axis=1)
+_HYPHENS: Final = (8, 13, 18, 23)
+_DIGITS: Final = np.setdiff1d(np.arange(36), _HYPHENS)
+
+
+def _permute(data: Bytes, order: Order) -> Bytes:
+    if order == "none":
+        raise ValueError("'none' is the order of layouts that ascend in no order; no column stores it")
+    return data if order == "rfc" else np.take(data, PERMUTATIONS[order], axis=1)
+
+
+def stored(keys: Keys, order: Order) -> Bytes | Ints:
+    """What a column of that order stores, so that its plain byte order is the order meant; integers as they are."""
+    return _permute(keys.data, order) if keys.kind == "uuid" else keys.data  # type: ignore[arg-type]
+
+
+def text36(keys: Keys) -> Bytes:
+    """GUIDs as 36 characters of lower-case ASCII: uint8 (n, 36)."""
+    text = np.full((len(keys), 36), ord("-"), np.uint8)
+    text[:, _DIGITS] = _PAIRS[keys.data].reshape(len(keys), 32)
+    return text
+
+
+def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
+    """What a column of that order sorts by: uint64 (n, ceil(width/8)), compared word by word, unsigned.
+
+    Integers give one word whose unsigned order is their signed order.
+    """
+    if keys.kind == "int":
+        return (keys.data.astype(np.uint64) ^ np.uint64(1 << 63))[:, None]
+    data = stored(keys, order)
+    padded = np.zeros((len(data), -(-data.shape[1] // 8) * 8), np.uint8)
+    padded[:, : data.shape[1]] = data
+    return padded.view(">u8").astype(np.uint64)
+
+
+def rank(keys: Keys, order: Order) -> NDArray[np.int64]:
+    """Each key's place, from 0, among all of `keys` in that order: int64 (n,). Equal keys keep their sequence."""
+    words = sort_words(keys, order)
+    places = np.empty(len(keys), np.int64)
+    places[np.lexsort(words.T[::-1])] = np.arange(len(keys))
+    return places

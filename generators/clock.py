@@ -1,0 +1,69 @@
+"""Clocks: readings of 100 ns since 0001-01-01 UTC, one a key.
+
+A million keys made in a tight loop share a handful of milliseconds, which no application does. The virtual clock
+carries the arrival times of a scenario, so that keys per clock tick are what they would be in its real hours.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+TICKS_PER_SECOND = 10_000_000
+TICKS_PER_MS = 10_000
+UNIX_EPOCH = 621_355_968_000_000_000
+"""Ticks at 1970-01-01."""
+
+Ticks = NDArray[np.int64]
+
+
+def ticks_of(moment: datetime) -> int:
+    """The tick of an aware datetime; ValueError for a naive one."""
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment.isoformat()} has no time zone: give one, such as +00:00")
+    since = moment.astimezone(UTC) - datetime(1, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * TICKS_PER_SECOND + since.microseconds * 10
+
+
+class Clock(ABC):
+    """One reading a key; never sorted, never de-duplicated."""
+
+    @abstractmethod
+    def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
+        """n readings: ticks, and the odd nanoseconds (0–99) beyond each."""
+
+    def read(self, n: int) -> Ticks:
+        """n readings in ticks of 100 ns: int64 (n,)."""
+        return self.read_fine(n)[0]
+
+
+class SystemClock(Clock):
+    """This machine's clock, read once a key."""
+
+    def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
+        """n readings of `time.time_ns`, one after the other."""
+        ns = np.fromiter((time.time_ns() for _ in range(n)), np.int64, n)
+        return ns // 100 + UNIX_EPOCH, ns % 100
+
+
+@dataclass(eq=False)
+class VirtualClock(Clock):
+    """A clock that shows the given readings, one a key; LookupError when they run out."""
+
+    ticks: Ticks
+    odd_ns: Ticks | None = None
+    position: int = field(default=0, init=False)
+
+    def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
+        """The next n readings."""
+        window = slice(self.position, self.position + n)
+        ticks = self.ticks[window]
+        if len(ticks) < n:
+            raise LookupError(f"the virtual clock holds {len(self.ticks)} readings, {self.position + n} were asked for")
+        self.position += n
+        return ticks, np.zeros(n, np.int64) if self.odd_ns is None else self.odd_ns[window]

@@ -1,0 +1,1 @@
+"""Results: the metrics, the results database, and what is made of them."""

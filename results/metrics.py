@@ -1,0 +1,171 @@
+"""Every quantity that keybench measures: unit, direction, definition, once.
+
+A probe or a timer supplies readings by these names; a report titles its plots from them. Where a server cannot give a
+metric, the reading is absent and says why: never zero, never missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Direction = Literal["lower", "higher", "neither"]
+Origin = Literal["measured", "derived", "modelled", "absent"]
+
+
+class Metric(StrEnum):
+    """Names of metrics; `DEFINITIONS` holds what each means."""
+
+    INSERT_SECONDS = "insert_seconds"
+    FIRST_HALF_SECONDS = "first_half_seconds"
+    SECOND_HALF_SECONDS = "second_half_seconds"
+    TX_P50_MS = "tx_p50_ms"
+    TX_P95_MS = "tx_p95_ms"
+    TX_P99_MS = "tx_p99_ms"
+    TX_MAX_MS = "tx_max_ms"
+    CLIENT_CPU_SHARE = "client_cpu_share"
+    LEAF_PAGES = "leaf_pages"
+    BRANCH_PAGES = "branch_pages"
+    LEAF_DENSITY = "leaf_density"
+    LEAF_FRAGMENTATION = "leaf_fragmentation"
+    LEAF_NONADJACENT = "leaf_nonadjacent"
+    APPENDS = "appends"
+    EDGE_SPLITS = "edge_splits"
+    INTERIOR_SPLITS = "interior_splits"
+    BRANCH_SPLITS = "branch_splits"
+    LOG_BYTES = "log_bytes"
+    LOG_PAGE_IMAGES = "log_page_images"
+    LOG_PAGE_IMAGE_BYTES = "log_page_image_bytes"
+    INDEX_BYTES = "index_bytes"
+    TABLE_BYTES = "table_bytes"
+    HEAP_CORRELATION = "heap_correlation"
+    POINT_UNIFORM_US = "point_uniform_us"
+    POINT_RECENT_US = "point_recent_us"
+    RANGE_US_PER_ROW = "range_us_per_row"
+    DELETE_SECONDS = "delete_seconds"
+    REFILL_SECONDS = "refill_seconds"
+    REFILLED_INDEX_BYTES = "refilled_index_bytes"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a metric means. `exact`: the same keys in the same order give the same number again."""
+
+    title: str
+    unit: str
+    better: Direction
+    text: str
+    exact: bool = False
+
+
+DEFINITIONS: dict[Metric, Definition] = {
+    Metric.INSERT_SECONDS: Definition(
+        "Insert time", "s", "lower",
+        "Time from the first row sent to the last acknowledged, all writers; making keys and buffers is outside it.",
+    ),
+    Metric.FIRST_HALF_SECONDS: Definition(
+        "Insert time, first half", "s", "lower", "Insert time of the first half of the rows."
+    ),
+    Metric.SECOND_HALF_SECONDS: Definition(
+        "Insert time, second half", "s", "lower", "Insert time of the second half of the rows."
+    ),
+    Metric.TX_P50_MS: Definition("Transaction time, median", "ms", "lower", "Half the transactions took no longer."),
+    Metric.TX_P95_MS: Definition("Transaction time, p95", "ms", "lower", "95 % of transactions took no longer."),
+    Metric.TX_P99_MS: Definition("Transaction time, p99", "ms", "lower", "99 % of transactions took no longer."),
+    Metric.TX_MAX_MS: Definition("Transaction time, longest", "ms", "lower", "The longest transaction."),
+    Metric.CLIENT_CPU_SHARE: Definition(
+        "Client CPU", "% of wall time", "lower",
+        "Processor time of the writer process inside the timed window, over that window. An engine that runs inside "
+        "the writer (SQLite) counts as client.",
+    ),
+    Metric.LEAF_PAGES: Definition("Leaf pages", "pages", "lower", "Leaf pages of the key's index.", exact=True),
+    Metric.BRANCH_PAGES: Definition("Branch pages", "pages", "lower", "Non-leaf pages of the key's index.", exact=True),
+    Metric.LEAF_DENSITY: Definition(
+        "Leaf density", "%", "higher", "Used share of the leaf pages' item space, as the engine defines it.", exact=True
+    ),
+    Metric.LEAF_FRAGMENTATION: Definition(
+        "Leaf fragmentation", "%", "lower",
+        "Share of leaf pages whose successor in key order lies at a lower page number. Random keys tend to 50 %. "
+        "Half-empty pages in perfect order do not show here: read it next to density.",
+        exact=True,
+    ),
+    Metric.LEAF_NONADJACENT: Definition(
+        "Leaf pages not adjacent", "%", "lower",
+        "Share of links between successive leaf pages that do not go to the next page number.", exact=True,
+    ),
+    Metric.APPENDS: Definition(
+        "Appends", "splits", "neither",
+        "The rightmost leaf was full and the new key was above all present: a new page at the end. Good splits.",
+        exact=True,
+    ),
+    Metric.EDGE_SPLITS: Definition(
+        "Edge splits", "splits", "lower",
+        "The rightmost leaf was full and the new key was not above all present.", exact=True,
+    ),
+    Metric.INTERIOR_SPLITS: Definition(
+        "Interior splits", "splits", "lower", "A leaf other than the rightmost was full and was split.", exact=True
+    ),
+    Metric.BRANCH_SPLITS: Definition("Branch splits", "splits", "lower", "Splits of non-leaf pages.", exact=True),
+    Metric.LOG_BYTES: Definition(
+        "Log", "bytes", "lower", "Bytes that the server's log (WAL, redo) grew by during the inserts."
+    ),
+    Metric.LOG_PAGE_IMAGES: Definition(
+        "Full-page images", "images", "lower", "Whole pages written to the log at their first change after a checkpoint."
+    ),
+    Metric.LOG_PAGE_IMAGE_BYTES: Definition(
+        "Full-page images", "bytes", "lower", "Bytes of whole pages written to the log."
+    ),
+    Metric.INDEX_BYTES: Definition("Key's index", "bytes", "lower", "Size of the index or b-tree that holds the key."),
+    Metric.TABLE_BYTES: Definition(
+        "Table with its indexes", "bytes", "lower", "Size of the table and all of its indexes."
+    ),
+    Metric.HEAP_CORRELATION: Definition(
+        "Heap order", "−1 … 1", "neither",
+        "Correlation of a row's place in the table's heap with its key's rank: 1 where the table lies in key order.",
+    ),
+    Metric.POINT_UNIFORM_US: Definition(
+        "Point look-up, any key", "µs", "lower", "Median time of a look-up by key, keys drawn from the whole table."
+    ),
+    Metric.POINT_RECENT_US: Definition(
+        "Point look-up, recent key", "µs", "lower", "Median time of a look-up by key among the newest 1 % of the rows."
+    ),
+    Metric.RANGE_US_PER_ROW: Definition(
+        "Range by time", "µs a row", "lower",
+        "Time a row to read a window of successive rows by a key range; only where key order is time order.",
+    ),
+    Metric.DELETE_SECONDS: Definition("Delete the oldest", "s", "lower", "Time to delete the oldest part of the rows."),
+    Metric.REFILL_SECONDS: Definition("Refill", "s", "lower", "Time to insert new rows after the deletion."),
+    Metric.REFILLED_INDEX_BYTES: Definition(
+        "Key's index after refill", "bytes", "lower",
+        "Size of the key's index after deleting the oldest part and inserting new rows.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One value of one trial, or the reason why there is none (`origin` absent, `value` None)."""
+
+    metric: Metric
+    value: float | None
+    origin: Origin
+    reason: str = ""
+
+    @staticmethod
+    def absent(metrics: Iterable[Metric], reason: str) -> list[Reading]:
+        """A reading without a value for each of `metrics`."""
+        return [Reading(metric, None, "absent", reason) for metric in metrics]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A metric along the trial: `x` rows inserted so far, `y` the metric's value up to there."""
+
+    metric: Metric
+    x: NDArray[np.int64]
+    y: NDArray[np.float64]

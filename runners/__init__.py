@@ -1,0 +1,1 @@
+"""Runners: a scenario becomes trials, trials become results."""

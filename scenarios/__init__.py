@@ -1,0 +1,1 @@
+"""Scenarios: the work of a trial, as data."""
