@@ -22,7 +22,7 @@ def _modules(name: str) -> Iterator[ModuleType]:
 
 
 def discover(group: str, attribute: str) -> Iterator[tuple[str, object]]:
-    """Yields (module name, value of `attribute`) for each module that the entry points of `group` name and that has it."""
+    """Yields (module name, value of `attribute`) of each module named by the group's entry points that has it."""
     for point in entry_points(group=group):
         for module in _modules(point.value):
             if attribute in vars(module):

@@ -137,7 +137,7 @@ class Session(Protocol):
     """One writer's connection. Preparing is outside the timed window; sending does nothing but send."""
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches of `rows_per_tx` rows (the last may be shorter), ready to be sent; payload row of keys[i] is start+i."""
+        """Batches of `rows_per_tx` rows (the last may be shorter), ready to be sent; keys[i] has payload start+i."""
         ...
 
     def send(self, batch: object) -> int:
@@ -200,7 +200,7 @@ class Engine(ABC):
 
     @abstractmethod
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """Estimated bytes a row on disk of (the key's index when filled in order, everything with log and head room)."""
+        """Estimated bytes a row on disk: of the key's index when filled in order; of everything, log included."""
 
     def column(self, name: str) -> Column:
         """The column of that name; UsageError with close matches otherwise."""

@@ -58,8 +58,8 @@ class AesEntropy(Entropy):
         return out.reshape(n, width)
 
     def partition(self, i: int, *, of: int) -> AesEntropy:
-        """A keystream under a key derived from this one and from i."""
-        return AesEntropy(hashlib.sha256(self._key + f"/{i}".encode()).digest()[:16])
+        """A keystream under a key derived from this one, i and `of`."""
+        return AesEntropy(hashlib.sha256(self._key + f"/{i}/{of}".encode()).digest()[:16])
 
     def _seek(self) -> CipherContext:
         block, odd = divmod(self._position, 16)
@@ -86,7 +86,9 @@ class ScriptedEntropy(Entropy):
         """The next n × width bytes of the script."""
         part = self._script[self._position : self._position + n * width]
         if len(part) < n * width:
-            raise LookupError(f"the script holds {len(self._script)} bytes, {self._position + n * width} were asked for")
+            raise LookupError(
+                f"the script holds {len(self._script)} bytes, {self._position + n * width} were asked for"
+            )
         self._position += n * width
         return part.reshape(n, width).copy()
 

@@ -22,6 +22,7 @@ from keybench.generators.entropy import Entropy
 from keybench.generators.process import Process
 from keybench.plugins import discover
 
+
 @dataclass(frozen=True)
 class Decoded:
     """What can be read back from keys: `ticks` (int64, 100 ns since 0001-01-01 UTC) and the layout's other fields,
@@ -89,7 +90,7 @@ class Layout(ABC):
 
         Raises UsageError where the layout holds nothing that can be read.
         """
-        raise UsageError(f"{self.name} keys hold no time and no counter: there is nothing to decode in {len(keys)} of them.")
+        raise UsageError(f"{self.name} keys hold no time and no counter: nothing in these {len(keys)} can be decoded.")
 
 
 @cache

@@ -65,7 +65,9 @@ class Definition:
 
 DEFINITIONS: dict[Metric, Definition] = {
     Metric.INSERT_SECONDS: Definition(
-        "Insert time", "s", "lower",
+        "Insert time",
+        "s",
+        "lower",
         "Time from the first row sent to the last acknowledged, all writers; making keys and buffers is outside it.",
     ),
     Metric.FIRST_HALF_SECONDS: Definition(
@@ -79,7 +81,9 @@ DEFINITIONS: dict[Metric, Definition] = {
     Metric.TX_P99_MS: Definition("Transaction time, p99", "ms", "lower", "99 % of transactions took no longer."),
     Metric.TX_MAX_MS: Definition("Transaction time, longest", "ms", "lower", "The longest transaction."),
     Metric.CLIENT_CPU_SHARE: Definition(
-        "Client CPU", "% of wall time", "lower",
+        "Client CPU",
+        "% of wall time",
+        "lower",
         "Processor time of the writer process inside the timed window, over that window. An engine that runs inside "
         "the writer (SQLite) counts as client.",
     ),
@@ -89,23 +93,33 @@ DEFINITIONS: dict[Metric, Definition] = {
         "Leaf density", "%", "higher", "Used share of the leaf pages' item space, as the engine defines it.", exact=True
     ),
     Metric.LEAF_FRAGMENTATION: Definition(
-        "Leaf fragmentation", "%", "lower",
+        "Leaf fragmentation",
+        "%",
+        "lower",
         "Share of leaf pages whose successor in key order lies at a lower page number. Random keys tend to 50 %. "
         "Half-empty pages in perfect order do not show here: read it next to density.",
         exact=True,
     ),
     Metric.LEAF_NONADJACENT: Definition(
-        "Leaf pages not adjacent", "%", "lower",
-        "Share of links between successive leaf pages that do not go to the next page number.", exact=True,
+        "Leaf pages not adjacent",
+        "%",
+        "lower",
+        "Share of links between successive leaf pages that do not go to the next page number.",
+        exact=True,
     ),
     Metric.APPENDS: Definition(
-        "Appends", "splits", "neither",
+        "Appends",
+        "splits",
+        "neither",
         "The rightmost leaf was full and the new key was above all present: a new page at the end. Good splits.",
         exact=True,
     ),
     Metric.EDGE_SPLITS: Definition(
-        "Edge splits", "splits", "lower",
-        "The rightmost leaf was full and the new key was not above all present.", exact=True,
+        "Edge splits",
+        "splits",
+        "lower",
+        "The rightmost leaf was full and the new key was not above all present.",
+        exact=True,
     ),
     Metric.INTERIOR_SPLITS: Definition(
         "Interior splits", "splits", "lower", "A leaf other than the rightmost was full and was split.", exact=True
@@ -115,7 +129,10 @@ DEFINITIONS: dict[Metric, Definition] = {
         "Log", "bytes", "lower", "Bytes that the server's log (WAL, redo) grew by during the inserts."
     ),
     Metric.LOG_PAGE_IMAGES: Definition(
-        "Full-page images", "images", "lower", "Whole pages written to the log at their first change after a checkpoint."
+        "Full-page images",
+        "images",
+        "lower",
+        "Whole pages written to the log at their first change after a checkpoint.",
     ),
     Metric.LOG_PAGE_IMAGE_BYTES: Definition(
         "Full-page images", "bytes", "lower", "Bytes of whole pages written to the log."
@@ -125,7 +142,9 @@ DEFINITIONS: dict[Metric, Definition] = {
         "Table with its indexes", "bytes", "lower", "Size of the table and all of its indexes."
     ),
     Metric.HEAP_CORRELATION: Definition(
-        "Heap order", "−1 … 1", "neither",
+        "Heap order",
+        "−1 … 1",
+        "neither",
         "Correlation of a row's place in the table's heap with its key's rank: 1 where the table lies in key order.",
     ),
     Metric.POINT_UNIFORM_US: Definition(
@@ -135,13 +154,17 @@ DEFINITIONS: dict[Metric, Definition] = {
         "Point look-up, recent key", "µs", "lower", "Median time of a look-up by key among the newest 1 % of the rows."
     ),
     Metric.RANGE_US_PER_ROW: Definition(
-        "Range by time", "µs a row", "lower",
+        "Range by time",
+        "µs a row",
+        "lower",
         "Time a row to read a window of successive rows by a key range; only where key order is time order.",
     ),
     Metric.DELETE_SECONDS: Definition("Delete the oldest", "s", "lower", "Time to delete the oldest part of the rows."),
     Metric.REFILL_SECONDS: Definition("Refill", "s", "lower", "Time to insert new rows after the deletion."),
     Metric.REFILLED_INDEX_BYTES: Definition(
-        "Key's index after refill", "bytes", "lower",
+        "Key's index after refill",
+        "bytes",
+        "lower",
         "Size of the key's index after deleting the oldest part and inserting new rows.",
     ),
 }

@@ -1,0 +1,47 @@
+# Two commands matter: `make run` and `make test`. Both work on a machine that has Python 3.11 or newer and nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: help run test test-all servers lint bench env clean
+
+help:
+	@echo "make run       the default run on embedded PostgreSQL and SQLite, then the path of its report"
+	@echo "make test      lint and tests (with the servers that they need); make test-all adds the long ones"
+	@echo "make bench     speed of the harness beside native tools and physical limits"
+	@echo "make env       the environment alone, in .venv"
+
+env: $(STAMP)
+
+$(STAMP): pyproject.toml setup.py constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "keybench needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=/path/to/python3.11 …" >&2; exit 4; }
+	@sh scripts/make-venv.sh $(PYTHON)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,dev]'
+	@touch $@
+
+run: env
+	@$(BIN)/python -m runners.run; code=$$?; \
+	  if [ $$code -le 1 ]; then $(BIN)/python -m results.report latest -o report.html || exit $$?; fi; exit $$code
+
+servers: env
+	@sh scripts/servers.sh
+
+test: servers lint
+	$(BIN)/python -m pytest -m "not long"
+
+test-all: servers lint
+	$(BIN)/python -m pytest
+
+lint: env
+	@mkdir -p build/typing && ln -sfn ../.. build/typing/keybench
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p keybench.generators -p keybench.databases \
+	  -p keybench.scenarios -p keybench.runners -p keybench.results -m keybench.cli -m keybench.plugins
+
+bench: env
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

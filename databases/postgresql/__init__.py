@@ -1,0 +1,57 @@
+"""PostgreSQL: heap tables with nbtree indexes, on a private server (from a wheel or installed) or on one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from keybench.databases.column import Column
+from keybench.databases.engine import Address, Admin, CacheSize, Engine, KeyRole, Profile, Provision, Session, Settings, Table
+from keybench.databases.postgresql import installation, settings, table
+
+
+@dataclass(frozen=True)
+class PostgreSQL(Engine):
+    """The engine. Its tables are heaps beside the key's index in both key roles: there are no clustered tables."""
+
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The server settings of a profile and cache size."""
+        return settings.of(profile, cache)
+
+    def missing(self, server: str) -> str:
+        """Why this kind of private server cannot be started here; empty where it can."""
+        return installation.missing(server)
+
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
+        if "://" in server:
+            from keybench.databases.postgresql.url import UrlServer
+
+            return UrlServer(server)
+        from keybench.databases.postgresql.server import PrivateServer
+
+        return PrivateServer(server, settings)
+
+    def admin(self, address: Address) -> Admin:
+        """A new administrative connection."""
+        from keybench.databases.postgresql.admin import PostgresAdmin
+
+        return PostgresAdmin(address)
+
+    def session(self, address: Address, table: Table) -> Session:
+        """A new loading connection."""
+        from keybench.databases.postgresql.load import PostgresSession
+
+        return PostgresSession(address, table)
+
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
+        return table.bytes_per_row(column, payload)
+
+
+ENGINE = PostgreSQL(
+    name="postgresql",
+    title="PostgreSQL",
+    columns=table.COLUMNS,
+    servers=("local", "embedded"),
+    url_schemes=("postgresql", "postgres"),
+)

@@ -1,0 +1,52 @@
+"""The settings of private servers: one table. All else is as the server's own defaults have it."""
+
+from __future__ import annotations
+
+import psutil
+
+from keybench.databases.engine import CacheSize, Profile, Settings
+
+_MB = 1 << 20
+
+CACHE_MB: dict[CacheSize, int] = {"default": 1024, "small": 64}
+"""shared_buffers; never more than a quarter of the machine's memory, as PostgreSQL's manual advises."""
+
+COMMON = {
+    "autovacuum": "off",
+    "checkpoint_completion_target": "0.9",
+    "checkpoint_timeout": "15min",
+    "dynamic_shared_memory_type": "mmap",
+    "jit": "off",
+    "max_connections": "50",
+    "max_wal_size": "4GB",
+    "min_wal_size": "1GB",
+    "timezone": "UTC",
+    "wal_buffers": "16MB",
+    "wal_compression": "off",
+    "wal_level": "replica",
+}
+"""Dynamic shared memory lies in the private folder, so that nothing of a killed server stays in /dev/shm."""
+
+PROFILES: dict[Profile, dict[str, str]] = {
+    "durable": {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"},
+    "fast": {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"},
+}
+
+RECORDED = (
+    *COMMON,
+    *PROFILES["durable"],
+    "shared_buffers",
+    "block_size",
+    "data_checksums",
+    "server_encoding",
+    "wal_segment_size",
+)
+"""The settings that `Admin.settings` reports."""
+
+
+def of(profile: Profile, cache: CacheSize) -> Settings:
+    """The settings of a profile and cache size on this machine."""
+    quarter = psutil.virtual_memory().total // 4 // _MB
+    megabytes = max(16, min(CACHE_MB[cache], quarter))
+    values = {**COMMON, **PROFILES[profile], "shared_buffers": f"{megabytes}MB"}
+    return Settings(profile, megabytes * _MB, dict(sorted(values.items())))

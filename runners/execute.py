@@ -1,0 +1,87 @@
+"""A whole run: every trial of the plan that is not recorded yet, each recorded when it ends."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from types import FrameType
+
+from rich.console import Console
+
+from keybench.databases.provision import base_directory
+from keybench.errors import KeybenchError
+from keybench.results.store import Store
+from keybench.runners import estimate
+from keybench.runners.plan import Request, TrialPlan, plan
+from keybench.runners.progress import display
+from keybench.runners.servers import Servers
+from keybench.runners.trial import run_trial
+
+REGRESSION_OR_FAILURE = 1
+
+
+def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialPlan, ...], console: Console) -> None:
+    """Prints what will run and the disk it needs; EnvironmentMissing where the disk is too small."""
+    rows = sum(trial.rows for trial in todo)
+    recorded = f", {len(trials) - len(todo)} of them recorded already" if len(todo) < len(trials) else ""
+    servers = ", ".join(f"{name} ({server})" for name, server in request.servers.items())
+    need = estimate.disk_bytes(request, todo)
+    free = estimate.check_disk(need, base_directory())
+    say(console, f"{request.scenario.title} [{request.scenario.name}] on {servers}, profile {request.profile}")
+    blocks = f"{request.blocks} block{'s' if request.blocks > 1 else ''}"
+    say(console, f"{len(trials)} trials in {blocks}{recorded}; {rows:,} rows to insert; seed {request.seed}")
+    disk = estimate.gigabytes
+    say(console, f"the largest trial needs about {disk(need)} of disk; {disk(free)} are free")
+
+
+def execute(request: Request, store: Store, run_id: str, urls: Mapping[str, str], console: Console) -> int:
+    """Runs what is left of the run; the command's exit code: 1 where any of its trials has failed.
+
+    An interruption passes through as KeyboardInterrupt, after the servers have been stopped.
+    """
+    trials = plan(request)
+    done = store.done(run_id)
+    todo = tuple(trial for trial in trials if (trial.block, trial.position) not in done)
+    signal.signal(signal.SIGTERM, _interrupt)
+    announce(request, trials, todo, console)
+    try:
+        if todo:
+            _run(request, todo, len(trials), store, run_id, urls, console)
+    except (KeyboardInterrupt, KeybenchError):
+        kept = len(store.done(run_id))
+        say(console, f"stopped: {kept} of {len(trials)} trials are kept. Go on with: --resume {run_id}")
+        raise
+    failed = [trial for trial in store.trials(run_id) if trial.status == "error"]
+    for trial in failed:
+        say(console, f"failed: block {trial.block}, {trial.database} · {trial.layout} · {trial.column}: {trial.error}")
+    say(console, f"run {run_id}: {len(trials) - len(failed)} trials measured, {len(failed)} failed.")
+    return REGRESSION_OR_FAILURE if failed else 0
+
+
+def _run(
+    request: Request,
+    todo: tuple[TrialPlan, ...],
+    total: int,
+    store: Store,
+    run_id: str,
+    urls: Mapping[str, str],
+    console: Console,
+) -> None:
+    with Servers(request, urls, lambda environment: store.add_environment(run_id, environment)) as servers:
+        predicted = estimate.pilot(request, todo, servers)
+        say(console, f"a pilot predicts {estimate.duration(predicted)} or more")
+        with display(console, total) as shown:
+            for number, trial in enumerate(todo, start=total - len(todo) + 1):
+                shown.begin(number, trial)
+                result = run_trial(request, trial, servers.reach, shown.rows)
+                store.record(run_id, result)
+                shown.end(number, trial, result)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def say(console: Console, text: str) -> None:
+    """Prints one line as it is: never styled, never wrapped."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,220 @@
+"""A request becomes trials in shuffled blocks, and a trial's rows become writers with arrival times and keys.
+
+Everything here follows from the request and its seed, so that a run can be planned again to be resumed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.engine import Engine, Profile, Table, engine
+from keybench.errors import UsageError, unknown_name
+from keybench.generators.clock import TICKS_PER_SECOND, VirtualClock, ticks_of
+from keybench.generators.entropy import AesEntropy
+from keybench.generators.layout import Layout, Stream, layout, layouts
+from keybench.generators.process import Process
+from keybench.scenarios.schema import Scenario
+
+CONTROL = "bigint-identity"
+"""The layout that all ratios are taken against; it is measured in every run."""
+
+SKEW_ROWS = 1000
+"""No writer runs further ahead of the slowest than this many rows of planned order."""
+
+TABLE = "keybench_rows"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be measured, every name resolved."""
+
+    databases: tuple[str, ...]
+    servers: Mapping[str, str]
+    """Server kind, or URL without a password, by database."""
+    scenario: Scenario
+    layouts: tuple[str, ...]
+    columns: tuple[str, ...]
+    """Columns asked for; the default column of each layout where empty."""
+    rows: int | None
+    blocks: int
+    profile: Profile
+    seed: int
+    trial_timeout: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The request as plain JSON; `from_json` gives it back."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**fields, "scenario": self.scenario.model_dump(mode="json"), "servers": dict(self.servers)}
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Request:
+        """The request that `to_json` wrote."""
+        scenario = Scenario.model_validate(content["scenario"], strict=False)
+        lists = {name: tuple(content[name]) for name in ("databases", "layouts", "columns")}
+        return Request(**{**content, **lists, "scenario": scenario})
+
+
+@dataclass(frozen=True)
+class WriterPlan:
+    """One writer's share of a trial and when its rows arrive, in virtual time."""
+
+    index: int
+    of: int
+    rows: int
+    refill_rows: int
+    start: int
+    """Tick of the trial's first moment."""
+    rate: float
+    """Rows a second of virtual time."""
+
+    def arrivals(self) -> NDArray[np.int64]:
+        """Arrival ticks of all its rows, evenly spaced; writers of one rate take turns."""
+        place = np.arange(self.rows + self.refill_rows) + self.index / self.of
+        return self.start + (place * (TICKS_PER_SECOND / self.rate)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class KeySource:
+    """All that a process needs to make one writer's keys, again and again the same."""
+
+    layout: str
+    writer: WriterPlan
+    planned: NDArray[np.int64]
+    entropy: AesEntropy
+
+    def stream(self) -> Stream:
+        """The stream from its first key on."""
+        process = Process("keybench", 4242).partition(self.writer.index, of=self.writer.of, planned=self.planned)
+        return layout(self.layout).stream(process, VirtualClock(self.writer.arrivals()), self.entropy)
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """One trial: what is inserted where, and its place in the run."""
+
+    block: int
+    position: int
+    database: str
+    layout: str
+    column: str
+    payload: int
+    rows: int
+
+    @property
+    def label(self) -> str:
+        """How progress and errors name it."""
+        width = f" · {self.payload} characters" if self.payload != 100 else ""
+        return f"{self.database} · {self.layout} · {self.column}{width}"
+
+    def table(self, scenario: Scenario) -> Table:
+        """The table that its rows go into."""
+        return Table(TABLE, engine(self.database).column(self.column), self.payload, scenario.table.key)
+
+
+def plan(request: Request) -> tuple[TrialPlan, ...]:
+    """All trials: the blocks one after the other, each in an order shuffled from the seed.
+
+    Raises UsageError for fewer rows than writers.
+    """
+    cells = [
+        TrialPlan(0, 0, name, chosen.name, column, payload, rows_of(request, engine(name)))
+        for name in request.databases
+        for chosen in (layout(name) for name in request.layouts)
+        for column in columns_for(engine(name), chosen, request.columns)
+        for payload in request.scenario.table.payload
+    ]
+    count = len(request.scenario.writer)
+    if too_small := [cell.rows for cell in cells if cell.rows < count]:
+        raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
+    trials: list[TrialPlan] = []
+    for block in range(1, request.blocks + 1):
+        random.Random(f"{request.seed}/{block}").shuffle(cells)  # noqa: S311 (an order, not a secret)
+        trials += [replace(cell, block=block, position=position) for position, cell in enumerate(cells)]
+    return tuple(trials)
+
+
+def rows_of(request: Request, on: Engine) -> int:
+    """Rows of one trial on that engine."""
+    if request.rows is not None:
+        return request.rows
+    scenario = request.scenario
+    if scenario.rows is not None:
+        return scenario.rows
+    native = on.default_column("uuid", "none")
+    index_bytes, _ = on.bytes_per_row(native, scenario.table.payload[0], scenario.table.key)
+    cache = on.settings(request.profile, scenario.server.cache).cache_bytes
+    return ceil(float(scenario.index_over_cache or 0) * cache / index_bytes / 100_000) * 100_000
+
+
+def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
+    """The columns of that engine in which the layout is measured: those asked for that can hold its kind of key.
+
+    A layout that none of them can hold (the integer control among GUID columns) keeps its default column.
+    """
+    fitting = [column.name for column in on.columns if column.name in asked and chosen.kind in column.kinds]
+    return fitting or [on.default_column(chosen.kind, chosen.order).name]
+
+
+def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
+    """UsageError where a column asked for is in none of the databases."""
+    known = {column.name for name in databases for column in engine(name).columns}
+    for name in asked:
+        if name not in known:
+            raise unknown_name("column", name, known)
+
+
+def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
+    """Layout names for what was asked: `all`, names or aliases; the control is always among them, first."""
+    names = list(asked) or list(scenario.layouts) or ["all"]
+    if "all" in names:
+        names = [known.name for known in layouts().values()]
+    return tuple(dict.fromkeys([CONTROL, *(layout(name).name for name in names)]))
+
+
+def writers(request: Request, trial: TrialPlan) -> tuple[WriterPlan, ...]:
+    """The trial's writers, with rows dealt by rate; `--rows` scales rates, so that the virtual hours stay the same."""
+    scenario = request.scenario
+    scale = trial.rows / scenario.rows if scenario.rows else 1.0
+    shares = [writer.rate / scenario.rate for writer in scenario.writer]
+    refill = round(trial.rows * scenario.after.refill)
+    return tuple(
+        WriterPlan(i, len(shares), rows, refill_rows, ticks_of(scenario.start), scenario.writer[i].rate * scale)
+        for i, (rows, refill_rows) in enumerate(zip(_deal(trial.rows, shares), _deal(refill, shares), strict=True))
+    )
+
+
+def _deal(rows: int, shares: Sequence[float]) -> list[int]:
+    """`rows` cut into whole parts as near to the shares as can be, the larger remainders first."""
+    exact = [rows * share for share in shares]
+    parts = [int(value) for value in exact]
+    for i in sorted(range(len(parts)), key=lambda i: parts[i] - exact[i])[: rows - sum(parts)]:
+        parts[i] += 1
+    return parts
+
+
+def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
+    """Where each writer's keys come from. The same layout has the same keys on every database of a block."""
+    plans = writers(request, trial)
+    entropy = AesEntropy.seeded(request.seed, trial.block, trial.layout)
+    return tuple(
+        KeySource(trial.layout, writer, planned, entropy.partition(writer.index, of=writer.of))
+        for writer, planned in zip(plans, _planned_rows(plans), strict=True)
+    )
+
+
+def _planned_rows(plans: Sequence[WriterPlan]) -> list[NDArray[np.int64]]:
+    """Row numbers from 1 in order of arrival over all writers, for each writer; refills come after all loads."""
+    arrivals = [plan.arrivals() for plan in plans]
+    refill = [np.arange(len(times)) >= plan.rows for plan, times in zip(plans, arrivals, strict=True)]
+    owner = np.concatenate([np.full(len(times), plan.index) for plan, times in zip(plans, arrivals, strict=True)])
+    order = np.lexsort((owner, np.concatenate(arrivals), np.concatenate(refill)))
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(1, len(order) + 1)
+    return np.split(numbers, np.cumsum([len(times) for times in arrivals])[:-1])

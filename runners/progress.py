@@ -1,0 +1,119 @@
+"""What a run shows while it runs: a bar on a terminal, a line a trial elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from keybench.results.metrics import Metric
+from keybench.results.store import Trial
+from keybench.runners.plan import TrialPlan
+
+
+class Display(Protocol):
+    """Shows trials as they go; a context manager around all of them."""
+
+    def begin(self, number: int, trial: TrialPlan) -> None:
+        """Trial `number` (from 1) starts."""
+        ...
+
+    def rows(self, sent: int) -> None:
+        """Rows of the current trial sent so far."""
+        ...
+
+    def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
+        """It has ended."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def display(console: Console, total: int) -> Display:
+    """The bar where the console is a terminal, else plain lines."""
+    return Bars(console, total) if console.is_terminal else Lines(console, total)
+
+
+def outcome(result: Trial) -> str:
+    """One trial's result in a few words."""
+    if result.status == "error":
+        return f"FAILED: {result.error}"
+    seconds = next(r.value for r in result.readings if r.metric == Metric.INSERT_SECONDS)
+    return f"{seconds:.2f} s, {result.rows / seconds:,.0f} rows/s" if seconds else "no time measured"
+
+
+class Lines:
+    """A line for each finished trial."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._console = console
+        self._total = total
+
+    def begin(self, number: int, trial: TrialPlan) -> None:
+        """Shows nothing: the line comes at the end."""
+
+    def rows(self, sent: int) -> None:
+        """Shows nothing: rows are for a terminal."""
+
+    def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
+        """Prints the line."""
+        width = len(str(self._total))
+        line = f"[{number:>{width}}/{self._total}] {trial.label}: {outcome(result)}"
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class Bars(Lines):
+    """Two bars: all trials, and the rows of the current one."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        super().__init__(console, total)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[amount]}", justify="right"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+        )
+        self._all = self._progress.add_task("all trials", total=total, amount=f"0/{total}")
+        self._one = self._progress.add_task("", total=1, amount="")
+
+    def begin(self, number: int, trial: TrialPlan) -> None:
+        """Starts the trial's bar."""
+        self._progress.update(self._all, completed=number - 1, amount=f"{number}/{self._total}")
+        self._progress.reset(self._one, total=trial.rows, description=trial.label, amount="")
+
+    def rows(self, sent: int) -> None:
+        """Moves the trial's bar."""
+        speed = self._progress.tasks[self._one].speed
+        rate = f", {speed:,.0f} rows/s" if speed else ""
+        self._progress.update(self._one, completed=sent, amount=f"{sent:,} rows{rate}")
+
+    def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
+        """Prints the trial's line above the bars."""
+        super().end(number, trial, result)
+        self._progress.update(self._all, completed=number)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()

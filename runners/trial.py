@@ -1,0 +1,142 @@
+"""One trial, from an empty table to verified rows and readings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from keybench.databases.engine import Address, Admin, Engine, Table
+from keybench.errors import KeybenchError
+from keybench.generators.byteorder import Keys
+from keybench.results.metrics import Metric, Reading, Series
+from keybench.results.store import Trial
+from keybench.runners import after, verify, workers, writers
+from keybench.runners.plan import KeySource, Request, TrialPlan, key_sources
+
+
+@dataclass(frozen=True)
+class Target:
+    """The server that a trial runs on."""
+
+    engine: Engine
+    server: str
+    """The server kind as recorded."""
+    address: Address
+
+
+def run_trial(
+    request: Request,
+    trial: TrialPlan,
+    reach: Callable[[str], Target],
+    progress: Callable[[int], None] = lambda _: None,
+) -> Trial:
+    """Runs it; whatever goes wrong, short of an interruption, makes a trial with status `error` and the reason.
+
+    `reach` gives a database's server, started again if it has died; `progress` is given the rows sent so far.
+    """
+    started, clock = datetime.now(UTC), time.monotonic()
+    server, error = "", ""
+    readings: list[Reading] = []
+    series: list[Series] = []
+    try:
+        target = reach(trial.database)
+        server = target.server
+        readings, series = _measure(request, trial, target, progress)
+    except KeybenchError as problem:
+        error = str(problem)
+    except Exception as problem:  # a driver's surprise: the trial's error, and the run goes on
+        error = f"{type(problem).__name__}: {problem}"
+    return Trial(
+        block=trial.block,
+        position=trial.position,
+        database=trial.database,
+        server=server or request.servers[trial.database],
+        column=trial.column,
+        layout=trial.layout,
+        scenario=request.scenario.name,
+        payload=trial.payload,
+        rows=trial.rows,
+        writers=len(request.scenario.writer),
+        rows_per_tx=request.scenario.load.rows_per_tx,
+        started=started,
+        seconds=time.monotonic() - clock,
+        status="error" if error else "ok",
+        error=error,
+        readings=() if error else tuple(readings),
+        series=() if error else tuple(series),
+    )
+
+
+def _measure(
+    request: Request, trial: TrialPlan, target: Target, progress: Callable[[int], None]
+) -> tuple[list[Reading], list[Series]]:
+    table = trial.table(request.scenario)
+    sources = key_sources(request, trial)
+    deadline = time.monotonic() + request.trial_timeout
+    admin = target.engine.admin(target.address)
+    try:
+        admin.create(table)
+        probes = admin.probes()
+        for probe in probes:
+            probe.before(table)
+        loaded = writers.load(
+            target.address,
+            table,
+            sources,
+            rows_per_tx=request.scenario.load.rows_per_tx,
+            timeout=deadline - time.monotonic(),
+            progress=progress,
+        )
+        readings = [*loaded.readings(), *(reading for probe in probes for reading in probe.after(table))]
+        keys = after.keys_in_order(sources)
+        _verify(admin, table, keys)
+        readings += _after(request, trial, target, admin, sources, keys, deadline)
+        admin.drop(table)
+    finally:
+        admin.close()
+    return readings + _never(target.engine, readings), [loaded.series()]
+
+
+def _verify(admin: Admin, table: Table, keys: Keys) -> None:
+    verify.check(table.column.encode(keys), admin.stored_keys(table))
+
+
+def _after(
+    request: Request,
+    trial: TrialPlan,
+    target: Target,
+    admin: Admin,
+    sources: tuple[KeySource, ...],
+    keys: Keys,
+    deadline: float,
+) -> list[Reading]:
+    todo = request.scenario.after
+    table = trial.table(request.scenario)
+    delete = int(trial.rows * todo.delete_oldest)
+    rows_per_tx = request.scenario.load.rows_per_tx
+    readings: list[Reading] = []
+    if todo.reads or delete:
+        work = after.Work(
+            target.address, table, sources, todo.reads, delete, rows_per_tx, seed=request.seed * 1000 + trial.block
+        )
+        (readings,) = workers.run_all(after.examine, [(work,)], timeout=deadline - time.monotonic())
+    if delete:
+        admin.settle(table)
+        keys = keys[delete:]
+    if sources[0].writer.refill_rows:
+        timeout = deadline - time.monotonic()
+        refilled = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=timeout, refill=True)
+        readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
+        readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))
+        keys = Keys.concat([keys, after.keys_in_order(sources, refill=True)])
+    if delete or sources[0].writer.refill_rows:
+        _verify(admin, table, keys)
+    return readings
+
+
+def _never(engine: Engine, readings: list[Reading]) -> list[Reading]:
+    """What the engine can never give and no probe mentioned."""
+    given = {reading.metric for reading in readings}
+    return [Reading(metric, None, "absent", why) for metric, why in engine.absent.items() if metric not in given]

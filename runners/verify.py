@@ -1,0 +1,50 @@
+"""Whether a table holds exactly the keys that were acknowledged, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import VerificationError
+
+Stored = NDArray[np.uint8] | NDArray[np.int64]
+
+
+def check(expected: Stored, found: Iterable[Stored]) -> None:
+    """Compares two multisets of stored keys exactly.
+
+    `expected` is (n, width) bytes or (n,) integers as `Column.encode` gives them; `found` are slices of the same form,
+    in any order. Raises VerificationError with counts and the first difference.
+    """
+    slices = list(found)
+    held = np.concatenate(slices) if slices else expected[:0]
+    want, have = _sorted(expected), _sorted(held)
+    repeated = int((have[1:] == have[:-1]).sum())
+    if len(want) == len(have) and (want == have).all() and not repeated:
+        return
+    missing, extra = np.setdiff1d(want, have), np.setdiff1d(have, want)
+    example = f" First missing key: {_text(missing[0])}." if len(missing) else ""
+    raise VerificationError(
+        f"the table holds {len(have)} rows where {len(want)} were acknowledged: {len(missing)} keys missing, "
+        f"{len(extra)} never sent, {repeated} repeated.{example}"
+    )
+
+
+def _sorted(keys: Stored) -> NDArray[np.generic]:
+    """The keys as one comparable value each, sorted: int64, or bytes of fixed length (which compare in full here)."""
+    if keys.ndim == 1:
+        return np.sort(keys)
+    words = np.zeros((len(keys), -(-keys.shape[1] // 8) * 8), np.uint8)
+    words[:, : keys.shape[1]] = keys
+    columns = words.view(">u8").astype(np.uint64)
+    first = np.argsort(columns[:, 0], kind="stable")
+    leading = columns[first, 0]
+    if (leading[1:] == leading[:-1]).any():  # first words alone do not settle the order
+        first = np.lexsort(columns.T[::-1])
+    return words[first].view(f"V{words.shape[1]}").ravel()
+
+
+def _text(key: np.generic) -> str:
+    return str(key) if isinstance(key, np.integer) else key.tobytes().hex()

@@ -1,0 +1,189 @@
+"""Writers: processes that load one trial's rows, each with its own session and stream, and how their times add up."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.engine import Address, Table, engine
+from keybench.databases.payload import Payload
+from keybench.errors import UsageError
+from keybench.results.metrics import Metric, Reading, Series
+from keybench.runners import workers
+from keybench.runners.plan import SKEW_ROWS, KeySource
+
+SLICE_BYTES = 256_000_000
+"""Buffers that a writer makes before each timed slice; more rows than that are sent in several slices."""
+
+_SERIES_POINTS = 200
+_FINISHED = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Load:
+    """One writer's work: rows `first` … `first + rows - 1` of its stream, into a table."""
+
+    engine: str
+    address: Address
+    table: Table
+    source: KeySource
+    first: int
+    rows: int
+    rows_per_tx: int
+    slices: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """What a writer did. Times are of the machine's monotonic clock, in seconds, one a transaction."""
+
+    slices: tuple[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]], ...]
+    """For each slice: begin and end of each transaction, and the rows acknowledged."""
+    cpu_seconds: float
+
+    @property
+    def acknowledged(self) -> int:
+        """Rows that the server acknowledged."""
+        return int(sum(rows.sum() for _, _, rows in self.slices))
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """All writers of a load together, on one timeline that leaves out the making of buffers."""
+
+    rows: NDArray[np.int64]
+    """Rows acknowledged so far, after each transaction in order of completion."""
+    elapsed: NDArray[np.float64]
+    """Seconds in the timed window so far, likewise."""
+    latencies: NDArray[np.float64]
+    cpu_share: float
+
+    @property
+    def seconds(self) -> float:
+        """Time from the first row sent to the last acknowledged."""
+        return float(self.elapsed[-1])
+
+    def readings(self) -> list[Reading]:
+        """Times of the whole, of both halves, and of transactions."""
+        half = float(self.elapsed[np.searchsorted(self.rows, self.rows[-1] / 2)])
+        p50, p95, p99 = np.percentile(self.latencies * 1000, (50, 95, 99))
+        values = {
+            Metric.INSERT_SECONDS: self.seconds,
+            Metric.FIRST_HALF_SECONDS: half,
+            Metric.SECOND_HALF_SECONDS: self.seconds - half,
+            Metric.TX_P50_MS: p50,
+            Metric.TX_P95_MS: p95,
+            Metric.TX_P99_MS: p99,
+            Metric.TX_MAX_MS: self.latencies.max() * 1000,
+            Metric.CLIENT_CPU_SHARE: 100 * self.cpu_share,
+        }
+        return [Reading(metric, float(value), "measured") for metric, value in values.items()]
+
+    def series(self) -> Series:
+        """Insert time against rows, at some 200 places."""
+        places = np.unique(np.searchsorted(self.rows, np.linspace(0, self.rows[-1], _SERIES_POINTS + 1)[1:]))
+        return Series(Metric.INSERT_SECONDS, self.rows[places], self.elapsed[places])
+
+
+def load(
+    address: Address,
+    table: Table,
+    sources: Sequence[KeySource],
+    *,
+    rows_per_tx: int,
+    timeout: float,
+    refill: bool = False,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Loaded:
+    """Loads a trial's rows (or its refill) with all its writers at once; `progress` is given the rows sent so far."""
+    shares = [(s.writer.rows, s.writer.refill_rows) if refill else (0, s.writer.rows) for s in sources]
+    slice_rows = max(rows_per_tx, SLICE_BYTES // (2 * table.payload + 128) // rows_per_tx * rows_per_tx)
+    slices = ceil(max(rows for _, rows in shares) / slice_rows)
+    loads = [
+        Load(address.engine, address, table, source, first, rows, rows_per_tx, slices)
+        for source, (first, rows) in zip(sources, shares, strict=True)
+    ]
+    sent = workers.context.RawArray("q", len(loads))
+    ahead = workers.context.RawArray("q", len(loads))
+    barrier = workers.context.Barrier(len(loads))
+    done: list[Sent] = workers.run_all(
+        write,
+        [(work, i, sent, ahead, barrier) for i, work in enumerate(loads)],
+        timeout=timeout,
+        poll=lambda: progress(sum(sent)),
+    )
+    progress(sum(sent))
+    return _together(done)
+
+
+def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
+    """One writer, in its own process: prepares a slice, meets the others, sends it; nothing else is timed."""
+    session = engine(work.engine).session(work.address, work.table)
+    stream = work.source.stream()
+    if work.first:
+        stream.take(work.first)
+    planned = work.source.planned[work.first : work.first + work.rows]
+    payload = Payload(work.table.payload)
+    slice_rows = ceil(work.rows / work.slices / work.rows_per_tx) * work.rows_per_tx
+    slices, cpu = [], 0.0
+    try:
+        for begin in range(0, slice_rows * work.slices, slice_rows):
+            n = max(0, min(slice_rows, work.rows - begin))
+            keys = stream.take(n)
+            accepted = work.table.column.accepts(keys)
+            if not accepted.all():
+                raise UsageError(
+                    f"column {work.table.column.name} refuses {n - int(accepted.sum())} of {n} keys of "
+                    f"{work.source.layout}: choose another --column."
+                )
+            batches = session.prepare(keys, payload, work.first + begin, work.rows_per_tx)
+            begins, ends, rows = np.zeros((3, len(batches)))
+            gc.collect()
+            gc.freeze()
+            gc.disable()
+            barrier.wait()
+            cpu_before = time.process_time()
+            for i, batch in enumerate(batches):
+                if len(ahead) > 1:
+                    ahead[place] = planned[begin + i * work.rows_per_tx]
+                    while ahead[place] - min(ahead) > SKEW_ROWS:
+                        time.sleep(0.0002)
+                begins[i] = time.perf_counter()
+                rows[i] = session.send(batch)
+                ends[i] = time.perf_counter()
+                sent[place] += work.rows_per_tx
+            cpu += time.process_time() - cpu_before
+            ahead[place] = _FINISHED
+            gc.enable()
+            gc.unfreeze()
+            del batches
+            slices.append((begins, ends, rows.astype(np.int64)))
+        sent[place] = work.rows
+    finally:
+        session.close()
+    return Sent(tuple(slices), cpu)
+
+
+def _together(done: Sequence[Sent]) -> Loaded:
+    rows, elapsed, latencies = [], [], []
+    seconds = 0.0
+    for parts in zip(*(sent.slices for sent in done), strict=True):
+        begins, ends, acknowledged = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(ends, kind="stable")
+        elapsed.append(seconds + ends[order] - begins.min())
+        rows.append(acknowledged[order])
+        latencies.append(ends - begins)
+        seconds = float(elapsed[-1][-1])
+    return Loaded(
+        np.cumsum(np.concatenate(rows)),
+        np.concatenate(elapsed),
+        np.concatenate(latencies),
+        sum(sent.cpu_seconds for sent in done) / len(done) / seconds,
+    )

@@ -1,0 +1,52 @@
+"""Running the command as a user does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The environment without this machine's keybench settings, and with a folder of its own for servers."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KEYBENCH_", "PG"))}
+    return {**kept, "KEYBENCH_TMP": str(folder), "NO_COLOR": "1", "COLUMNS": "200"}
+
+
+@pytest.fixture
+def servers_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where private servers live; open to the unprivileged user that they run as."""
+    folder = Path(tempfile.mkdtemp(prefix="kb-"))
+    folder.chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def variables(servers_folder: Path) -> dict[str, str]:
+    """The environment of a run."""
+    return environment(servers_folder)
+
+
+@pytest.fixture
+def command(variables: dict[str, str], tmp_path: Path) -> Run:
+    """`keybench run …` in an empty folder, to its end."""
+
+    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "keybench.runners.run", *arguments],
+            cwd=tmp_path,
+            env={**variables, **changes},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+
+    return run

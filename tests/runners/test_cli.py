@@ -1,0 +1,99 @@
+"""What the command says to bad input: one message with the next step, the exit code, and nothing lost."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+NO_DOCKER = {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--db", "postgres"), "keybench: unknown database 'postgres'. Did you mean postgresql?"),
+        (("--layout", "uuid-v8x"), "keybench: unknown layout 'uuid-v8x'. Did you mean uuid-v"),
+        (("--scenario", "quik"), "keybench: unknown scenario 'quik'. Did you mean quick?"),
+        (("--column", "guid"), "keybench: unknown column 'guid'."),
+        (("--profile", "durabel"), "keybench: unknown profile 'durabel'. Did you mean durable?"),
+        (("--server", "locl"), "keybench: postgresql has no server kind 'locl' (it has: "),
+        (("--server", "mysql=local"), "keybench: --server mysql=local: mysql is not among the databases of this run"),
+        (("--server", "oracle://db/x"), "keybench: --server oracle://…: none of the databases of this run"),
+        (("--writers", "4", "--rows", "3"), "keybench: 3 rows are too few for 4 writers: give each at least one row."),
+        (("--resume", "latest"), "keybench: "),
+    ],
+)
+def test_a_wrong_name_is_one_line_and_exit_2(command: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = command(*arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith(message)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("rows", ["0", "-3", "many"])
+def test_rows_must_be_a_positive_number(command: Run, rows: str) -> None:
+    done = command("--rows", rows)
+    assert done.returncode == 2
+    assert "--rows" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_scenario_file_with_a_wrong_field(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('title = "t"\nrowz = 3\nstart = 2026-01-01T00:00:00Z\n')
+    done = command("--scenario", "mine.toml")
+    assert done.returncode == 2
+    assert "scenario mine.toml:" in done.stderr
+    assert "  rowz: no such field, did you mean rows?" in done.stderr
+
+
+def test_sql_server_without_a_docker_daemon_says_so_at_once(command: Run) -> None:
+    begin = time.monotonic()
+    done = command("--db", "mssql", **NO_DOCKER)
+    assert done.returncode == 4
+    assert "Docker" in done.stderr
+    assert "postgresql" in done.stderr
+    assert time.monotonic() - begin < 4  # 2 s for the answer; the rest is this busy machine starting Python
+
+
+def test_a_url_that_does_not_answer(command: Run) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        done = command("--db", "postgresql", "--server", f"postgresql://me:s3cret@127.0.0.1:{port}/bench")
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert f"127.0.0.1:{port}" in done.stderr or (f"{port}" in done.stderr and "127.0.0.1" in done.stderr)
+    assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_resume_takes_no_other_options(command: Run) -> None:
+    done = command("--resume", "latest", "--rows", "5", "--layout", "all")
+    assert done.returncode == 2
+    assert done.stderr == "keybench: --resume goes on with the run as it was planned: leave out --layout, --rows.\n"
+
+
+def test_a_results_file_that_is_none(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "keybench-results.sqlite").write_text("these are my notes, not a database\n" * 50)
+    before = (tmp_path / "keybench-results.sqlite").read_bytes()
+    done = command("--db", "sqlite", "--rows", "10")
+    assert done.returncode == 2, done.stderr
+    assert (tmp_path / "keybench-results.sqlite").read_bytes() == before
+
+
+def test_an_unknown_option_in_the_configuration(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "keybench.toml").write_text("[run]\nrow = 5\n")
+    done = command("--db", "sqlite")
+    assert done.returncode == 2
+    assert "unknown option of [run] in keybench.toml 'row'. Did you mean rows" in done.stderr
+
+
+def test_help_names_the_exit_codes_and_needs_no_driver(command: Run) -> None:
+    done = command("--help")
+    assert done.returncode == 0
+    for word in ("--db", "--resume", "Exit codes", "130 interrupted"):
+        assert word in done.stdout

@@ -1,0 +1,147 @@
+"""Kills at random moments: finished trials are kept, the rest run, nothing is left over."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from keybench.errors import UsageError
+from keybench.results.store import Store, Trial
+
+KILLS = 10
+WORK = ("--layout", "uuid-v4,uuid-v7,rt-comb-sql", "--rows", "20000", "--blocks", "3", "--seed", "5")
+TRIALS = 2 * 4 * 3
+
+
+def start(folder: Path, variables: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "keybench.runners.run", *arguments]
+    return subprocess.Popen(
+        command, cwd=folder, env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def left_over(servers: Path) -> list[str]:
+    """Processes that were started for this folder's servers, and what lies in it."""
+    processes = []
+    for process in psutil.process_iter(["cmdline", "pid"]):
+        try:
+            if str(servers) in " ".join(process.info["cmdline"] or []) or process.environ().get("KEYBENCH_TMP") == str(
+                servers
+            ):
+                processes.append(f"{process.pid}: {process.info['cmdline']}")
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return processes + [str(path) for path in servers.iterdir()]
+
+
+def wait_until_nothing_is_left(servers: Path, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while (found := left_over(servers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not found
+
+
+def recorded(folder: Path) -> list[Trial]:
+    try:
+        with Store.open(str(folder / "keybench-results.sqlite"), write=False) as store:
+            return store.trials(store.run("latest").id)
+    except UsageError:  # killed before the run was recorded
+        return []
+
+
+def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
+    tmp_path: Path, servers_folder: Path, variables: dict[str, str]
+) -> None:
+    chance = random.Random(20261120)
+    kept: list[Trial] = []
+    for _ in range(KILLS):
+        resume = ("--resume", "latest") if kept or recorded(tmp_path) else WORK
+        runner = start(tmp_path, variables, *resume)
+        try:
+            runner.wait(chance.uniform(0.3, 5.0))
+        except subprocess.TimeoutExpired:
+            runner.kill()
+            runner.wait()
+        assert runner.stdout
+        runner.stdout.close()
+        wait_until_nothing_is_left(servers_folder)
+        now = recorded(tmp_path)
+        assert [(t.block, t.position, t.started) for t in now[: len(kept)]] == [
+            (t.block, t.position, t.started) for t in kept
+        ]
+        kept = now
+    resume = ("--resume", "latest") if kept or recorded(tmp_path) else WORK
+    runner = start(tmp_path, variables, *resume)
+    output, _ = runner.communicate(timeout=200)
+    assert runner.returncode == 0, output
+    wait_until_nothing_is_left(servers_folder)
+    trials = recorded(tmp_path)
+    assert len(trials) == len({(t.block, t.position) for t in trials}) == TRIALS
+    assert all(t.status == "ok" for t in trials)
+
+
+def test_ctrl_c_stops_the_servers_and_says_how_to_go_on(
+    tmp_path: Path, servers_folder: Path, variables: dict[str, str]
+) -> None:
+    runner = start(tmp_path, variables, *WORK)
+    assert runner.stdout
+    for line in iter(runner.stdout.readline, ""):
+        if line.startswith("[ 2/"):
+            break
+    runner.send_signal(signal.SIGINT)
+    rest, _ = runner.communicate(timeout=60)
+    assert runner.returncode == 130, rest
+    wait_until_nothing_is_left(servers_folder)
+    kept = len(recorded(tmp_path))
+    assert 2 <= kept < TRIALS
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        run = store.run("latest").id
+    assert f"stopped: {kept} of {TRIALS} trials are kept. Go on with: --resume {run}" in rest
+    assert rest.splitlines()[-1] == "keybench: interrupted"
+
+
+def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
+    tmp_path: Path, servers_folder: Path, variables: dict[str, str]
+) -> None:
+    chance = random.Random(20261121)
+    arguments = ("--db", "postgresql", "--server", "embedded", *WORK[:2], "--rows", "100000", "--blocks", "2")
+    runner = start(tmp_path, variables, *arguments)
+    assert runner.stdout
+    kills = 0
+    while kills < 3 and runner.poll() is None:
+        time.sleep(chance.uniform(0.5, 2.5))
+        for process in psutil.process_iter(["name", "cmdline"]):
+            command = process.info["cmdline"] or []
+            if process.info["name"] == "postgres" and any(str(servers_folder) in part for part in command):
+                process.kill()
+                kills += 1
+                break
+    output, _ = runner.communicate(timeout=200)
+    trials = recorded(tmp_path)
+    failed = [t for t in trials if t.status == "error"]
+    assert kills
+    assert len(trials) == 2 * 4, output
+    assert 1 <= len(failed) <= kills, output
+    assert all(t.error for t in failed)
+    assert runner.returncode == 1, output
+    wait_until_nothing_is_left(servers_folder)
+
+
+def test_two_runs_on_one_results_file(tmp_path: Path, servers_folder: Path, variables: dict[str, str]) -> None:
+    first = start(tmp_path, variables, "--db", "sqlite", *WORK)
+    while not (tmp_path / "keybench-results.sqlite").exists() and first.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    second = start(tmp_path, variables, "--db", "sqlite", *WORK)
+    output, _ = second.communicate(timeout=60)
+    assert second.returncode == 2, output
+    assert "another run is writing to" in output
+    output, _ = first.communicate(timeout=200)
+    assert first.returncode == 0, output
+    assert len(recorded(tmp_path)) == TRIALS // 2

@@ -1,0 +1,97 @@
+"""The whole command on real servers, small."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from keybench.generators.layout import layouts
+from keybench.results.metrics import Metric
+from keybench.results.store import Store
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+SMALL = ("--rows", "5000")
+
+
+def test_the_default_run_measures_every_layout_on_both_databases(
+    command: Run, tmp_path: Path, servers_folder: Path
+) -> None:
+    done = command(*SMALL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        run = store.run("latest")
+        trials = store.trials(run.id)
+        assert {e.database for e in store.environments(run.id)} == {"postgresql", "sqlite"}
+    names = {known.name for known in layouts().values()}
+    assert {(t.database, t.layout) for t in trials} == {(d, n) for d in ("postgresql", "sqlite") for n in names}
+    assert all(t.status == "ok" and t.server == "embedded" for t in trials)
+    for trial in trials:
+        given = [reading.metric for reading in trial.readings]
+        assert len(given) == len(set(given)), f"{trial.database} gives a metric twice"
+        missing = set(Metric) - set(given) - {Metric.DELETE_SECONDS, Metric.REFILL_SECONDS, Metric.REFILLED_INDEX_BYTES}
+        assert not missing, f"{trial.database} neither gives {missing} nor says why not"
+        assert all(
+            (r.value is None) == (r.origin == "absent") and bool(r.reason) == (r.value is None) for r in trial.readings
+        )
+    assert f"next: python -m results.report {run.id} -o report.html" in done.stdout
+    assert not list(servers_folder.iterdir())
+
+
+def test_the_same_seed_gives_the_same_page_counts(command: Run, tmp_path: Path) -> None:
+    arguments = ("--db", "postgresql", "--server", "embedded", "--layout", "uuid-v4", "--rows", "20000")
+    for _ in range(2):
+        assert command(*arguments).returncode == 0
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        first, second = (
+            {
+                (t.layout, r.metric): r.value
+                for t in store.trials(run.id)
+                for r in t.readings
+                if r.metric in {Metric.LEAF_PAGES, Metric.INTERIOR_SPLITS, Metric.EDGE_SPLITS, Metric.APPENDS}
+            }
+            for run in store.runs()
+        )
+    assert first == second
+    assert first["uuid-v4", Metric.INTERIOR_SPLITS]
+
+
+def test_writers_columns_profile_and_configuration_reach_the_results(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "keybench.toml").write_text('[run]\ndb = "sqlite"\nlayout = ["rt-comb-sql"]\n')
+    done = command(*SMALL, "--column", "binary16-mssql", "--writers", "2", KEYBENCH_PROFILE="fast")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        run = store.run("latest")
+        trials = {trial.layout: trial for trial in store.trials(run.id)}
+    assert run.profile == "fast"
+    assert {name: (t.database, t.column, t.writers) for name, t in trials.items()} == {
+        "bigint-identity": ("sqlite", "integer", 2),
+        "rt-comb-sql": ("sqlite", "binary16-mssql", 2),
+    }
+
+
+def test_a_dry_run_starts_nothing_and_writes_nothing(command: Run, tmp_path: Path) -> None:
+    done = command("--dry-run", "--layout", "uuid-v4", "--blocks", "2")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "8 trials in 2 blocks" in done.stdout
+    assert sum(line.startswith("  block ") for line in lines) == 8
+    assert not list(tmp_path.glob("*.sqlite"))
+
+
+def test_resuming_a_finished_run_has_nothing_to_do(command: Run) -> None:
+    arguments = ("--db", "sqlite", "--layout", "uuid-v4", *SMALL)
+    assert command(*arguments).returncode == 0
+    done = command("--resume", "latest")
+    assert done.returncode == 0, done.stderr
+    assert "2 trials in 1 block, 2 of them recorded already; 0 rows to insert" in done.stdout
+
+
+def test_a_trial_that_takes_too_long_is_a_row_and_the_run_goes_on(command: Run, tmp_path: Path) -> None:
+    done = command("--db", "sqlite", "--layout", "uuid-v4", "--rows", "3000000", "--trial-timeout", "2")
+    assert done.returncode == 1, done.stdout + done.stderr
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    assert len(trials) == 2
+    assert next(t.error for t in trials if t.layout == "uuid-v4").startswith("no result after ")

