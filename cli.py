@@ -1,16 +1,18 @@
-"""The console command `keybench`: every command under one name."""
+"""The console command `keybench`: every command under one name.
+
+Worker processes import the program that started them, so everything is imported inside `main`.
+"""
 
 from __future__ import annotations
-
-from keybench import commandline
-from keybench.results.report import command as report
-from keybench.runners import cli as run
-
-app = commandline.application(help="Which primary-key layout should this table have? Measured on real servers.")
-app.add_typer(run.app)
-app.add_typer(report.app)
 
 
 def main() -> None:
     """Runs the command and ends the process."""
+    from keybench import commandline
+    from keybench.results.report import command as report
+    from keybench.runners import cli as run
+
+    app = commandline.application(help="Which primary-key layout should this table have? Measured on real servers.")
+    app.add_typer(run.app)
+    app.add_typer(report.app)
     commandline.run(app)

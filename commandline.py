@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from keybench.errors import KeybenchError
+from keybench.errors import KeybenchError, UsageError
 
 EXIT_CODES: Final = """\
 Exit codes: 0 ok · 1 failed trials or a regression · 2 wrong input · 3 inconclusive · 4 a server, driver or disk is
@@ -32,8 +32,8 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn:
         sys.stderr.write(f"keybench: {error}\n")
         code = error.exit_code
     except TyperException as error:
-        error.show()
-        code = error.exit_code
+        sys.stderr.write(f"keybench: {error.format_message()} See --help.\n")
+        code = UsageError.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
     if code == INTERRUPTED:

@@ -41,6 +41,10 @@ class Clock(ABC):
         """n readings in ticks of 100 ns: int64 (n,)."""
         return self.read_fine(n)[0]
 
+    @abstractmethod
+    def now(self) -> int:
+        """The tick at this instant, which is no key's reading: for generators that look at the clock once, at start."""
+
 
 class SystemClock(Clock):
     """This machine's clock, read once a key."""
@@ -50,13 +54,21 @@ class SystemClock(Clock):
         ns = np.fromiter((time.time_ns() for _ in range(n)), np.int64, n)
         return ns // 100 + UNIX_EPOCH, ns % 100
 
+    def now(self) -> int:
+        """This machine's clock."""
+        return time.time_ns() // 100 + UNIX_EPOCH
+
 
 @dataclass(eq=False)
 class VirtualClock(Clock):
-    """A clock that shows the given readings, one a key; LookupError when they run out."""
+    """A clock that shows the given readings, one a key; LookupError when they run out.
+
+    `start` is what `now` shows before the first key, the first key's reading unless given.
+    """
 
     ticks: Ticks
     odd_ns: Ticks | None = None
+    start: int | None = None
     position: int = field(default=0, init=False)
 
     def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
@@ -67,3 +79,11 @@ class VirtualClock(Clock):
             raise LookupError(f"the virtual clock holds {len(self.ticks)} readings, {self.position + n} were asked for")
         self.position += n
         return ticks, np.zeros(n, np.int64) if self.odd_ns is None else self.odd_ns[window]
+
+    def now(self) -> int:
+        """The next key's reading, or the last one when all are taken; LookupError where there is none at all."""
+        if self.position == 0 and self.start is not None:
+            return self.start
+        if not len(self.ticks):
+            raise LookupError("the virtual clock holds no readings")
+        return int(self.ticks[min(self.position, len(self.ticks) - 1)])

@@ -53,7 +53,7 @@ class AesEntropy(Entropy):
             self._stream = self._seek()
         out = np.zeros(n * width, np.uint8)
         if len(out):
-            self._stream.update_into(memoryview(out), memoryview(out))
+            self._stream.update_into(out.data, out.data)
         self._position += n * width
         return out.reshape(n, width)
 

@@ -26,8 +26,7 @@ def options(command: str, known: Iterable[str], path: Path = Path(FILE)) -> dict
     names = set(known)
     for name in table:
         if name.replace("-", "_") not in names:
-            error = unknown_name(f"option of [{command}] in {path}", name, {known.replace("_", "-") for known in names})
-            raise error
+            raise unknown_name(f"option of [{command}] in {path}", name, {known.replace("_", "-") for known in names})
     return {
         name.replace("-", "_"): ",".join(map(str, value)) if isinstance(value, list) else value
         for name, value in table.items()

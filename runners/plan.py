@@ -87,12 +87,13 @@ class KeySource:
     layout: str
     writer: WriterPlan
     planned: NDArray[np.int64]
-    entropy: AesEntropy
+    seed: tuple[int | str, ...]
 
     def stream(self) -> Stream:
         """The stream from its first key on."""
         process = Process("keybench", 4242).partition(self.writer.index, of=self.writer.of, planned=self.planned)
-        return layout(self.layout).stream(process, VirtualClock(self.writer.arrivals()), self.entropy)
+        entropy = AesEntropy.seeded(*self.seed).partition(self.writer.index, of=self.writer.of)
+        return layout(self.layout).stream(process, VirtualClock(self.writer.arrivals()), entropy)
 
 
 @dataclass(frozen=True)
@@ -202,9 +203,9 @@ def _deal(rows: int, shares: Sequence[float]) -> list[int]:
 def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
     """Where each writer's keys come from. The same layout has the same keys on every database of a block."""
     plans = writers(request, trial)
-    entropy = AesEntropy.seeded(request.seed, trial.block, trial.layout)
+    seed = (request.seed, trial.block, trial.layout)
     return tuple(
-        KeySource(trial.layout, writer, planned, entropy.partition(writer.index, of=writer.of))
+        KeySource(trial.layout, writer, planned, seed)
         for writer, planned in zip(plans, _planned_rows(plans), strict=True)
     )
 

@@ -19,7 +19,7 @@ def check(expected: Stored, found: Iterable[Stored]) -> None:
     in any order. Raises VerificationError with counts and the first difference.
     """
     slices = list(found)
-    held = np.concatenate(slices) if slices else expected[:0]
+    held: Stored = np.concatenate(slices) if slices else expected[:0]  # type: ignore[assignment]
     want, have = _sorted(expected), _sorted(held)
     repeated = int((have[1:] == have[:-1]).sum())
     if len(want) == len(have) and (want == have).all() and not repeated:

@@ -6,11 +6,11 @@ are never forked.
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
@@ -19,10 +19,11 @@ from typing import Any
 from keybench.errors import KeybenchError, ServerError
 
 POLL_SECONDS = 0.1
-_PR_SET_PDEATHSIG = 1
 
-context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
-context.set_forkserver_preload(["keybench.runners.writers", "keybench.runners.after", "psycopg", "apsw"])
+context: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+"""Where locks and arrays shared with workers are made."""
+
+context.set_forkserver_preload(["keybench.runners.preload", "psycopg", "apsw"])
 
 
 class WorkerLost(ServerError):
@@ -45,7 +46,7 @@ def run_all(
     try:
         for values in arguments:
             receive, send = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(function, values, send, os.getpid()), daemon=True)
+            process = context.Process(target=_work, args=(function, values, send), daemon=True)
             process.start()
             send.close()
             processes.append(process)
@@ -94,14 +95,17 @@ def _death(exit_code: int | None) -> str:
     return f"exit code {exit_code}"
 
 
-def _work(function: Callable[..., Any], values: tuple[Any, ...], pipe: Connection, runner: int) -> None:
+def _end_with_runner() -> None:
+    """Ends this worker when the runner is gone, however it went. (The fork server outlives it while a worker lives.)"""
+    runner = multiprocessing.parent_process()
+    if runner is not None:
+        wait([runner.sentinel])
+        os._exit(1)
+
+
+def _work(function: Callable[..., Any], values: tuple[Any, ...], pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to handle
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # the fork server ends when the runner does
-        try:
-            os.kill(runner, 0)
-        except ProcessLookupError:
-            os._exit(1)
+    threading.Thread(target=_end_with_runner, daemon=True).start()
     try:
         message: tuple[str, Any] = ("result", function(*values))
     except KeybenchError as error:

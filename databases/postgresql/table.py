@@ -1,7 +1,8 @@
 """Columns, DDL, and the sizes of what PostgreSQL stores (8 KiB pages, 8-byte alignment).
 
-Sizes follow the on-disk format (manual, "Database Page Layout"; nbtree): an index entry is an 8-byte header and the
-key, rounded up to 8, and a 4-byte line pointer. A varlena datum below 127 bytes has a 1-byte header and no alignment.
+Sizes follow the on-disk format (manual, "Database Page Layout"): an index entry is an 8-byte header and the key's
+datum, rounded up to 8, beside a 4-byte line pointer. A varlena datum (bytea, character, text) of at most 126 bytes has
+a 1-byte header and no alignment, a longer one 4 bytes and alignment to 4.
 """
 
 from __future__ import annotations
@@ -10,10 +11,7 @@ from keybench.databases.column import Column
 from keybench.databases.engine import Table
 
 SCHEMA = "keybench"
-KEY = "key"
-PAYLOAD = "payload"
-
-_GUIDS = frozenset({"uuid"})  # a literal of kind: see Kind
+"""The one schema that keybench works in."""
 
 COLUMNS = (
     Column("uuid", "uuid", frozenset({"uuid"}), "rfc", native=True),
@@ -24,3 +22,79 @@ COLUMNS = (
     Column("char36-default", "character(36)", frozenset({"uuid"}), "rfc", form="text"),
     Column("bigint", "bigint", frozenset({"int"}), "rfc", form="int", native=True),
 )
+
+PAGE_BYTES = 8192
+PAGE_OVERHEAD = 24 + 16
+"""Page header and nbtree's special space."""
+_LINE_POINTER = 4
+_FILLFACTOR = 0.9
+_SHORT_VARLENA = 126
+_LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
+
+_DATUM = {"uuid": 16, "bytea": 1 + 16, "character(36)": 1 + 36, "bigint": 8}
+_SENDER = {"uuid": "uuid_send", "bytea": "byteasend", "character(36)": "bpcharsend", "bigint": "int8send"}
+
+
+def _type(column: Column) -> str:
+    return column.sql_type.partition(" ")[0]
+
+
+def _aligned(size: int, to: int = 8) -> int:
+    return -(-size // to) * to
+
+
+def name(table: Table) -> str:
+    """The table's qualified, quoted name."""
+    return f'{SCHEMA}."{table.name}"'
+
+
+def create(table: Table) -> str:
+    """The statement that creates the table; the key's index is that of its primary key."""
+    payload = ", payload text NOT NULL" if table.payload else ""
+    return (
+        f"CREATE TABLE {name(table)} (key {table.column.sql_type} PRIMARY KEY{payload}) "
+        "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
+    )
+
+
+def columns(table: Table) -> str:
+    """The columns in the order in which rows are sent."""
+    return "key, payload" if table.payload else "key"
+
+
+def sender(column: Column) -> str:
+    """The server's function that gives the key as it is sent in binary."""
+    return _SENDER[_type(column)]
+
+
+def entry_bytes(column: Column) -> int:
+    """Size of an index entry (16-byte keys in bytea), without its line pointer."""
+    return _aligned(8 + _DATUM[_type(column)])
+
+
+def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
+    """Entries that the rightmost leaf, which has no high key, holds when it is full."""
+    return (page_bytes - PAGE_OVERHEAD) // (entry_bytes(column) + _LINE_POINTER)
+
+
+def heap_row_bytes(column: Column, payload: int) -> int:
+    """Size of a row in the heap, with its line pointer."""
+    data = _DATUM[_type(column)]
+    if payload > _SHORT_VARLENA:
+        data = _aligned(data, 4) + 4 + payload
+    elif payload:
+        data += 1 + payload
+    return _aligned(24 + data) + _LINE_POINTER
+
+
+def bytes_per_row(column: Column, payload: int) -> tuple[float, float]:
+    """Estimated bytes a row of (the key's index filled in order, heap, half-empty index and log together).
+
+    The log counts two and a half times what the rows themselves put there: splits, page images, and what a checkpoint
+    keeps for recycling.
+    """
+    entry = entry_bytes(column) + _LINE_POINTER
+    index = entry / _FILLFACTOR
+    heap = heap_row_bytes(column, payload)
+    log = 2.5 * (heap + entry + _LOG_RECORDS_BYTES)
+    return index, heap + 2 * entry + log

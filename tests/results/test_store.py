@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -216,7 +217,7 @@ def test_reading_creates_nothing(tmp_path: Path) -> None:
 
 def test_a_file_may_be_given_as_url(tmp_path: Path) -> None:
     file = tmp_path / "with space %41.sqlite"
-    with Store.open(f"sqlite:///{file}", write=True) as store:
+    with Store.open(f"sqlite:///{quote(str(file))}", write=True) as store:
         store.add_run(a_run())
     with Store.open(str(file), write=False) as store:
         assert store.runs() == [a_run()]
@@ -229,7 +230,10 @@ def test_a_file_may_be_given_as_url(tmp_path: Path) -> None:
     [
         ("sqlite://", "--results sqlite://…: give the path of a file, as in --results results.sqlite."),
         ("sqlite:///:memory:", "--results sqlite://…: give the path of a file, as in --results results.sqlite."),
-        ("sqlite:///x.sqlite?mode=ro", "--results sqlite://…: give the path of a file, as in --results results.sqlite."),
+        (
+            "sqlite:///x.sqlite?mode=ro",
+            "--results sqlite://…: give the path of a file, as in --results results.sqlite.",
+        ),
         ("mysql://me:s3cret@h/d", "--results mysql://…: results go into a file or into PostgreSQL: give one of these."),
         (
             "postgresql://me:s3/cret@h:port/d",
@@ -245,7 +249,7 @@ def test_a_url_that_cannot_be_meant(url: str, expected: str, write: bool) -> Non
 def test_a_server_that_does_not_answer_is_named_without_the_password() -> None:
     said = opening("postgresql://me:s3cret@127.0.0.1:9/results", write=True, kind=EnvironmentMissing)
     assert said.startswith("the results database postgresql://me:***@127.0.0.1:9/results does not answer (")
-    assert said.endswith("): check URL and server.")
+    assert said.endswith("): check the URL and the server.")
     assert "s3cret" not in said
 
 
@@ -278,7 +282,7 @@ def test_a_damaged_file_says_so(store: Store, file: str) -> None:
         store.record(a_run().id, a_trial(position=position, points=500))
     store.close()
     size = Path(file).stat().st_size
-    with open(file, "r+b") as damaged:
+    with Path(file).open("r+b") as damaged:
         damaged.seek(size // 2)
         damaged.write(b"\xff" * (size - size // 2))
     before = Path(file).read_bytes()
@@ -315,7 +319,9 @@ def test_an_older_file_is_migrated(store: Store, file: str, write: bool, monkeyp
     store.close()
     monkeypatch.setattr(tables, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     added = "UPDATE run SET command = command || ' migrated'"
-    monkeypatch.setattr(tables, "MIGRATIONS", (*tables.MIGRATIONS, lambda connection: connection.exec_driver_sql(added)))
+    monkeypatch.setattr(
+        tables, "MIGRATIONS", (*tables.MIGRATIONS, lambda connection: connection.exec_driver_sql(added))
+    )
     for _ in range(2):
         with Store.open(file, write=write) as migrated:
             assert migrated.run("latest").command == "keybench run migrated"

@@ -1,0 +1,117 @@
+"""The administrative connection: creates, reads back, settles and measures a trial's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, LiteralString, cast
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg import pq
+
+from keybench.databases.engine import Address, Probe, Table
+from keybench.databases.postgresql import connection, settings
+from keybench.databases.postgresql import table as layout
+from keybench.databases.postgresql.probe import probes
+from keybench.errors import ServerError
+
+_SLICE_PAGES = 2048
+
+
+class PostgresAdmin:
+    """One administrative connection, in autocommit."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._connection = connection.connect(address)
+        self.version = self._connection.info.server_version
+        """As libpq numbers it: 180004."""
+
+    def rows(self, statement: str, values: Sequence[object] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
+        """The rows of a query; ServerError with the server's message where it refuses."""
+        with connection.server_errors():
+            cursor = self._connection.execute(cast("LiteralString", statement), values or None, binary=binary)
+            return cursor.fetchall() if cursor.description else []
+
+    def value(self, statement: str, *values: object) -> Any:
+        """The one value of a query."""
+        return self.rows(statement, values)[0][0]
+
+    def versions(self) -> Mapping[str, str]:
+        """Server, driver and client library."""
+        number = pq.version()
+        return {
+            "postgresql": str(self.value("SELECT current_setting('server_version')")),
+            "psycopg": psycopg.__version__,
+            "libpq": f"{number // 10_000}.{number % 10_000}",
+        }
+
+    def settings(self) -> Mapping[str, str]:
+        """The settings of `settings.RECORDED`, and the collation of the database."""
+        names = list(settings.RECORDED)
+        listed = self.rows("SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s) ORDER BY 1", [names])
+        return {**dict(listed), "database_collation": self._collation()}
+
+    def _collation(self) -> str:
+        locale = "daticulocale" if 150_000 <= self.version < 170_000 else "datlocale"
+        provider = f"datlocprovider || ':' || coalesce({locale}, datcollate)" if self.version >= 150_000 else "datcollate"
+        return str(self.value(f"SELECT {provider} FROM pg_database WHERE datname = current_database()"))
+
+    def create(self, table: Table) -> None:
+        """Drops the table, checkpoints where that is permitted, and creates it, empty."""
+        self.drop(table)
+        self.checkpoint()
+        self.rows(layout.create(table))
+
+    def drop(self, table: Table) -> None:
+        """Drops the table if it is there."""
+        self.rows(f"DROP TABLE IF EXISTS {layout.name(table)}")
+
+    def checkpoint(self) -> bool:
+        """Writes everything to the files; False where this user may not."""
+        member = "pg_has_role(current_user, 'pg_checkpoint', 'USAGE')" if self.version >= 150_000 else "false"
+        if not self.value(f"SELECT rolsuper OR {member} FROM pg_roles WHERE rolname = current_user"):
+            return False
+        self.rows("CHECKPOINT")
+        return True
+
+    def probes(self) -> Sequence[Probe]:
+        """All probes; what one cannot read here, its readings say."""
+        return probes(self)
+
+    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+        """The keys in heap order, a range of heap pages at a time, each joined by the server to one value.
+
+        A row of its own for each key would cost the client a call a row.
+        """
+        name, send = layout.name(table), layout.sender(table.column)
+        pages = self.value("SELECT pg_relation_size(%s::regclass) / current_setting('block_size')::int", name)
+        for first in range(0, pages, _SLICE_PAGES):
+            ((count, joined),) = self.rows(
+                f"SELECT count(*), string_agg({send}(key), ''::bytea) FROM {name} "
+                f"WHERE ctid >= '({first},0)' AND ctid < '({first + _SLICE_PAGES},0)'",
+                binary=True,
+            )
+            if count:
+                data = np.frombuffer(joined, np.uint8).reshape(count, -1)
+                yield data.view(">i8").ravel().astype(np.int64) if table.column.form == "int" else data
+
+    def index(self, table: Table) -> int:
+        """Object id of the key's index; ServerError where there is no such table."""
+        statement = "SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary"
+        if not (found := self.rows(statement, [layout.name(table)])):
+            raise ServerError(f"PostgreSQL: there is no table {layout.name(table)}.")
+        return int(found[0][0])
+
+    def index_bytes(self, table: Table) -> int:
+        """Size of the key's index."""
+        return int(self.value("SELECT pg_relation_size(%s::oid)", self.index(table)))
+
+    def settle(self, table: Table) -> None:
+        """VACUUM: what autovacuum, which is off, would do after deletions."""
+        self.rows(f"VACUUM {layout.name(table)}")
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()

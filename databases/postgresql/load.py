@@ -1,0 +1,187 @@
+"""A writer's connection: one binary COPY a transaction, its whole buffer made beforehand and sent in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import pq
+
+from keybench.databases.column import Column
+from keybench.databases.engine import Address, Table
+from keybench.databases.payload import Payload
+from keybench.databases.postgresql import connection
+from keybench.databases.postgresql import table as layout
+from keybench.errors import ServerError
+from keybench.generators.byteorder import Keys
+
+_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_TRAILER = b"\xff\xff"
+_ARRAY_HEADER = 20
+_BINARY = pq.Format.BINARY
+
+# Types of the elements of `= ANY($1)`: fixed numbers of the system catalogue (pg_type.dat).
+_TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "character(36)": 1042, "bigint": 20}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One transaction's rows as the COPY that carries them."""
+
+    buffer: memoryview
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class KeyParameters(Sequence[object]):
+    """Keys as binary parameters: uint8 (n, width); an item is one key's bytes, a slice a view."""
+
+    data: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @overload
+    def __getitem__(self, which: int) -> bytes: ...
+    @overload
+    def __getitem__(self, which: slice) -> KeyParameters: ...
+    def __getitem__(self, which: int | slice) -> bytes | KeyParameters:
+        return KeyParameters(self.data[which]) if isinstance(which, slice) else self.data[which].tobytes()
+
+
+def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
+    """The keys as the column's type is sent in binary: uint8 (n, width)."""
+    encoded = column.encode(keys)
+    if column.form == "int":
+        return encoded.astype(">i8").view(np.uint8).reshape(-1, 8)
+    return np.ascontiguousarray(encoded, np.uint8)
+
+
+def _field(out: NDArray[np.uint8], at: int, values: NDArray[np.uint8]) -> int:
+    """Writes a length and the values behind it into the rows of `out`; where the next field starts."""
+    width = values.shape[-1]
+    out[..., at : at + 4] = np.frombuffer(width.to_bytes(4, "big"), np.uint8)
+    out[..., at + 4 : at + 4 + width] = values
+    return at + 4 + width
+
+
+def pack(keys: NDArray[np.uint8], payload: NDArray[np.uint8], rows_per_tx: int) -> list[Batch]:
+    """Rows as COPY streams of `rows_per_tx` rows each (the last may be shorter), all in one buffer.
+
+    `keys` is (n, width), `payload` (n, characters), with no second field where it has no characters.
+    """
+    n, fields = len(keys), 2 if payload.shape[1] else 1
+    row_bytes = 2 + 4 + keys.shape[1] + (4 + payload.shape[1] if fields == 2 else 0)
+    overhead = len(_HEADER) + len(_TRAILER)
+    sizes = [rows_per_tx] * (n // rows_per_tx) + ([n % rows_per_tx] if n % rows_per_tx else [])
+    buffer = np.empty(n * row_bytes + len(sizes) * overhead, np.uint8)
+    full = n // rows_per_tx * rows_per_tx
+    batch_bytes = rows_per_tx * row_bytes + overhead
+    for first, last, start, rows in (
+        (0, full, 0, rows_per_tx),
+        (full, n, full // rows_per_tx * batch_bytes, n - full),
+    ):
+        if last == first:
+            continue
+        count = (last - first) // rows
+        streams = buffer[start : start + count * (rows * row_bytes + overhead)].reshape(count, -1)
+        streams[:, : len(_HEADER)] = np.frombuffer(_HEADER, np.uint8)
+        streams[:, -len(_TRAILER) :] = np.frombuffer(_TRAILER, np.uint8)
+        out = np.lib.stride_tricks.as_strided(
+            streams[:, len(_HEADER) :], (count, rows, row_bytes), (streams.strides[0], row_bytes, 1)
+        )
+        out[..., :2] = (0, fields)
+        at = _field(out, 2, keys[first:last].reshape(count, rows, -1))
+        if fields == 2:
+            _field(out, at, payload[first:last].reshape(count, rows, -1))
+    view = memoryview(buffer)
+    starts = range(0, len(sizes) * batch_bytes, batch_bytes)
+    return [
+        Batch(view[start : start + rows * row_bytes + overhead], rows) for start, rows in zip(starts, sizes, strict=True)
+    ]
+
+
+class PostgresSession:
+    """One writer's connection to one table."""
+
+    def __init__(self, address: Address, table: Table) -> None:
+        self._table = table
+        self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
+        self._copy = f"COPY {layout.name(table)} ({layout.columns(table)}) FROM STDIN (FORMAT binary)".encode()
+        self._prepared = False
+        self._raw = connection.connect_raw(address)
+
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch]:
+        """COPY streams of `rows_per_tx` rows; all of the batches lie in one buffer."""
+        return pack(wire(self._table.column, keys), payload.rows(start, len(keys)), rows_per_tx)
+
+    def send(self, batch: object) -> int:
+        """One COPY, its own transaction; the rows of the server's command tag."""
+        assert isinstance(batch, Batch)
+        with connection.server_errors():
+            self._expect(self._raw.exec_(self._copy), pq.ExecStatus.COPY_IN)
+            self._raw.put_copy_data(batch.buffer)
+            self._raw.put_copy_end()
+            done = self._expect(self._raw.get_result(), pq.ExecStatus.COMMAND_OK)
+            self._raw.get_result()
+        return done.command_tuples or 0
+
+    def prepare_keys(self, keys: Keys) -> KeyParameters:
+        """The keys in binary. The first time, statements are prepared and the planner's statistics gathered."""
+        if not self._prepared:
+            self._prepare_statements()
+        return KeyParameters(wire(self._table.column, keys))
+
+    def find(self, key: object) -> int:
+        """Reads one row."""
+        return self._run(b"find", [key]).ntuples
+
+    def between(self, low: object, high: object) -> int:
+        """Reads a range of rows."""
+        return self._run(b"between", [low, high]).ntuples
+
+    def delete(self, keys: Sequence[object]) -> int:
+        """Deletes the rows in one statement, the keys as one array."""
+        if not len(keys):
+            return 0
+        rows = keys.data if isinstance(keys, KeyParameters) else _rows(keys)
+        array = np.empty((len(rows), 4 + rows.shape[1]), np.uint8)
+        _field(array, 0, rows)
+        head = np.array([1, 0, self._key_type, len(rows), 1], ">i4").tobytes()
+        return self._run(b"delete", [head + array.tobytes()]).command_tuples or 0
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._raw.finish()
+
+    def _prepare_statements(self) -> None:
+        """ANALYZE first: autovacuum, which is off, would have done it by the time that anybody reads."""
+        name, columns = layout.name(self._table), layout.columns(self._table)
+        with connection.server_errors():
+            self._expect(self._raw.exec_(f"ANALYZE {name}".encode()), pq.ExecStatus.COMMAND_OK)
+            for statement, text in (
+                (b"find", f"SELECT {columns} FROM {name} WHERE key = $1"),
+                (b"between", f"SELECT {columns} FROM {name} WHERE key BETWEEN $1 AND $2"),
+                (b"delete", f"DELETE FROM {name} WHERE key = ANY($1)"),
+            ):
+                self._expect(self._raw.prepare(statement, text.encode()), pq.ExecStatus.COMMAND_OK)
+        self._prepared = True
+
+    def _run(self, statement: bytes, values: list[object]) -> pq.abc.PGresult:
+        with connection.server_errors():
+            done = self._raw.exec_prepared(statement, values, [_BINARY] * len(values), _BINARY)  # type: ignore[arg-type]
+        return self._expect(done, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+
+    def _expect(self, result: pq.abc.PGresult | None, *statuses: pq.ExecStatus) -> pq.abc.PGresult:
+        if result is not None and result.status in statuses:
+            return result
+        said = result.get_error_message() if result is not None else self._raw.get_error_message()
+        raise ServerError(f"PostgreSQL: {' '.join(said.split())}")
+
+
+def _rows(keys: Sequence[object]) -> NDArray[np.uint8]:
+    joined = b"".join(key for key in keys if isinstance(key, bytes))
+    return np.frombuffer(joined, np.uint8).reshape(len(keys), -1)

@@ -1,0 +1,81 @@
+"""Somebody's own server, reached by a URL: keybench works in a schema of its own and changes nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from keybench.databases.engine import Address
+from keybench.databases.postgresql import connection
+from keybench.databases.postgresql.table import SCHEMA
+from keybench.databases.secret import Secret
+from keybench.errors import EnvironmentMissing, UsageError
+
+_VARIABLE = "KEYBENCH_PASSWORD_{}"
+
+
+def _keep(password: str) -> Secret:
+    """A reference to the password, which goes into an environment variable that writer processes inherit."""
+    for n in itertools.count(1):
+        variable = _VARIABLE.format(n)
+        if os.environ.setdefault(variable, password) == password:
+            break
+    return Secret(variable=variable)
+
+
+def address_of(url: str) -> Address:
+    """The address of a postgresql:// URL, its password replaced by a reference.
+
+    UsageError, without the URL, where it cannot be understood or holds a secret of another kind.
+    """
+    try:
+        given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    except psycopg.Error:
+        given = {}
+    if not given:
+        raise UsageError(
+            "the PostgreSQL URL cannot be understood: write postgresql://user@host:5432/database, "
+            "special characters in a password as %XX."
+        )
+    if "sslpassword" in given:
+        raise UsageError("sslpassword in a URL is not supported: use a client key without a password, or a service file.")
+    password = given.pop("password", "")
+    return Address("postgresql", "url", given, secret=_keep(password) if password else None)
+
+
+class UrlServer:
+    """The server at a URL."""
+
+    def __init__(self, url: str) -> None:
+        self._address = address_of(url)
+        self._made_schema = False
+
+    def start(self) -> Address:
+        """Looks whether it answers, and creates the schema `keybench` where it is not there."""
+        with connection.connect(self._address) as admin:
+            try:
+                there = admin.execute("SELECT to_regnamespace(%s) IS NOT NULL", [SCHEMA]).fetchone() == (True,)
+                if not there:
+                    admin.execute(f"CREATE SCHEMA {SCHEMA}")
+                    self._made_schema = True
+            except psycopg.Error as error:
+                reason = error.diag.message_primary or type(error).__name__
+                raise EnvironmentMissing(
+                    f"PostgreSQL at {connection.place(self._address)} refuses the schema {SCHEMA}: {reason}.\n"
+                    f"Let its owner run: CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
+                ) from None
+        return self._address
+
+    def stop(self) -> None:
+        """Drops the schema if `start` created it."""
+        if self._made_schema:
+            self._made_schema = False
+            with connection.connect(self._address) as admin, connection.server_errors():
+                admin.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+
+    def alive(self) -> bool:
+        """True: it is not keybench's to watch."""
+        return True

@@ -1,0 +1,95 @@
+"""Reads page splits from the write-ahead log: the only place where PostgreSQL tells an append from another split.
+
+A Btree SPLIT_L or SPLIT_R record at level 0 is one leaf split. Where it names a third block (`blkref #2`, the old right
+sibling), the leaf was not the rightmost: an interior split. Else it was, and the split is an append if the new entry's
+place (`newitemoff`) lies past the last of the full page, an edge split if it does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_CHUNK = 1 << 20
+_SPLIT = re.compile(rb"SPLIT_[LR][^\n]*")
+_PARTS = re.compile(rb"level:? (\d+).*newitemoff:? (\d+).*?blkref #0: rel (\d+/\d+/\d+)")
+
+_TOTAL = re.compile(rb"^Total\s+\d+\s+\d+ \[[^]]*\]\s+(\d+)", re.MULTILINE)
+
+
+class WalUnreadableError(Exception):
+    """The log of the trial cannot be read; the message says why."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Splits of one index, by kind."""
+
+    appends: int
+    edge: int
+    interior: int
+    branch: int
+
+    @property
+    def leaf(self) -> int:
+        """Leaf splits of all kinds."""
+        return self.appends + self.edge + self.interior
+
+
+def count(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
+    """Counts the splits in text of log records, one a line.
+
+    `relation` is tablespace/database/file as the log writes it, `capacity` the entries of a full rightmost leaf.
+    """
+    wanted = relation.encode()
+    kinds = {"appends": 0, "edge": 0, "interior": 0, "branch": 0}
+    rest = b""
+    for chunk in itertools.chain(chunks, [b"\n"]):
+        text = rest + chunk
+        cut = text.rfind(b"\n") + 1
+        rest = text[cut:]
+        for record in _SPLIT.findall(text, 0, cut):
+            parts = _PARTS.search(record)
+            if not parts:
+                raise WalUnreadableError(f"a split record of unknown form: {record[:120].decode('ascii', 'replace')}")
+            level, place, of = parts.groups()
+            if of == wanted:
+                kinds[_kind(int(level), int(place), b"blkref #2" in record, capacity)] += 1
+    return Splits(**kinds)
+
+
+def _kind(level: int, place: int, has_right_sibling: bool, capacity: int) -> str:
+    if level:
+        return "branch"
+    if has_right_sibling:
+        return "interior"
+    return "appends" if place > capacity else "edge"
+
+
+def dumped(programs: Path, log: Path, begin: str, end: str) -> Iterator[bytes]:
+    """The Btree records between two log positions as text, by the installation's own pg_waldump."""
+    return _dump(programs, log, begin, end, "--rmgr", "Btree")
+
+
+def page_image_bytes(programs: Path, log: Path, begin: str, end: str) -> int:
+    """Bytes of full-page images between two log positions."""
+    total = _TOTAL.search(b"".join(_dump(programs, log, begin, end, "--stats")))
+    if not total:
+        raise WalUnreadableError("pg_waldump --stats gave no total")
+    return int(total[1])
+
+
+def _dump(programs: Path, log: Path, begin: str, end: str, *options: str) -> Iterator[bytes]:
+    command = [programs / "pg_waldump", "--path", log, "--start", begin, "--end", end, *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:
+        assert dump.stdout
+        assert dump.stderr
+        while chunk := dump.stdout.read(_CHUNK):
+            yield chunk
+        said = dump.stderr.read().decode("utf-8", "replace")
+        if dump.wait():
+            raise WalUnreadableError(f"pg_waldump failed: {' '.join(said.split())}")

@@ -1,0 +1,53 @@
+"""Connections with this project's settings, and SQLite's errors in words that help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from keybench.databases.engine import Address, Settings
+from keybench.databases.sqlite.table import Files
+from keybench.errors import ServerError
+
+
+def files(address: Address, table: str) -> Files:
+    """Where a table is."""
+    return Files(Path(address.parameters["folder"]), table)
+
+
+def configured(address: Address) -> Settings:
+    """The settings of a server, which only keybench starts."""
+    if address.settings is None:
+        raise ValueError("an embedded server has settings")
+    return address.settings
+
+
+def connect(address: Address, database: Path, *, create: bool = False) -> apsw.Connection:
+    """A connection to a database file, with the settings applied; ServerError where it cannot be opened."""
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+    try:
+        connection = apsw.Connection(str(database), flags=flags)
+        for name, value in configured(address).values.items():
+            connection.pragma(name, value)
+    except apsw.Error as error:
+        raise explained(error, database.parent) from error
+    return connection
+
+
+def explained(error: apsw.Error, folder: Path) -> ServerError:
+    """What went wrong, with the next step."""
+    said = f"SQLite: {error}"
+    if isinstance(error, apsw.FullError):
+        return ServerError(
+            f"{said}: no room for the table. Free space on the disk of {folder}, or set KEYBENCH_TMP to a larger one."
+        )
+    if isinstance(error, apsw.IOError):
+        return ServerError(f"{said}: {folder} cannot be written. Check its disk, or set KEYBENCH_TMP to another.")
+    if isinstance(error, apsw.BusyError):
+        return ServerError(f"{said}: another writer kept the table locked too long. Use fewer --writers.")
+    if isinstance(error, apsw.ConstraintError):
+        return ServerError(f"{said}: a key was sent twice. Check the layout for keys that repeat.")
+    if isinstance(error, apsw.CantOpenError):
+        return ServerError(f"{said}: the table's file in {folder} is gone. Run the trial again.")
+    return ServerError(f"{said} ({type(error).__name__}). Its meaning is at https://sqlite.org/rescode.html.")

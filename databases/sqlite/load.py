@@ -1,0 +1,103 @@
+"""One writer's connection: a prepared INSERT run over whole batches by `executemany`, one transaction a batch.
+
+`executemany` over `zip` binds and steps in C: measured at the speed of a C program that does the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from typing import Any, cast
+
+import apsw
+import numpy as np
+
+from keybench.databases.engine import Address, Table
+from keybench.databases.payload import Payload
+from keybench.databases.sqlite.connection import connect, explained, files
+from keybench.databases.sqlite.table import Statements
+from keybench.generators.byteorder import Keys
+
+
+class Session:
+    """Loads, finds and deletes the rows of one table."""
+
+    def __init__(self, address: Address, table: Table) -> None:
+        self._table = table
+        self._sql = Statements(table)
+        self._files = files(address, table.name)
+        self._connection = connect(address, self._files.database)
+        self._closed = False
+
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
+        """Batches of columns: a list of keys and, where the table has a payload, a list of texts that rows share."""
+        columns = [self.prepare_keys(keys)]
+        if self._table.payload:
+            texts = payload.texts
+            first = start % len(texts)
+            columns.append((texts * (-(-(first + len(keys)) // len(texts))))[first : first + len(keys)])
+        return [
+            tuple(column[begin : begin + rows_per_tx] for column in columns)
+            for begin in range(0, len(keys), rows_per_tx)
+        ]
+
+    def send(self, batch: object) -> int:
+        """Inserts one batch in one transaction; rows inserted."""
+        return self._transaction(self._sql.insert, zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True))
+
+    def prepare_keys(self, keys: Keys) -> Sequence[Any]:
+        """The keys as SQLite takes them: bytes, str or int."""
+        return native(self._table, keys)
+
+    def find(self, key: object) -> int:
+        """Reads the row of that key; rows found."""
+        return self._read(self._sql.find, (key,))
+
+    def between(self, low: object, high: object) -> int:
+        """Reads all rows with low ≤ key ≤ high; rows found."""
+        return self._read(self._sql.between, (low, high))
+
+    def delete(self, keys: Sequence[object]) -> int:
+        """Deletes the rows of these keys in one transaction; rows deleted."""
+        return self._transaction(self._sql.delete, zip(keys))
+
+    def close(self) -> None:
+        """Closes the connection and leaves what it counted beside the table, for the probe of another process."""
+        if self._closed:
+            return
+        self._closed = True
+        written, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)
+        spilled, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_SPILL)
+        self._connection.close()
+        path = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
+        if written and self._files.database.exists():
+            path.write_text(json.dumps({"written": written, "spilled": spilled}), encoding="ascii")
+
+    def _transaction(self, statement: str, rows: Any) -> int:
+        before = self._connection.total_changes()
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany(statement, rows)
+            self._connection.execute("COMMIT")
+        except apsw.Error as error:
+            if self._connection.in_transaction:  # some errors have rolled it back already
+                self._connection.execute("ROLLBACK")
+            raise explained(error, self._files.folder) from error
+        return self._connection.total_changes() - before
+
+    def _read(self, statement: str, parameters: tuple[Any, ...]) -> int:
+        try:
+            return len(self._connection.execute(statement, parameters).fetchall())
+        except apsw.Error as error:
+            raise explained(error, self._files.folder) from error
+
+
+def native(table: Table, keys: Keys) -> list[Any]:
+    """Keys as Python objects, made in bulk: bytes (through `void`, which keeps trailing zero bytes), str or int."""
+    encoded = np.ascontiguousarray(table.column.encode(keys))
+    if table.column.form == "int":
+        return encoded.tolist()
+    rows = encoded.view(f"{'S' if table.column.form == 'text' else 'V'}{encoded.shape[1]}").ravel()
+    return cast("list[Any]", (rows.astype(np.str_) if table.column.form == "text" else rows).tolist())

@@ -1,0 +1,151 @@
+"""SQLite's server: a private folder, where each table is a database file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.engine import Address, Probe, Settings, Table
+from keybench.databases.provision import Kept
+from keybench.databases.sqlite.connection import configured, connect, explained, files
+from keybench.databases.sqlite.probe import Log, Pages, tree_bytes
+from keybench.databases.sqlite.settings import RECORDED
+from keybench.databases.sqlite.table import Files, Statements
+from keybench.errors import ServerError
+
+_START_SECONDS = 10.0
+_SLICE_ROWS = 100_000
+_OPTIONS = ("THREADSAFE", "SYSTEM_MALLOC", "DIRECT_OVERFLOW_READ", "SECURE_DELETE", "DEFAULT_AUTOVACUUM", "COMPILER")
+"""Compile options that bear on a result."""
+
+
+class Embedded:
+    """A private folder, gone when the runner is."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._kept = Kept(engine="sqlite")
+
+    def start(self) -> Address:
+        """Makes the folder."""
+        self._kept.start(timeout=_START_SECONDS)
+        return Address("sqlite", "embedded", {"folder": str(self._kept.folder)}, self._settings)
+
+    def stop(self) -> None:
+        """Removes the folder."""
+        self._kept.stop()
+
+    def alive(self) -> bool:
+        """Whether the folder is still kept."""
+        return self._kept.alive()
+
+
+class Admin:
+    """Creates, probes and drops tables; one connection to the table at hand."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._open: tuple[Path, apsw.Connection] | None = None
+
+    def versions(self) -> Mapping[str, str]:
+        """SQLite as it is compiled into apsw, and apsw."""
+        options = [option for option in apsw.compile_options if option.startswith(_OPTIONS)]
+        return {
+            "SQLite": apsw.sqlite_lib_version(),
+            "SQLite source": apsw.sqlite3_sourceid(),
+            "apsw": apsw.apsw_version(),
+            "compile options": ", ".join(options),
+        }
+
+    def settings(self) -> Mapping[str, str]:
+        """All pragmas of the settings table, and a few defaults, as a new database in the folder reads them back."""
+        scratch = self._files("settings-read-back")
+        scratch.remove()
+        connection = connect(self._address, scratch.database, create=True)
+        try:
+            names = (*configured(self._address).values, *RECORDED)
+            return {name: str(connection.pragma(name)) for name in names}
+        finally:
+            connection.close()
+            scratch.remove()
+
+    def create(self, table: Table) -> None:
+        """A new database file with the empty table, everything in it synced and its WAL empty."""
+        self.drop(table)
+        connection = connect(self._address, self._files(table.name).database, create=True)
+        self._open = self._files(table.name).database, connection
+        try:
+            for statement in Statements(table).create():
+                connection.execute(statement)
+        except apsw.Error as error:
+            raise explained(error, self._files(table.name).folder) from error
+        self._checkpoint(connection)
+
+    def drop(self, table: Table) -> None:
+        """Removes the table's files."""
+        self.close()
+        self._files(table.name).remove()
+
+    def probes(self) -> Sequence[Probe]:
+        """Pages and log."""
+        return (Pages(self._connection), Log(self._files))
+
+    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+        """All keys in slices of 100,000."""
+        cursor = self._connection(table).execute(Statements(table).keys)
+        try:
+            while part := list(chain.from_iterable(islice(cursor, _SLICE_ROWS))):
+                yield _array(table, part)
+        finally:
+            cursor.close()
+
+    def index_bytes(self, table: Table) -> int:
+        """Size of the b-tree that holds the key."""
+        return tree_bytes(self._connection(table), Statements(table).tree)
+
+    def settle(self, table: Table) -> None:
+        """Checkpoints the WAL. Pages that deletions emptied are free at once: SQLite has no other background work."""
+        self._checkpoint(self._connection(table))
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._open:
+            self._open[1].close()
+            self._open = None
+
+    def _files(self, table: str) -> Files:
+        return files(self._address, table)
+
+    def _connection(self, table: Table) -> apsw.Connection:
+        database = self._files(table.name).database
+        if self._open is None or self._open[0] != database:
+            self.close()
+            self._open = database, connect(self._address, database)
+        return self._open[1]
+
+    def _checkpoint(self, connection: apsw.Connection) -> None:
+        folder = Path(self._address.parameters["folder"])
+        try:
+            ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except apsw.Error as error:
+            raise explained(error, folder) from error
+        if busy:
+            raise ServerError("SQLite: another connection kept the WAL from being checkpointed. Run the trial again.")
+
+
+def _array(table: Table, values: Sequence[object]) -> NDArray[np.uint8] | NDArray[np.int64]:
+    """Keys as they came out of SQLite, in the form of `Column.encode`; ServerError where one is of another form."""
+    if table.column.form == "int":
+        return np.array(values, np.int64)
+    text = table.column.form == "text"
+    width = 36 if text else 16
+    wanted = str if text else bytes
+    if not all(isinstance(value, wanted) and len(value) == width for value in values):
+        raise ServerError(f"SQLite: the table holds keys that are no {width}-character {wanted.__name__}. Report this.")
+    joined = "".join(values).encode("ascii") if text else b"".join(values)  # type: ignore[arg-type]
+    return np.frombuffer(joined, np.uint8).reshape(-1, width)

@@ -1,0 +1,62 @@
+"""EF Core's SequentialGuidValueGenerator: a random GUID whose last eight bytes are a counter.
+
+Byte map (G base GUID, C the 64-bit counter):
+
+r0 … r7 G   r8 r9 the low 16 bits of C   r10 … r15 its high 48 bits
+
+SQL Server compares r10 … r15, then r8 and r9, so its order is that of C. The counter overwrites the variant; the
+version digit of the base GUID stays.
+
+The counter starts at the clock's ticks when the generator is made (`Clock.now`), goes up by one a key and never looks
+at the clock again: a process that makes fewer than ten million keys a second falls behind, and a restarted one jumps
+ahead of all the others. It tells no key's time, so `decode` gives it as a counter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keybench.generators.bits import read_sql_sequence, sql_sequence, words
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+
+class EfCore(WriterLayout):
+    """One generator, as EF Core holds one for each key property of a model."""
+
+    reads_clock = "at construction"
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream whose counter starts at the writer's clock."""
+        return CountedGuids(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The counter."""
+        return Decoded(fields={"counter": read_sql_sequence(keys)})
+
+
+class CountedGuids(GuidStream):
+    """Base GUIDs with a counter over their last eight bytes."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._guids = writer.guids
+        self._counter = int(require_instants(name, np.array([writer.clock.now()]))[0])
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n GUIDs; the first value used is one above the start."""
+        data = self._guids.take(n)
+        words(data)[:, 1] = sql_sequence(np.arange(self._counter + 1, self._counter + n + 1))
+        self._counter += n
+        return data
+
+
+LAYOUTS = (
+    EfCore(
+        "efcore-sequential",
+        "EF Core's default for SQL Server: 60 random bits, then a counter that read the clock once",
+        "github.com/dotnet/efcore SequentialGuidValueGenerator",
+        order="mssql",
+    ),
+)

@@ -1,0 +1,36 @@
+"""Sources of base GUIDs: random ones, as .NET's `Guid.NewGuid` makes them, and given ones."""
+
+from __future__ import annotations
+
+from keybench.generators.bits import stamp_version
+from keybench.generators.byteorder import Bytes
+from keybench.generators.entropy import Entropy
+
+
+class RandomGuids:
+    """Version 4 GUIDs: 16 random bytes each, with version and variant set (RFC 9562 §5.4)."""
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+
+    def take(self, n: int) -> Bytes:
+        """The next n GUIDs: fresh uint8 (n, 16) in RFC order."""
+        data = self._entropy.take(n, 16)
+        stamp_version(data, 4)
+        return data
+
+
+class ScriptedGuids:
+    """The given GUIDs, in order; LookupError when they run out. For reproducing a published value."""
+
+    def __init__(self, guids: Bytes) -> None:
+        self._guids = guids
+        self._position = 0
+
+    def take(self, n: int) -> Bytes:
+        """The next n GUIDs: fresh uint8 (n, 16) in RFC order."""
+        part = self._guids[self._position : self._position + n]
+        if len(part) < n:
+            raise LookupError(f"the script holds {len(self._guids)} GUIDs, {self._position + n} were asked for")
+        self._position += n
+        return part.copy()

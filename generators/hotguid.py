@@ -1,0 +1,100 @@
+"""HotGuid (Dmitriy Larionov): seconds, machine and process, a counter, and a shard that can be read from the key.
+
+Byte map in .NET order (LE least significant byte first):
+
+n0 … n3 Unix seconds, LE   n4 … n6 first bytes of MD5(machine name)   n7 n8 low 16 bits of the process id
+n9 … n11 counter           n12 … n15 shard, LE
+
+In the text the seconds therefore stand first, most significant byte first: RFC order. 24 bits of counter: strictly
+ascending in a process up to 16,777,216 keys a second, except across the counter's wrap inside one second.
+
+Quirks, kept: its documentation speaks of five random bytes and a random counter, the code takes machine and process
+and starts the counter below 500,000. Nothing is random for each key. The seconds are computed as a double, so since
+1998 the last tick of a second (since 2027 the last two) counts as the next one. They wrap at 2106-02-07T06:28:16Z; that is the cast of .NET 8 and earlier,
+whereas .NET 9 and later stay at the last value. Instants before 1970 wrap likewise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keybench.errors import UsageError
+from keybench.generators.bits import big_endian, read_words, words
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_COUNTER_STARTS: Final = 500_000
+_COUNTER_MASK: Final = 0xFFFFFF
+_U32: Final = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class HotGuid(WriterLayout):
+    """HotGuid for one shard, 0 … 2³²−1."""
+
+    shard: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.shard <= _U32:
+            raise UsageError(f"shard {self.shard} does not fit 32 bits: choose one from 0 to {_U32}.")
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream for the writer's machine and process."""
+        return HotGuids(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The second, and as numbers: shard, counter, the process id's low 16 bits, the machine's 24 bits of MD5."""
+        high, low = (word.view(np.int64) for word in read_words(keys, "net"))
+        # In .NET order the first word is SSSSMMMP and the last PCCCHHHH, seconds S and shard H least significant first.
+        seconds, shard = (part.astype(np.uint32).byteswap().astype(np.int64) for part in (high >> 32, low))
+        return Decoded(
+            seconds * TICKS_PER_SECOND + UNIX_EPOCH,
+            {
+                "shard": shard,
+                "counter": low >> 32 & _COUNTER_MASK,
+                "pid": (high & 0xFF) << 8 | low >> 56 & 0xFF,
+                "machine": high >> 8 & 0xFFFFFF,
+            },
+        )
+
+
+class HotGuids(GuidStream):
+    """The keys of one process; four bytes of entropy in all, for the counter's start."""
+
+    def __init__(self, layout: HotGuid, writer: Writer) -> None:
+        machine = hashlib.md5(writer.process.machine.encode(), usedforsecurity=False).digest()
+        pid = writer.process.pid
+        self._name = layout.name
+        self._clock = writer.clock
+        # In RFC order Data2 and Data3 are reversed: M1 M0, then the process id's high byte and M2.
+        self._middle = int.from_bytes((machine[1], machine[0], pid >> 8 & 0xFF, machine[2]))
+        self._end = (pid & 0xFF) << 56 | int.from_bytes(layout.shard.to_bytes(4, "little"))
+        self._counter = int.from_bytes(writer.entropy.take(1, 4).tobytes()) * _COUNTER_STARTS >> 32
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys; UsageError for a reading that .NET's DateTime cannot hold."""
+        ticks = require_instants(self._name, self._clock.read(n))
+        seconds = ((ticks - UNIX_EPOCH) / TICKS_PER_SECOND).astype(np.int64).view(np.uint64)
+        counters = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64) & np.uint64(_COUNTER_MASK)
+        self._counter += n
+        data = np.empty((n, 16), np.uint8)
+        words(data)[:, 0] = big_endian(seconds << np.uint64(32) | np.uint64(self._middle))
+        words(data)[:, 1] = big_endian(counters << np.uint64(32) | np.uint64(self._end))
+        return data
+
+
+LAYOUTS = (
+    HotGuid(
+        "hotguid",
+        "HotGuid: seconds, machine, process, counter, and a 32-bit shard at the end",
+        "github.com/dmlarionov/HotGuid HotGuidGenerator",
+        order="rfc",
+    ),
+)

@@ -1,0 +1,41 @@
+"""The instants that a layout can hold, and the errors for those, and for keys, that it cannot."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError
+from keybench.generators.byteorder import Keys
+from keybench.generators.clock import UNIX_EPOCH, Ticks
+
+DATETIME_LAST: Final = 3_155_378_975_999_999_999
+"""The last tick of .NET's DateTime, 9999-12-31T23:59:59.9999999Z; its first is 0."""
+
+
+def text_of(ticks: int) -> str:
+    """The instant as ISO 8601 with seven decimals, in any year."""
+    microseconds, odd = divmod(int(ticks) - UNIX_EPOCH, 10)
+    return f"{np.datetime64(microseconds, 'us')}{odd}Z"
+
+
+def require_instants(layout: str, ticks: Ticks, first: int = 0, last: int = DATETIME_LAST) -> Ticks:
+    """The ticks themselves; UsageError, naming the range and the reading, where one lies outside first … last."""
+    if len(ticks) and (ticks.min() < first or ticks.max() > last):
+        outside = ticks[(ticks < first) | (ticks > last)][0]
+        raise UsageError(
+            f"{layout} keys hold instants from {text_of(first)} to {text_of(last)}, and the clock shows "
+            f"{text_of(outside)}: set the clock inside that range."
+        )
+    return ticks
+
+
+def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str) -> None:
+    """UsageError for the first GUID that `refused` marks, with the reason."""
+    if refused.any():
+        place = int(refused.argmax())
+        guid = uuid.UUID(bytes=keys.data[place].tobytes())
+        raise UsageError(f"{guid} is no {layout} key: {reason}. Decode it as the layout that made it.")

@@ -1,0 +1,47 @@
+"""Integers in planned order: the control that every other layout is compared with.
+
+The number is the row's place, from 1, in the planned order over all writers, sent by the client. A server that numbers
+rows itself makes another layout, because it numbers them in the order in which they arrive.
+"""
+
+from __future__ import annotations
+
+from keybench.generators.byteorder import Keys
+from keybench.generators.layout import Stream
+from keybench.generators.process import Process
+from keybench.generators.writer import Writer, WriterLayout
+
+
+class PlannedNumbers(Stream):
+    """One writer's row numbers, from its first row on."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._position = 0
+
+    def take(self, n: int) -> Keys:
+        """The numbers of the next n rows; ValueError where the plan gives this writer fewer."""
+        numbers = self._process.row_numbers(self._position, n)
+        self._position += n
+        return Keys(numbers, "int")
+
+
+class Identity(WriterLayout):
+    """64-bit integers 1, 2, 3 … over all writers together."""
+
+    reads_clock = "never"
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream of the writer's row numbers."""
+        return PlannedNumbers(writer.process)
+
+
+LAYOUTS = (
+    Identity(
+        "bigint-identity",
+        "64-bit row number in planned order over all writers: the control",
+        "keybench",
+        order="rfc",
+        kind="int",
+    ),
+)

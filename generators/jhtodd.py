@@ -1,0 +1,105 @@
+"""jhtodd's SequentialGuid, also published as Zaabee.SequentialGuid: six bytes of time and ten random ones.
+
+Byte maps (n0 … n15 are the bytes in .NET order; T the low 48 bits of the milliseconds since 0001-01-01, most
+significant byte first; R0 … R9 the ten random bytes of a key):
+
+jhtodd-string   r0 … r5 T        n6 … n15 R0 … R9       for text and for PostgreSQL's uuid
+jhtodd-binary   n0 … n5 T        n6 … n15 R0 … R9       for bytes as .NET binds them (Oracle RAW)
+jhtodd-end      n0 … n9 R0 … R9  n10 … n15 T            for SQL Server
+
+Quirks, kept: no version and no variant, so a quarter of the keys is no valid UUID of any version. The string form
+reverses only Data1 and Data2, hence R1 comes before R0 in its text. The time wraps at 8920-08-03T05:31:50.656Z. Keys of
+one millisecond come in no order. Nothing upstream reads the time back; `decode` reads the byte map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from keybench.generators.bits import get_u48, put_bytes, put_u48, swap_net
+from keybench.generators.byteorder import Bytes, Keys, Order
+from keybench.generators.clock import TICKS_PER_MS
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_RANDOM_BYTES: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequential(WriterLayout):
+    """One of the three forms: where time and random bytes go, and in which byte order the time counts."""
+
+    random_at: Literal[0, 6]
+    time_at: Literal[0, 10]
+    time_order: Order
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream of GUIDs, each with its own random bytes and clock reading."""
+        return Sequentials(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, taken to lie before the first wrap."""
+        return Decoded(get_u48(keys, self.time_at, self.time_order).view(np.int64) * TICKS_PER_MS)
+
+
+class Sequentials(GuidStream):
+    """Random bytes, ten a key, and the millisecond."""
+
+    def __init__(self, layout: Sequential, writer: Writer) -> None:
+        self._layout = layout
+        self._entropy = writer.entropy
+        self._clock = writer.clock
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
+        layout, data = self._layout, np.empty((n, 16), np.uint8)
+        put_bytes(data, layout.random_at, self._entropy.take(n, _RANDOM_BYTES))
+        milliseconds = (require_instants(layout.name, self._clock.read(n)) // TICKS_PER_MS).view(np.uint64)
+        milliseconds &= np.uint64((1 << 48) - 1)
+        if layout.time_order == "net":
+            put_u48(data, layout.time_at, milliseconds)
+            swap_net(data)
+        else:
+            swap_net(data)
+            put_u48(data, layout.time_at, milliseconds)
+        return data
+
+
+_SOURCE: Final = "github.com/jhtodd/SequentialGuid; Zaabee.SequentialGuid"
+
+LAYOUTS = (
+    Sequential(
+        "jhtodd-string",
+        "SequentialAsString: milliseconds since year 1 first in the text, then 80 random bits",
+        _SOURCE,
+        order="rfc",
+        aliases=("zaabee-string",),
+        random_at=6,
+        time_at=0,
+        time_order="rfc",
+    ),
+    Sequential(
+        "jhtodd-binary",
+        "SequentialAsBinary: milliseconds since year 1 first in .NET's bytes, then 80 random bits",
+        _SOURCE,
+        order="net",
+        aliases=("zaabee-binary",),
+        random_at=6,
+        time_at=0,
+        time_order="net",
+    ),
+    Sequential(
+        "jhtodd-end",
+        "SequentialAtEnd: 80 random bits, then milliseconds since year 1 where SQL Server looks first",
+        _SOURCE,
+        order="mssql",
+        aliases=("zaabee-end",),
+        random_at=0,
+        time_at=10,
+        time_order="net",
+    ),
+)

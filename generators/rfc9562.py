@@ -1,0 +1,84 @@
+"""UUIDs of RFC 9562.
+
+Byte maps (T time, R random for each key, 7 and 4 the version, V the variant bits 10 and six random bits):
+
+uuid-v4   r0 … r5 R   r6 4R   r7 R   r8 V   r9 … r15 R              122 random bits (§5.4)
+uuid-v7   r0 … r5 T   r6 7R   r7 R   r8 V   r9 … r15 R              48-bit Unix milliseconds, 74 random bits (§5.7)
+
+uuid-v7 has no counter: keys of one millisecond come in no order. .NET 9's `Guid.CreateVersion7` makes the same keys.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import get_u48, put_u48, read_words, stamp_version
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.guids import RandomGuids
+from keybench.generators.instants import refuse_keys, require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
+
+
+class RandomUuids(GuidStream):
+    """UUIDs of version 4; 16 bytes of entropy a key."""
+
+    def __init__(self, guids: RandomGuids) -> None:
+        self._guids = guids
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs."""
+        return self._guids.take(n)
+
+
+class TimedUuids(GuidStream):
+    """UUIDs of version 7; 16 bytes of entropy a key, of which time, version and variant overwrite 54 bits."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._entropy = writer.entropy
+        self._clock = writer.clock
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        data = self._entropy.take(n, 16)
+        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, _V7_LAST)
+        put_u48(data, 0, ((ticks - UNIX_EPOCH) // TICKS_PER_MS).view(np.uint64))
+        stamp_version(data, 7)
+        return data
+
+
+class Version4(WriterLayout):
+    """Random UUIDs: they ascend in no order and hold nothing that could be read back."""
+
+    reads_clock = "never"
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream of random UUIDs."""
+        return RandomUuids(RandomGuids(writer.entropy))
+
+
+class Version7(WriterLayout):
+    """UUIDs that begin with the millisecond."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream of UUIDs, each with its own clock reading."""
+        return TimedUuids(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond; UsageError for a key of another version or variant."""
+        high, low = read_words(keys)
+        other = (high >> np.uint64(12) & np.uint64(15) != 7) | (low >> np.uint64(62) != 2)
+        refuse_keys(self.name, keys, other, "version and variant are not those of UUIDv7")
+        return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+
+
+LAYOUTS = (
+    Version4("uuid-v4", "122 random bits: no order at all", "RFC 9562 §5.4", order="none"),
+    Version7("uuid-v7", "48-bit Unix milliseconds, then 74 random bits, no counter", "RFC 9562 §5.7", order="rfc"),
+)

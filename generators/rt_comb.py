@@ -1,0 +1,209 @@
+"""RT.Comb (Richard Tallent, 4.0.3): a GUID of which six bytes are overwritten with a date and time.
+
+Byte maps (G base GUID, T date and time):
+
+SqlProvider         r0 … r9 G   r10 … r15 T      ascends in SQL Server's order
+PostgreSqlProvider  r0 … r5 T   r6 … r15 G       ascends in RFC order
+BinaryProvider      the same in .NET order: n0 … n5 T, n6 … n15 G
+
+T, most significant byte first: `UnixDates` 48 bits of milliseconds since 1970; `SqlDates` 16 bits of days since 1900
+and 32 bits of 1/300 s since midnight, as in SQL Server's datetime. Version and variant are the base GUID's, untouched.
+Keys of one millisecond (or 1/300 s) come in no order.
+
+Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
+
+- Both strategies compute with doubles, which cannot tell every tick any more: since 1998 the last tick of a
+  millisecond (since 2027 the last two) is stored as the next millisecond, and the last ticks before midnight (since
+  2014 four) get the next day's number from `SqlDates` with this day's time, a day too late.
+- `UnixDates` stores instants before 1970 as the low 48 bits of a negative number, which read back as another date.
+- `SqlDates` truncates to 1/300 s where SQL Server rounds, and days wrap: 2079-06-07 and 1900-01-01 are both 0. Where
+  the cast of a double that fits no ushort differs between runtimes, this is .NET 8's and earlier on x64.
+- Reading 1/300 s back: .NET 7 and later keep 100 ns (`ticks` here), earlier ones and .NET Framework round to
+  milliseconds (the field `ticks_before_net7`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import Words, get_u48, put_u48, swap_net
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
+from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+EPOCH_1900: Final = 599_266_080_000_000_000
+"""Ticks at 1900-01-01."""
+
+_TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
+_UNITS_PER_DAY: Final = 86_400 * 300
+_UNITS_PER_MS: Final = 0.3
+_LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
+
+
+class DateStrategy(ABC):
+    """How an instant becomes six bytes."""
+
+    @abstractmethod
+    def encode(self, ticks: Ticks) -> Words:
+        """The six bytes of each instant, as numbers below 2^48."""
+
+    @abstractmethod
+    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
+        """The instants of six bytes each; UsageError where the original throws. `dates` were taken from `keys`."""
+
+
+@dataclass(frozen=True)
+class UnixDates(DateStrategy):
+    """Milliseconds since 1970."""
+
+    def encode(self, ticks: Ticks) -> Words:
+        """Truncated towards 1970 after a division of doubles, negative numbers modulo 2^48."""
+        milliseconds = ((ticks - UNIX_EPOCH) / TICKS_PER_MS).astype(np.int64)
+        return milliseconds.view(np.uint64) & np.uint64((1 << 48) - 1)
+
+    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
+        """The millisecond; UsageError beyond the year 9999, where .NET's DateTime ends."""
+        refuse_keys(layout, keys, dates > _LAST_MS, "its time lies beyond the year 9999")
+        return Decoded(dates.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+
+
+@dataclass(frozen=True)
+class SqlDates(DateStrategy):
+    """Days since 1900 and 1/300 s since midnight, as the original COMB of 2002."""
+
+    def encode(self, ticks: Ticks) -> Words:
+        """Both truncated after computing with doubles; days modulo 2^16."""
+        units = (ticks % _TICKS_PER_DAY / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
+        days = ((ticks - EPOCH_1900) / _TICKS_PER_DAY).astype(np.int64) & 0xFFFF
+        return (days << 32 | units).view(np.uint64)
+
+    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
+        """The instant; UsageError for a time component that is negative or exceeds 24 hours (exactly 24 are read)."""
+        units = dates.astype(np.uint32).view(np.int32).astype(np.int64)
+        refuse_keys(layout, keys, units < 0, "its time component is negative")
+        refuse_keys(layout, keys, units > _UNITS_PER_DAY, "its time component exceeds 24 hours")
+        midnight = (dates >> np.uint64(32)).view(np.int64) * _TICKS_PER_DAY + EPOCH_1900
+        milliseconds = units / _UNITS_PER_MS
+        fraction, whole = np.modf(milliseconds)
+        ticks = midnight + whole.astype(np.int64) * TICKS_PER_MS + (fraction * TICKS_PER_MS).astype(np.int64)
+        rounded = midnight + (milliseconds + 0.5).astype(np.int64) * TICKS_PER_MS
+        return Decoded(ticks, {"ticks_before_net7": rounded})
+
+
+class Provider(ABC):
+    """Where the six bytes go."""
+
+    @abstractmethod
+    def put(self, guids: Bytes, dates: Words) -> None:
+        """Overwrites six bytes of each GUID, in place."""
+
+    @abstractmethod
+    def get(self, keys: Keys) -> Words:
+        """The six bytes of each key, as numbers."""
+
+
+@dataclass(frozen=True)
+class SqlProvider(Provider):
+    """Into the bytes that SQL Server compares first."""
+
+    def put(self, guids: Bytes, dates: Words) -> None:
+        """Overwrites r10 … r15."""
+        put_u48(guids, 10, dates)
+
+    def get(self, keys: Keys) -> Words:
+        """r10 … r15."""
+        return get_u48(keys, 10)
+
+
+@dataclass(frozen=True)
+class PostgreSqlProvider(Provider):
+    """Into the first bytes of the text."""
+
+    def put(self, guids: Bytes, dates: Words) -> None:
+        """Overwrites r0 … r5."""
+        put_u48(guids, 0, dates)
+
+    def get(self, keys: Keys) -> Words:
+        """r0 … r5."""
+        return get_u48(keys, 0)
+
+
+@dataclass(frozen=True)
+class BinaryProvider(Provider):
+    """Into the first bytes of `Guid.ToByteArray`, for Oracle's RAW and SQLite's BLOB as .NET binds them."""
+
+    def put(self, guids: Bytes, dates: Words) -> None:
+        """Overwrites n0 … n5."""
+        swap_net(guids)
+        put_u48(guids, 0, dates)
+        swap_net(guids)
+
+    def get(self, keys: Keys) -> Words:
+        """n0 … n5."""
+        return get_u48(keys, 0, "net")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comb(WriterLayout):
+    """One pair of provider and date strategy."""
+
+    provider: Provider
+    dates: DateStrategy
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream of COMBs over the writer's base GUIDs."""
+        return Combs(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The instants; UsageError where the original throws."""
+        return self.dates.decode(self.name, keys, self.provider.get(keys))
+
+
+class Combs(GuidStream):
+    """Base GUIDs, each stamped with its own clock reading."""
+
+    def __init__(self, layout: Comb, writer: Writer) -> None:
+        self._layout = layout
+        self._guids = writer.guids
+        self._clock = writer.clock
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n COMBs; UsageError for a reading that .NET's DateTime cannot hold."""
+        data = self._guids.take(n)
+        ticks = require_instants(self._layout.name, self._clock.read(n))
+        self._layout.provider.put(data, self._layout.dates.encode(ticks))
+        return data
+
+
+LAYOUTS = (
+    Comb(
+        "rt-comb-sql",
+        "RT.Comb Provider.Sql: a random GUID whose last six bytes are Unix milliseconds",
+        "github.com/richardtallent/RT.Comb SqlCombProvider + UnixDateTimeStrategy",
+        order="mssql",
+        provider=SqlProvider(),
+        dates=UnixDates(),
+    ),
+    Comb(
+        "rt-comb-postgresql",
+        "RT.Comb Provider.PostgreSql: a random GUID whose first six bytes are Unix milliseconds",
+        "github.com/richardtallent/RT.Comb PostgreSqlCombProvider + UnixDateTimeStrategy",
+        order="rfc",
+        provider=PostgreSqlProvider(),
+        dates=UnixDates(),
+    ),
+    Comb(
+        "rt-comb-legacy",
+        "RT.Comb Provider.Legacy: the COMB of 2002, last six bytes days and 1/300 s",
+        "github.com/richardtallent/RT.Comb SqlCombProvider + SqlDateTimeStrategy",
+        order="mssql",
+        provider=SqlProvider(),
+        dates=SqlDates(),
+    ),
+)

@@ -1,0 +1,68 @@
+"""What streams have in common: the sources that a writer brings, and keys made in chunks."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import Clock
+from keybench.generators.entropy import Entropy
+from keybench.generators.guids import RandomGuids
+from keybench.generators.layout import GuidProvider, Layout, NameProvider, Stream
+from keybench.generators.process import Process
+
+CHUNK: Final = 16_384
+"""Keys made at once: 256 KiB, so that the passes over them stay in the second-level cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """Everything that a stream may draw from. `guids` gives random version 4 GUIDs unless replaced."""
+
+    process: Process
+    clock: Clock
+    entropy: Entropy
+    guids: GuidProvider
+    names: NameProvider | None
+
+
+class WriterLayout(Layout):
+    """A layout whose streams pick what they need from a `Writer`."""
+
+    def stream(
+        self,
+        process: Process,
+        clock: Clock,
+        entropy: Entropy,
+        *,
+        guids: GuidProvider | None = None,
+        names: NameProvider | None = None,
+    ) -> Stream:
+        """A new stream for one writer."""
+        return self.start(Writer(process, clock, entropy, guids or RandomGuids(entropy), names))
+
+    @abstractmethod
+    def start(self, writer: Writer) -> Stream:
+        """A new stream that draws from `writer`."""
+
+
+class GuidStream(Stream):
+    """A stream of GUIDs, made a chunk at a time."""
+
+    def take(self, n: int) -> Keys:
+        """The next n GUIDs."""
+        if n <= CHUNK:
+            return Keys(self.chunk(n), "uuid")
+        data = np.empty((n, 16), np.uint8)
+        for start in range(0, n, CHUNK):
+            part = data[start : start + CHUNK]
+            part[:] = self.chunk(len(part))
+        return Keys(data, "uuid")
+
+    @abstractmethod
+    def chunk(self, n: int) -> Bytes:
+        """The next n GUIDs: fresh uint8 (n, 16) in RFC order."""
