@@ -90,9 +90,9 @@ class Kept:
     In commands, files and environment `{folder}` stands for the folder and `{installation}` for the directory of the
     server's programs (a copy in the folder where the server's user cannot read the original). `files` (name to text)
     are written first, then the `setup` commands run one after the other, then the server is started. None of it goes
-    onto the keeper's command line. The server gets `stop_signal` at the end, and
-    `parent_death_signal` (SIGQUIT unless given) where its keeper is killed. `run_as` is the user of a server started by root (`server_user` unless given);
-    a folder without a server belongs to the present user.
+    onto the keeper's command line. The server gets `stop_signal` at the end, and `parent_death_signal` (SIGQUIT unless
+    given) where its keeper is killed. `run_as` is the user of a server started by root (`server_user` unless given); a
+    folder without a server belongs to the present user.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class Kept:
     def _explain(self, problem: str) -> str:
         text = self.log_tail()
         lines = f" The end of its log:\n{text}" if text else ""
-        return f"the private {self._engine} server {problem}.{lines}\nMend that, or choose another --server."
+        return f"the private {self._engine} server {problem.rstrip('.')}.{lines}\nMend that, or choose another --server."
 
     def _write(self, line: bytes) -> None:
         stream = self._keeper.stdin if self._keeper else None

@@ -1,17 +1,17 @@
-"""HotGuid (Dmitriy Larionov): seconds, machine and process, a counter, and a shard that can be read from the key.
+"""HotGuid (dmlarionov): seconds, machine and process, a counter, and a shard that can be read from the key.
 
-Byte map in .NET order (LE least significant byte first):
+Byte map in .NET order (LE: least significant byte first):
 
 n0 … n3 Unix seconds, LE   n4 … n6 first bytes of MD5(machine name)   n7 n8 low 16 bits of the process id
 n9 … n11 counter           n12 … n15 shard, LE
 
-In the text the seconds therefore stand first, most significant byte first: RFC order. 24 bits of counter: strictly
-ascending in a process up to 16,777,216 keys a second, except across the counter's wrap inside one second.
+In the text the seconds therefore stand first, most significant byte first: RFC order. The counter has 24 bits: keys of
+a process ascend strictly up to 16,777,216 a second, except across the counter's wrap inside one second.
 
-Quirks, kept: its documentation speaks of five random bytes and a random counter, the code takes machine and process
+Quirks, kept: its documentation speaks of five random bytes and a random counter; the code takes machine and process,
 and starts the counter below 500,000. Nothing is random for each key. The seconds are computed as a double, so since
-1998 the last tick of a second (since 2027 the last two) counts as the next one. They wrap at 2106-02-07T06:28:16Z; that is the cast of .NET 8 and earlier,
-whereas .NET 9 and later stay at the last value. Instants before 1970 wrap likewise.
+1998 the last tick of a second (since 2027 the last two) counts as the next one. They wrap at 2106-02-07T06:28:16Z, as
+the cast of .NET 8 and earlier on x64 does (.NET 9 and later stay at the last value); so do instants before 1970.
 """
 
 from __future__ import annotations

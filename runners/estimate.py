@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 from keybench.databases.engine import engine
 from keybench.errors import EnvironmentMissing
-from keybench.results.metrics import Metric
-from keybench.results.store import Trial
 from keybench.runners.plan import CONTROL, Request, TrialPlan
 from keybench.runners.servers import Servers, is_url
 from keybench.runners.trial import run_trial
 
-PILOT_ROWS = 5000
+PILOT_ROWS = (2_000, 20_000)
 _HEAD_ROOM = 500_000_000
 """Bytes that stay free besides what the trials need."""
 
@@ -55,27 +54,28 @@ def duration(seconds: float) -> str:
 
 
 def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers) -> float:
-    """Seconds that the trials will take, from the control and a random layout at 5,000 rows on each database.
+    """Seconds that the trials will take, from small trials of the control and of a random layout on each database.
 
     Costs that grow with the index are not seen in a pilot: the prediction is a lower bound for large tables.
     """
-    small = replace(request, rows=PILOT_ROWS, scenario=request.scenario.with_equal_writers(1))
-    cost: Mapping[str, tuple[float, float]] = {
-        name: _cost(small, [t for t in trials if t.database == name], servers) for name in request.databases
+    small = replace(request, scenario=request.scenario.with_equal_writers(1))
+    costs = {
+        name: _cost(small, [trial for trial in trials if trial.database == name], servers)
+        for name in dict.fromkeys(trial.database for trial in trials)
     }
-    return sum(cost[trial.database][0] + trial.rows * cost[trial.database][1] for trial in trials)
+    return sum(costs[trial.database][0] + trial.rows * costs[trial.database][1] for trial in trials)
 
 
 def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers) -> tuple[float, float]:
-    """(seconds a trial, seconds a row) on one database."""
-    chosen = [next((t for t in trials if t.layout == wanted), None) for wanted in (CONTROL, "uuid-v4")]
-    results = [run_trial(request, replace(trial, rows=PILOT_ROWS), servers.reach) for trial in chosen if trial]
-    good = [(trial.seconds, _inserting(trial)) for trial in results if trial.status == "ok"]
-    if not good:
-        return (0.0, 0.0)
-    overhead = sum(total - inserting for total, inserting in good) / len(good)
-    return overhead, sum(inserting for _, inserting in good) / len(good) / PILOT_ROWS
+    """(seconds a trial, seconds a row) on one database: the line through two sizes."""
+    few, many = PILOT_ROWS
+    wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, "uuid-v4")]
+    chosen = [trial for trial in wanted if trial] or trials[:1]
+    seconds = [fmean(_seconds(request, replace(trial, rows=rows), servers) for trial in chosen) for rows in PILOT_ROWS]
+    a_row = max(0.0, (seconds[1] - seconds[0]) / (many - few))
+    return max(0.0, seconds[0] - few * a_row), a_row
 
 
-def _inserting(trial: Trial) -> float:
-    return float(next(r.value or 0.0 for r in trial.readings if r.metric == Metric.INSERT_SECONDS))
+def _seconds(request: Request, trial: TrialPlan, servers: Servers) -> float:
+    """Seconds of a whole small trial; a failed one counts with the time it took, and its error will show itself again."""
+    return run_trial(replace(request, rows=trial.rows), trial, servers.reach).seconds

@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from keybench.databases.column import Column
-from keybench.databases.engine import Address, Admin, CacheSize, Engine, KeyRole, Profile, Provision, Session, Settings, Table
+from keybench.databases.engine import (
+    Address,
+    Admin,
+    CacheSize,
+    Engine,
+    KeyRole,
+    Profile,
+    Provision,
+    Session,
+    Settings,
+    Table,
+)
 from keybench.databases.postgresql import installation, settings, table
 
 
@@ -43,7 +54,7 @@ class PostgreSQL(Engine):
 
         return PostgresSession(address, table)
 
-    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:  # noqa: ARG002  # a heap in both roles
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -27,11 +27,12 @@ class PostgresAdmin:
         self._connection = connection.connect(address)
         self.version = self._connection.info.server_version
         """As libpq numbers it: 180004."""
+        self.page_bytes = int(self.value("SELECT current_setting('block_size')"))
 
     def rows(self, statement: str, values: Sequence[object] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
         """The rows of a query; ServerError with the server's message where it refuses."""
         with connection.server_errors():
-            cursor = self._connection.execute(cast("LiteralString", statement), values or None, binary=binary)
+            cursor = self._connection.execute(statement, values or None, binary=binary)
             return cursor.fetchall() if cursor.description else []
 
     def value(self, statement: str, *values: object) -> Any:
@@ -49,14 +50,20 @@ class PostgresAdmin:
 
     def settings(self) -> Mapping[str, str]:
         """The settings of `settings.RECORDED`, and the collation of the database."""
-        names = list(settings.RECORDED)
-        listed = self.rows("SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s) ORDER BY 1", [names])
+        listed = self.rows(
+            "SELECT lower(name), current_setting(name) FROM pg_settings WHERE lower(name) = ANY(%s) ORDER BY 1",
+            [list(settings.RECORDED)],
+        )
         return {**dict(listed), "database_collation": self._collation()}
 
     def _collation(self) -> str:
-        locale = "daticulocale" if 150_000 <= self.version < 170_000 else "datlocale"
-        provider = f"datlocprovider || ':' || coalesce({locale}, datcollate)" if self.version >= 150_000 else "datcollate"
-        return str(self.value(f"SELECT {provider} FROM pg_database WHERE datname = current_database()"))
+        if self.version < 150_000:
+            what = "datcollate"
+        elif self.version < 170_000:
+            what = "concat(datlocprovider, ':', coalesce(daticulocale, datcollate))"
+        else:
+            what = "concat(datlocprovider, ':', coalesce(datlocale, datcollate))"
+        return str(self.value(f"SELECT {what} FROM pg_database WHERE datname = current_database()"))  # noqa: S608
 
     def create(self, table: Table) -> None:
         """Drops the table, checkpoints where that is permitted, and creates it, empty."""
@@ -70,8 +77,10 @@ class PostgresAdmin:
 
     def checkpoint(self) -> bool:
         """Writes everything to the files; False where this user may not."""
-        member = "pg_has_role(current_user, 'pg_checkpoint', 'USAGE')" if self.version >= 150_000 else "false"
-        if not self.value(f"SELECT rolsuper OR {member} FROM pg_roles WHERE rolname = current_user"):
+        permitted = "current_setting('is_superuser') = 'on'"
+        if self.version >= 150_000:
+            permitted += " OR pg_has_role('pg_checkpoint', 'USAGE')"
+        if not self.value("SELECT " + permitted):
             return False
         self.rows("CHECKPOINT")
         return True
@@ -86,10 +95,10 @@ class PostgresAdmin:
         A row of its own for each key would cost the client a call a row.
         """
         name, send = layout.name(table), layout.sender(table.column)
-        pages = self.value("SELECT pg_relation_size(%s::regclass) / current_setting('block_size')::int", name)
+        pages = self.value("SELECT pg_relation_size(%s::regclass)", name) // self.page_bytes
         for first in range(0, pages, _SLICE_PAGES):
             ((count, joined),) = self.rows(
-                f"SELECT count(*), string_agg({send}(key), ''::bytea) FROM {name} "
+                f"SELECT count(*), string_agg({send}(key), ''::bytea) FROM {name} "  # noqa: S608  # our own names
                 f"WHERE ctid >= '({first},0)' AND ctid < '({first + _SLICE_PAGES},0)'",
                 binary=True,
             )

@@ -62,7 +62,7 @@ def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
 
 def _field(out: NDArray[np.uint8], at: int, values: NDArray[np.uint8]) -> int:
     """Writes a length and the values behind it into the rows of `out`; where the next field starts."""
-    width = values.shape[-1]
+    width: int = values.shape[-1]
     out[..., at : at + 4] = np.frombuffer(width.to_bytes(4, "big"), np.uint8)
     out[..., at + 4 : at + 4 + width] = values
     return at + 4 + width
@@ -97,11 +97,9 @@ def pack(keys: NDArray[np.uint8], payload: NDArray[np.uint8], rows_per_tx: int) 
         at = _field(out, 2, keys[first:last].reshape(count, rows, -1))
         if fields == 2:
             _field(out, at, payload[first:last].reshape(count, rows, -1))
-    view = memoryview(buffer)
+    view = buffer.data
     starts = range(0, len(sizes) * batch_bytes, batch_bytes)
-    return [
-        Batch(view[start : start + rows * row_bytes + overhead], rows) for start, rows in zip(starts, sizes, strict=True)
-    ]
+    return [Batch(view[at : at + rows * row_bytes + overhead], rows) for at, rows in zip(starts, sizes, strict=True)]
 
 
 class PostgresSession:
@@ -163,9 +161,9 @@ class PostgresSession:
         with connection.server_errors():
             self._expect(self._raw.exec_(f"ANALYZE {name}".encode()), pq.ExecStatus.COMMAND_OK)
             for statement, text in (
-                (b"find", f"SELECT {columns} FROM {name} WHERE key = $1"),
-                (b"between", f"SELECT {columns} FROM {name} WHERE key BETWEEN $1 AND $2"),
-                (b"delete", f"DELETE FROM {name} WHERE key = ANY($1)"),
+                (b"find", f"SELECT {columns} FROM {name} WHERE key = $1"),  # noqa: S608  # our own names
+                (b"between", f"SELECT {columns} FROM {name} WHERE key BETWEEN $1 AND $2"),  # noqa: S608
+                (b"delete", f"DELETE FROM {name} WHERE key = ANY($1)"),  # noqa: S608
             ):
                 self._expect(self._raw.prepare(statement, text.encode()), pq.ExecStatus.COMMAND_OK)
         self._prepared = True

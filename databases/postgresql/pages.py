@@ -72,9 +72,9 @@ def of_file(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
         part += 1
 
 
-def of_query(read: Iterable[bytes], page_bytes: int) -> Iterator[NDArray[np.uint8]]:
+def of_chunks(chunks: Iterable[bytes], page_bytes: int) -> Iterator[NDArray[np.uint8]]:
     """The same from whole pages read through the server."""
-    for chunk in read:
+    for chunk in chunks:
         yield np.frombuffer(chunk, np.uint8).reshape(-1, page_bytes)
 
 

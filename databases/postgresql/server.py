@@ -117,7 +117,8 @@ def _create_database(admin: psycopg.Connection) -> None:
 
     Only columns that name no collation (`char36-default`) feel it.
     """
-    icu = admin.execute("SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'en-US-x-icu')").fetchone() == (True,)
-    linguistic = icu and admin.info.server_version >= 150_000
-    options = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'" if linguistic else "TEMPLATE template0"
-    admin.execute(f"CREATE DATABASE {_USER} {options}")
+    icu = admin.execute("SELECT count(*) FROM pg_collation WHERE collname = 'en-US-x-icu'").fetchone() == (1,)
+    if icu and admin.info.server_version >= 150_000:
+        admin.execute(f"CREATE DATABASE {_USER} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'")
+    else:
+        admin.execute(f"CREATE DATABASE {_USER} TEMPLATE template0")

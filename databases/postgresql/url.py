@@ -41,7 +41,7 @@ def address_of(url: str) -> Address:
             "special characters in a password as %XX."
         )
     if "sslpassword" in given:
-        raise UsageError("sslpassword in a URL is not supported: use a client key without a password, or a service file.")
+        raise UsageError("sslpassword in a URL is not supported: use a client key without one, or a service file.")
     password = given.pop("password", "")
     return Address("postgresql", "url", given, secret=_keep(password) if password else None)
 

@@ -84,7 +84,7 @@ def page_image_bytes(programs: Path, log: Path, begin: str, end: str) -> int:
 
 
 def _dump(programs: Path, log: Path, begin: str, end: str, *options: str) -> Iterator[bytes]:
-    command = [programs / "pg_waldump", "--path", log, "--start", begin, "--end", end, *options]
+    command: list[str | Path] = [programs / "pg_waldump", "--path", log, "--start", begin, "--end", end, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:
         assert dump.stdout
         assert dump.stderr

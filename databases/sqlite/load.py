@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import apsw
@@ -30,6 +31,8 @@ class Session:
         self._files = files(address, table.name)
         self._connection = connect(address, self._files.database)
         self._closed = False
+        self._counts = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
+        self._counts.touch()  # empty until the end: a session that is lost or still open is seen to be missing
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of columns: a list of keys and, where the table has a payload, a list of texts that rows share."""
@@ -71,9 +74,11 @@ class Session:
         written, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)
         spilled, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_SPILL)
         self._connection.close()
-        path = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
-        if written and self._files.database.exists():
-            path.write_text(json.dumps({"written": written, "spilled": spilled}), encoding="ascii")
+        if not written:
+            self._counts.unlink(missing_ok=True)
+        elif self._counts.exists():  # dropped with the table otherwise
+            with suppress(OSError):  # a full disk leaves it empty, and must not hide the error that ended the load
+                self._counts.write_text(json.dumps({"written": written, "spilled": spilled}), encoding="ascii")
 
     def _transaction(self, statement: str, rows: Any) -> int:
         before = self._connection.total_changes()
@@ -98,6 +103,9 @@ def native(table: Table, keys: Keys) -> list[Any]:
     """Keys as Python objects, made in bulk: bytes (through `void`, which keeps trailing zero bytes), str or int."""
     encoded = np.ascontiguousarray(table.column.encode(keys))
     if table.column.form == "int":
-        return encoded.tolist()
-    rows = encoded.view(f"{'S' if table.column.form == 'text' else 'V'}{encoded.shape[1]}").ravel()
-    return cast("list[Any]", (rows.astype(np.str_) if table.column.form == "text" else rows).tolist())
+        values: list[Any] = encoded.tolist()
+    elif table.column.form == "text":
+        values = encoded.view(f"S{encoded.shape[1]}").ravel().astype(np.str_).tolist()
+    else:
+        values = encoded.view(f"V{encoded.shape[1]}").ravel().tolist()
+    return values

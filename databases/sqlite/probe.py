@@ -85,9 +85,10 @@ class Log:
 
     def after(self, table: Table) -> Iterable[Reading]:
         """The sum over all sessions that have closed."""
-        counts = [json.loads(path.read_text(encoding="ascii")) for path in self._files(table.name).counters()]
-        if not counts:
-            yield from Reading.absent(self.supplies, "no loading connection left its count of pages written.")
+        texts = [path.read_text(encoding="ascii") for path in self._files(table.name).counters()]
+        counts = [json.loads(text) for text in texts if text]
+        if not counts or len(counts) < len(texts):
+            yield from Reading.absent(self.supplies, "a loading connection left no count of the pages that it wrote.")
         elif any(count["spilled"] for count in counts):
             yield from Reading.absent(
                 self.supplies,

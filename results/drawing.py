@@ -1,0 +1,197 @@
+"""What all plots share: a canvas measured in pixels, colours, and SVG fit to stand inside a page.
+
+Colours are written as CSS variables with a fallback, so that a page can turn dark and a figure taken out of it still
+has its colours. Text stays text: it can be searched, selected, and takes the page's font.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+WIDTH: Final = 460
+"""Width of a figure in pixels: two stand side by side on a screen, one fits a phone."""
+
+SIZE: Final = 11.0
+SMALL: Final = 10.0
+_CHARACTER: Final = 0.56
+"""Width of an average character, in font sizes."""
+
+# Stand-ins that matplotlib writes and `_clean` turns into variables: name, then the fallback on white.
+_VARIABLES: Final = {
+    "ink": "#1f2328",
+    "soft": "#656d76",
+    "rule": "#dfe3e8",
+    "paper": "#ffffff",
+    "k1": "#b9c2cc",
+    "k2": "#e3a008",
+    "k3": "#b3261e",
+    "k4": "#5b7c99",
+    # Okabe and Ito's colours without yellow, then four of Tol's: apart for every common colour blindness.
+    "c0": "#0072b2",
+    "c1": "#d55e00",
+    "c2": "#009e73",
+    "c3": "#cc79a7",
+    "c4": "#e69f00",
+    "c5": "#56b4e9",
+    "c6": "#332288",
+    "c7": "#882255",
+    "c8": "#999933",
+    "c9": "#44aa99",
+}
+_STAND_IN: Final = {name: f"#0000{place + 1:02x}" for place, name in enumerate(_VARIABLES)}
+INK, SOFT, RULE, PAPER = (_STAND_IN[name] for name in ("ink", "soft", "rule", "paper"))
+KINDS: Final = tuple(_STAND_IN[name] for name in ("k1", "k2", "k3"))
+"""Calm, noticeable, loud: for the parts of a whole that are not layouts."""
+PLAIN: Final = _STAND_IN["k4"]
+
+_COLOURS: Final = tuple(_STAND_IN[f"c{number}"] for number in range(10))
+_MARKERS: Final = "osD^vPX<>p"
+
+_SETTINGS: Final[dict[str, Any]] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "keybench",
+    "text.parse_math": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": SIZE,
+    "text.color": INK,
+    "axes.labelcolor": SOFT,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "axes.edgecolor": RULE,
+    "axes.linewidth": 1.0,
+    "hatch.linewidth": 0.8,
+    "path.simplify": True,
+}
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a layout looks in every figure: the marker tells apart what the colour may not."""
+
+    colour: str
+    marker: str
+
+
+def styles(layouts: Iterable[str], control: str) -> dict[str, Style]:
+    """One style for each layout, by its place among the sorted names; the control is drawn in ink."""
+    names = sorted({name for name in layouts if name != control})
+    found = {
+        # Colours come round after ten, markers one step later each time: a hundred layouts differ.
+        name: Style(_COLOURS[i % 10], _MARKERS[(i + i // 10) % 10])
+        for i, name in enumerate(names)
+    }
+    return {control: Style(INK, "o"), **found}
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """matplotlib's settings for our figures, and nobody else's; characters that its font lacks are no matter."""
+    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
+
+
+class Canvas:
+    """A figure whose coordinates are pixels from the top left corner."""
+
+    def __init__(self, height: float, width: float = WIDTH) -> None:
+        self.width = width
+        self.height = height
+        self._figure = Figure(figsize=(width / 72, height / 72), dpi=72)
+        self._figure.patch.set_visible(False)
+        FigureCanvasSVG(self._figure)
+
+    def axes(self, left: float, top: float, width: float, height: float) -> Any:
+        """Axes over that rectangle: no frame, ticks without marks."""
+        box = (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
+        axes = self._figure.add_axes(box)
+        axes.patch.set_visible(False)
+        for side in axes.spines.values():
+            side.set_visible(False)
+        axes.tick_params(length=0, labelsize=SMALL, pad=4)
+        axes.minorticks_off()
+        return axes
+
+    def text(self, x: float, y: float, text: str, **style: Any) -> None:
+        """Text at that point; vertically centred on it unless told."""
+        style = {"va": "center", "fontsize": SIZE, **style}
+        self._figure.text(x / self.width, 1 - y / self.height, text, **style)
+
+    def swatch(self, x: float, y: float, colour: str, hatch: str = "") -> None:
+        """A small square of that colour, its left centre at the point."""
+        from matplotlib.patches import Rectangle
+
+        size = 10
+        corner = (x / self.width, 1 - (y + size / 2) / self.height)
+        self._figure.add_artist(
+            Rectangle(corner, size / self.width, size / self.height, **fill(colour, hatch), transform=self._figure.transFigure)
+        )
+
+    def line(self, x: float, y: float, length: float, **style: Any) -> None:
+        """A horizontal line that begins at the point."""
+        from matplotlib.lines import Line2D
+
+        height = 1 - y / self.height
+        ends = (x / self.width, (x + length) / self.width)
+        self._figure.add_artist(Line2D(ends, (height, height), transform=self._figure.transFigure, **style))
+
+    def svg(self, prefix: str) -> str:
+        """The picture as an SVG element; `prefix` keeps its ids apart from those of other figures on the page."""
+        buffer = io.StringIO()
+        self._figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        return _clean(buffer.getvalue(), prefix)
+
+
+def fill(colour: str, hatch: str = "") -> dict[str, Any]:
+    """Arguments of a filled patch; hatching is drawn in the colour of the paper."""
+    return {"facecolor": colour, "edgecolor": PAPER, "linewidth": 0.0, "hatch": hatch or None}
+
+
+def text_width(text: str, size: float = SIZE) -> float:
+    """About how many pixels a line of text takes."""
+    return len(text) * size * _CHARACTER
+
+
+def lines(name: str, column: str, longest: int = 22) -> list[str]:
+    """A label in lines of about `longest` characters, broken after hyphens; the column, where given, on its own."""
+    return _broken(name, longest) + (_broken(column, longest) if column else [])
+
+
+def _broken(text: str, longest: int) -> list[str]:
+    text = " ".join(text.split())
+    if len(text) > 3 * longest:
+        text = text[: 3 * longest - 1] + "…"
+    parts = [piece for part in re.findall(r"[^-\s]*[-\s]?", text) for piece in _pieces(part, longest)]
+    found = [""]
+    for part in parts:
+        if found[-1] and len(found[-1]) + len(part.rstrip()) > longest:
+            found.append("")
+        found[-1] += part
+    return [line.strip() for line in found]
+
+
+def _pieces(text: str, longest: int) -> Sequence[str]:
+    return [text[i : i + longest] for i in range(0, len(text), longest)]
+
+
+def _clean(svg: str, prefix: str) -> str:
+    """Without prologue, metadata and fixed size; ids made unique, colours made variables."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<svg [^>]*?viewBox=\"([^\"]+)\"[^>]*>", r'<svg viewBox="\1" aria-hidden="true" focusable="false">', svg, count=1)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
+    svg = re.sub(r'xlink:href="#', f'href="#{prefix}-', svg)
+    svg = svg.replace("url(#", f"url(#{prefix}-")
+    for name, stand_in in _STAND_IN.items():
+        svg = svg.replace(stand_in, f"var(--{name}, {_VARIABLES[name]})")
+    return svg.strip()

@@ -1,0 +1,36 @@
+"""A runner to be ended in every way: `python runner.py WHAT`, then it waits for its end. Prints `go` before it starts."""
+
+import os
+import sys
+import time
+
+from keybench.databases.provision import Kept
+
+
+def sleeper(server: str) -> Kept:
+    """A server that is set up in two steps that take a moment."""
+    setup = [["sh", "-c", "sleep 0.05; mkdir data"], ["sh", "-c", "sleep 0.05 & wait; echo made > data/file"]]
+    return Kept("test", setup=setup, server=["sh", "-c", server])
+
+
+def main() -> None:
+    """Starts, says so, and does as told."""
+    kept = sleeper("exec sleep 600" if sys.argv[1] == "single" else "sleep 600 & exec sleep 600")
+    print("go", flush=True)
+    try:
+        kept.start(10)
+        print("up", kept.server_pid, kept.folder, flush=True)
+        if sys.argv[1] == "exit":
+            sys.exit(0)  # without a stop
+        if sys.argv[1] == "abort":
+            os.abort()
+        if sys.argv[1] == "fork" and os.fork() == 0:
+            time.sleep(5)  # holds all of the runner's descriptors
+            os._exit(0)
+        time.sleep(600)
+    except KeyboardInterrupt:
+        kept.stop()
+
+
+if __name__ == "__main__":
+    main()

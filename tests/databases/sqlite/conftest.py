@@ -1,0 +1,75 @@
+"""An embedded server, and tables in it that were loaded as a trial loads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from keybench.databases.engine import Address, Admin, KeyRole, Session, Table
+from keybench.databases.payload import Payload
+from keybench.databases.sqlite import ENGINE
+from keybench.generators.byteorder import Keys
+from keybench.results.metrics import Metric, Reading
+
+
+def random_keys(n: int, seed: int = 1) -> Keys:
+    return Keys(np.random.Generator(np.random.PCG64(seed)).integers(0, 256, (n, 16), np.uint8), "uuid")
+
+
+def ascending_keys(n: int) -> Keys:
+    data = random_keys(n).data
+    data[:, :8] = np.arange(n, dtype=">u8")[:, None].view(np.uint8)
+    return Keys(data, "uuid")
+
+
+def integers(n: int) -> Keys:
+    return Keys(np.arange(1, n + 1, dtype=np.int64), "int")
+
+
+@dataclass
+class Bench:
+    """One server and what a trial does on it."""
+
+    address: Address
+    admin: Admin
+    keys: dict[str, Callable[..., Keys]] = field(
+        default_factory=lambda: {"random": random_keys, "ascending": ascending_keys, "integers": integers}
+    )
+
+    def table(self, column: str, payload: int = 0, key: KeyRole = "clustered", name: str = "rows") -> Table:
+        return Table(name, ENGINE.column(column), payload, key)
+
+    def session(self, table: Table, **pragmas: str) -> Session:
+        return ENGINE.session(self.changed(**pragmas), table)
+
+    def changed(self, **pragmas: str) -> Address:
+        assert self.address.settings
+        values = {**self.address.settings.values, **pragmas}
+        return replace(self.address, settings=replace(self.address.settings, values=values))
+
+    def load(self, table: Table, keys: Keys, rows_per_tx: int = 1000, **pragmas: str) -> dict[Metric, Reading]:
+        """Creates the table, loads it by one session, and probes it."""
+        self.admin.create(table)
+        probes = self.admin.probes()
+        for probe in probes:
+            probe.before(table)
+        session = self.session(table, **pragmas)
+        batches = session.prepare(keys, Payload(table.payload), 0, rows_per_tx)
+        assert sum(session.send(batch) for batch in batches) == len(keys)
+        session.close()
+        readings = [reading for probe in probes for reading in probe.after(table)]
+        assert sorted(r.metric for r in readings) == sorted(m for probe in probes for m in probe.supplies)
+        return {reading.metric: reading for reading in readings}
+
+
+@pytest.fixture(scope="session")
+def bench() -> Iterator[Bench]:
+    provision = ENGINE.provision("embedded", ENGINE.settings("durable", "default"))
+    address = provision.start()
+    admin = ENGINE.admin(address)
+    yield Bench(address, admin)
+    admin.close()
+    provision.stop()

@@ -1,0 +1,249 @@
+"""The embedded server: folder, settings, tables, and the end of its runner."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from keybench.databases.engine import engine
+from keybench.databases.sqlite import ENGINE
+from keybench.errors import ServerError, UsageError
+from keybench.results.metrics import DEFINITIONS, Metric
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+
+def test_the_registry_finds_it() -> None:
+    assert engine("sqlite") is ENGINE
+    assert ENGINE.servers == ("embedded",)
+
+
+def test_it_loads_without_apsw_and_says_what_is_missing() -> None:
+    code = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name == "apsw":
+            raise ImportError(name)
+sys.meta_path[:] = [Refuse(), *sys.meta_path]
+from keybench.databases.sqlite import ENGINE
+print(ENGINE.settings("durable", "small").cache_bytes, "apsw" in sys.modules)
+sys.meta_path.pop(0)
+import importlib.machinery, importlib.util
+sys.path[:] = [p for p in sys.path if "site-packages" not in p]
+print(ENGINE.missing("embedded"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    small, missing = done.stdout.splitlines()
+    assert small == f"{16 * 2**20} False"
+    assert missing == "SQLite needs the Python package apsw: pip install apsw."
+
+
+def test_other_server_kinds_are_refused() -> None:
+    assert ENGINE.missing("embedded") == ""
+    message = "SQLite has no container server, it runs inside the process: use --server embedded."
+    assert ENGINE.missing("container") == message
+    with pytest.raises(UsageError, match=f"^{message}$"):
+        ENGINE.provision("container", ENGINE.settings("fast", "default"))
+
+
+@pytest.mark.parametrize("cache", ["default", "small"])
+@pytest.mark.parametrize("profile", ["durable", "fast"])
+def test_settings_read_back_as_they_were_set(profile: str, cache: str) -> None:
+    settings = ENGINE.settings(profile, cache)  # type: ignore[arg-type]
+    provision = ENGINE.provision("embedded", settings)
+    address = provision.start()
+    try:
+        admin = ENGINE.admin(address)
+        read = admin.settings()
+        assert {name: read[name] for name in settings.values} == settings.values
+        assert list(Path(address.parameters["folder"]).glob("settings*")) == []
+        table_settings = _of_a_loading_connection(address)
+        assert table_settings == settings.values
+        admin.close()
+    finally:
+        provision.stop()
+
+
+def _of_a_loading_connection(address: object) -> dict[str, str]:
+    from keybench.databases.engine import Address, Table
+
+    assert isinstance(address, Address)
+    assert address.settings
+    table = Table("rows", ENGINE.column("binary16"), 0)
+    admin = ENGINE.admin(address)
+    admin.create(table)
+    session = ENGINE.session(address, table)
+    connection = session._connection  # type: ignore[attr-defined]
+    read = {name: str(connection.pragma(name)) for name in address.settings.values}
+    session.close()
+    admin.close()
+    return read
+
+
+def test_profiles_differ_by_syncs_alone_and_only_fast_leaves_them_out() -> None:
+    durable, fast = (ENGINE.settings(profile, "default").values for profile in ("durable", "fast"))  # type: ignore[arg-type]
+    assert {name for name in durable if durable[name] != fast[name]} == {
+        "synchronous",
+        "fullfsync",
+        "checkpoint_fullfsync",
+    }
+    assert (durable["synchronous"], fast["synchronous"]) == ("2", "0")
+
+
+def test_versions_name_the_library_in_use(bench: Bench) -> None:
+    import apsw
+
+    versions = bench.admin.versions()
+    assert versions["SQLite"] == apsw.Connection(":memory:").execute("SELECT sqlite_version()").get
+    assert versions["SQLite source"].endswith(
+        apsw.Connection(":memory:").execute("SELECT sqlite_source_id()").get[-40:]
+    )
+    assert "THREADSAFE=" in versions["compile options"]
+
+
+def test_every_metric_of_pages_log_and_sizes_is_supplied_or_absent_for_a_reason(bench: Bench) -> None:
+    supplied = {metric for probe in bench.admin.probes() for metric in probe.supplies}
+    structure = {
+        m for m in DEFINITIONS if m.startswith(("leaf", "branch", "log", "append", "edge", "interior", "heap"))
+    }
+    sizes = {Metric.INDEX_BYTES, Metric.TABLE_BYTES}
+    assert not supplied & set(ENGINE.absent)
+    assert supplied | set(ENGINE.absent) == structure | sizes
+    assert all(reason.endswith(".") for reason in ENGINE.absent.values())
+
+
+def test_create_replaces_and_drop_leaves_nothing(bench: Bench) -> None:
+    folder = Path(bench.address.parameters["folder"])
+    table = bench.table("binary16", 100)
+    bench.load(table, bench.keys["random"](5000))
+    assert (folder / "rows.sqlite").stat().st_size > 0
+    bench.admin.create(bench.table("integer"))
+    assert [len(part) for part in bench.admin.stored_keys(bench.table("integer"))] == []
+    assert (folder / "rows.sqlite-wal").stat().st_size == 0
+    bench.admin.drop(table)
+    bench.admin.drop(table)
+    assert not list(folder.glob("rows*"))
+
+
+def test_settle_empties_the_wal(bench: Bench) -> None:
+    table = bench.table("binary16", 100)
+    bench.load(table, bench.keys["random"](5000))
+    wal = Path(bench.address.parameters["folder"]) / "rows.sqlite-wal"
+    assert wal.stat().st_size > 0
+    bench.admin.settle(table)
+    assert wal.stat().st_size == 0
+
+
+def test_settle_says_when_another_connection_is_in_the_way(bench: Bench) -> None:
+    table = bench.table("binary16")
+    bench.load(table, bench.keys["random"](5000))
+    reader = bench.session(table)._connection  # type: ignore[attr-defined]
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM rows").fetchall()
+    late = bench.session(table)
+    for batch in late.prepare(bench.keys["random"](10, seed=2), _no_payload(), 0, 10):
+        late.send(batch)
+    late.close()
+    admin = ENGINE.admin(bench.changed(busy_timeout="50"))
+    with pytest.raises(ServerError, match=r"^SQLite: .*(kept the WAL from being checkpointed|kept the table locked)"):
+        admin.settle(table)
+    admin.close()
+    reader.close()
+
+
+def _no_payload() -> object:
+    from keybench.databases.payload import Payload
+
+    return Payload(0)
+
+
+def test_a_stored_key_of_another_form_is_an_error(bench: Bench) -> None:
+    table = bench.table("binary16")
+    bench.load(table, bench.keys["random"](10))
+    session = bench.session(table)
+    session._connection.execute("INSERT INTO rows VALUES ('text'), (x'00')")  # type: ignore[attr-defined]
+    session.close()
+    with pytest.raises(ServerError, match=r"^SQLite: the table holds keys that are no 16-character bytes\."):
+        list(bench.admin.stored_keys(table))
+
+
+def test_an_address_is_picklable_and_serves_another_process(bench: Bench) -> None:
+    table = bench.table("char36", 100)
+    bench.admin.create(table)
+    code = """
+import pickle, sys
+import numpy as np
+from keybench.databases.engine import engine
+from keybench.databases.payload import Payload
+from keybench.generators.byteorder import Keys
+address, table = pickle.load(sys.stdin.buffer)
+session = engine(address.engine).session(address, table)
+keys = Keys(np.arange(32000, dtype=">u8").reshape(-1, 2).view(np.uint8), "uuid")
+print(sum(session.send(batch) for batch in session.prepare(keys, Payload(100), 0, 1000)))
+session.close()
+"""
+    given = pickle.dumps((bench.address, table))
+    done = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, check=True)
+    assert done.stdout.strip() == b"16000"
+    assert len(np.concatenate(list(bench.admin.stored_keys(table)))) == 16000
+    (log,) = [probe for probe in bench.admin.probes() if Metric.LOG_BYTES in probe.supplies]
+    (reading,) = log.after(table)
+    assert (reading.value or 0) > 16000 * 100
+
+
+def test_stop_removes_the_folder() -> None:
+    provision = ENGINE.provision("embedded", ENGINE.settings("fast", "small"))
+    folder = Path(provision.start().parameters["folder"])
+    assert folder.is_dir()
+    assert provision.alive()
+    provision.stop()
+    provision.stop()
+    assert not folder.exists()
+    assert not provision.alive()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no kill -9 there, and no keeper")
+def test_a_killed_runner_leaves_no_folder(tmp_path: Path) -> None:
+    code = """
+import os, sys
+import numpy as np
+from keybench.databases.engine import Table
+from keybench.databases.payload import Payload
+from keybench.databases.sqlite import ENGINE
+from keybench.generators.byteorder import Keys
+provision = ENGINE.provision("embedded", ENGINE.settings("durable", "small"))
+address = provision.start()
+table = Table("rows", ENGINE.column("binary16"), 100)
+admin = ENGINE.admin(address)
+admin.create(table)
+session = ENGINE.session(address, table)
+print(address.parameters["folder"], flush=True)
+while True:
+    keys = Keys(np.frombuffer(os.urandom(16000), np.uint8).reshape(-1, 16), "uuid")
+    for batch in session.prepare(keys, Payload(100), 0, 100):
+        session.send(batch)
+"""
+    for delay in (0.0, 0.3):
+        runner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert runner.stdout
+        folder = Path(runner.stdout.readline().strip())
+        assert (folder / "rows.sqlite").exists()
+        time.sleep(delay)
+        runner.send_signal(signal.SIGKILL)
+        runner.wait()
+        runner.stdout.close()
+        deadline = time.monotonic() + 10
+        while folder.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not folder.exists()
+        assert not list(folder.parent.glob(f"{folder.name}*"))

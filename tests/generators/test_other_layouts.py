@@ -1,0 +1,246 @@
+"""Ranges, bits and quirks of the layouts other than RT.Comb's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from keybench.errors import UsageError
+from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.entropy import ScriptedEntropy
+from keybench.generators.hotguid import HotGuid
+from keybench.generators.instants import DATETIME_LAST, text_of
+from keybench.generators.layout import layout
+from keybench.generators.process import Process
+
+V7_LAST = UNIX_EPOCH + (1 << 48) * TICKS_PER_MS - 1
+JHTODD = ["jhtodd-string", "jhtodd-binary", "jhtodd-end"]
+JHTODD_WRAP = (1 << 48) * TICKS_PER_MS
+U32 = 1 << 32
+
+
+@pytest.mark.parametrize(
+    ("ticks", "text"),
+    [
+        (0, "0001-01-01T00:00:00.0000000Z"),
+        (UNIX_EPOCH - 1, "1969-12-31T23:59:59.9999999Z"),
+        (635_634_337_800_066_667, "2015-03-31T21:23:00.0066667Z"),
+        (JHTODD_WRAP, "8920-08-03T05:31:50.6560000Z"),
+        (V7_LAST, "10889-08-02T05:31:50.6559999Z"),
+    ],
+)
+def test_instants_as_text(ticks, text) -> None:
+    assert text_of(ticks) == text
+
+
+# uuid-v4, uuid-v7
+
+
+@given(ticks=st.integers(UNIX_EPOCH, V7_LAST))
+@example(ticks=UNIX_EPOCH)
+@example(ticks=V7_LAST)
+def test_v7_reads_back_to_the_millisecond(ticks, opened) -> None:
+    decoded = layout("uuid-v7").decode(opened("uuid-v7", [ticks]).take(1)).ticks[0]
+    assert decoded == ticks - (ticks - UNIX_EPOCH) % TICKS_PER_MS
+
+
+@pytest.mark.parametrize(
+    ("ticks", "shown"),
+    [(UNIX_EPOCH - 1, "1969-12-31T23:59:59.9999999Z"), (V7_LAST + 1, "10889-08-02T05:31:50.6560000Z")],
+)
+def test_v7_refuses_what_48_bits_cannot_hold(ticks, shown, opened) -> None:
+    with pytest.raises(UsageError) as refused:
+        opened("uuid-v7", [UNIX_EPOCH, ticks]).take(2)
+    assert str(refused.value) == (
+        "uuid-v7 keys hold instants from 1970-01-01T00:00:00.0000000Z to 10889-08-02T05:31:50.6559999Z, "
+        f"and the clock shows {shown}: set the clock inside that range."
+    )
+
+
+@pytest.mark.parametrize("name", ["uuid-v4", "uuid-v7"])
+def test_all_bits_but_the_fixed_ones_vary(name, opened) -> None:
+    data = opened(name, [UNIX_EPOCH] * 4_000).take(4_000).data
+    ones = np.unpackbits(data, axis=1).mean(axis=0)
+    fixed = {48: 0, 49: 1, 50: name == "uuid-v7", 51: name == "uuid-v7", 64: 1, 65: 0}
+    assert {bit: ones[bit] for bit in fixed} == fixed
+    random = [bit for bit in range(48 if name == "uuid-v7" else 0, 128) if bit not in fixed]
+    assert len(random) == {"uuid-v4": 122, "uuid-v7": 74}[name]
+    assert np.abs(ones[random] - 0.5).max() < 0.05
+
+
+@pytest.mark.parametrize("guid", ["017f22e2-79b0-4cc3-98c4-dc0c0c07398f", "017f22e2-79b0-7cc3-d8c4-dc0c0c07398f"])
+def test_v7_refuses_other_versions_and_variants(guid, guids_of) -> None:
+    with pytest.raises(UsageError, match=f"^{guid} is no uuid-v7 key: version and variant are not those of UUIDv7"):
+        layout("uuid-v7").decode(guids_of([guid]))
+
+
+# jhtodd
+
+
+@pytest.mark.parametrize("name", JHTODD)
+@given(ticks=st.integers(0, JHTODD_WRAP - 1))
+@example(ticks=0)
+@example(ticks=JHTODD_WRAP - 1)
+def test_jhtodd_reads_back_to_the_millisecond(name, ticks, opened) -> None:
+    assert layout(name).decode(opened(name, [ticks]).take(1)).ticks[0] == ticks // TICKS_PER_MS * TICKS_PER_MS
+
+
+@pytest.mark.parametrize("name", JHTODD)
+def test_jhtodd_wraps_in_8920(name, opened) -> None:
+    keys = opened(name, [JHTODD_WRAP, DATETIME_LAST]).take(2)
+    expected = [0, (DATETIME_LAST - JHTODD_WRAP) // TICKS_PER_MS * TICKS_PER_MS]
+    assert layout(name).decode(keys).ticks.tolist() == expected
+
+
+@pytest.mark.parametrize("name", JHTODD)
+def test_jhtodd_draws_ten_bytes_a_key_and_fixes_no_bit(name, opened) -> None:
+    script = ScriptedEntropy(bytes(range(20)) + b"\xff")
+    keys = opened(name, [0, 0], entropy=script).take(2)
+    assert [sorted(row)[6:] for row in keys.data.tolist()] == [list(range(10)), list(range(10, 20))]
+    assert script.take(1, 1).tolist() == [[255]]
+
+
+@pytest.mark.parametrize("form", ["string", "binary", "end"])
+def test_zaabee_is_another_name_for_it(form) -> None:
+    assert layout(f"zaabee-{form}") is layout(f"jhtodd-{form}")
+
+
+# morris and efcore-sequential
+
+
+def published_sequence(last: int, readings: list[int]) -> list[int]:
+    """Morris' rule for one caller, step by step: count up; below the clock, move up to it but return the count."""
+    returned = []
+    for now in readings:
+        last += 1
+        returned.append(last)
+        last = max(last, now)
+    return returned
+
+
+@given(
+    start=st.integers(0, 3_000),
+    readings=st.lists(st.one_of(st.integers(0, 3_000), st.integers(0, DATETIME_LAST)), max_size=40),
+)
+def test_morris_running_maximum_is_the_published_rule(start, readings, opened) -> None:
+    keys = opened("morris", readings, start=start).take(len(readings))
+    assert layout("morris").decode(keys).ticks.tolist() == published_sequence(start, readings)
+
+
+def test_morris_starts_at_the_first_reading_where_the_clock_has_no_other(opened) -> None:
+    keys = opened("morris", [5_000, 9_000]).take(2)
+    assert layout("morris").decode(keys).ticks.tolist() == [5_001, 5_002]
+
+
+@pytest.mark.parametrize("value", [1, DATETIME_LAST])
+def test_morris_and_efcore_hold_the_first_and_the_last_instant(value, opened) -> None:
+    assert layout("morris").decode(opened("morris", [0], start=value - 1).take(1)).ticks == value
+    decoded = layout("efcore-sequential").decode(opened("efcore-sequential", [], start=value - 1).take(1))
+    assert decoded.fields["counter"] == value
+
+
+def test_morris_takes_eight_bytes_for_the_process_and_none_a_key(opened) -> None:
+    script = ScriptedEntropy(bytes(range(8)))
+    data = opened("morris", range(100), entropy=script).take(100).data
+    assert {row[:8].tobytes() for row in data} == {bytes([3, 2, 1, 0, 5, 4, 7, 6])}
+
+
+@pytest.mark.parametrize("name", ["morris", "efcore-sequential"])
+@pytest.mark.parametrize("ticks", [-1, DATETIME_LAST + 1])
+def test_both_refuse_a_start_that_datetime_cannot_hold(name, ticks, opened) -> None:
+    with pytest.raises(UsageError, match=f"^{name} keys hold instants from 0001-01-01T.* to 9999-12-31T"):
+        opened(name, [0], start=ticks)
+
+
+@pytest.mark.parametrize("name", ["morris", *JHTODD, "hotguid"])
+@pytest.mark.parametrize("ticks", [-1, DATETIME_LAST + 1])
+def test_readings_that_datetime_cannot_hold_are_refused(name, ticks, opened) -> None:
+    stream = opened(name, [0, ticks], start=0)
+    with pytest.raises(UsageError, match=f"^{name} keys hold instants from 0001-01-01T.* to 9999-12-31T"):
+        stream.take(2)
+
+
+def test_efcore_counts_from_its_start_whatever_the_clock_says(opened) -> None:
+    stream = opened("efcore-sequential", [10**18] * 5, start=600_000_000_000_065_530)
+    decoded = layout("efcore-sequential").decode(stream.take(10))
+    assert decoded.fields["counter"].tolist() == list(range(600_000_000_000_065_531, 600_000_000_000_065_541))
+
+
+def test_efcore_keeps_the_version_and_loses_the_variant(opened) -> None:
+    data = opened("efcore-sequential", [], start=0x0800_0000_0000_0000).take(300).data
+    assert set(data[:, 6] >> 4) == {4}
+    assert set(data[:, 8]) == {0, 1}
+
+
+# hotguid
+
+
+@given(ticks=st.integers(UNIX_EPOCH, UNIX_EPOCH + U32 * TICKS_PER_SECOND - 5), shard=st.integers(0, U32 - 1))
+@example(ticks=UNIX_EPOCH, shard=0)
+@example(ticks=UNIX_EPOCH + U32 * TICKS_PER_SECOND - 5, shard=U32 - 1)
+def test_hotguid_reads_back_second_and_shard(ticks, shard, opened) -> None:
+    chosen = HotGuid("hotguid", "", "", order="rfc", shard=shard)
+    decoded = chosen.decode(opened(chosen, [ticks]).take(1))
+    second = int(float(ticks - UNIX_EPOCH) / 1e7)
+    assert decoded.ticks[0] == UNIX_EPOCH + second * TICKS_PER_SECOND
+    # Near 2106 doubles lie 8 ticks apart, so rounding moves an instant by half of that at most.
+    assert -4 <= ticks - decoded.ticks[0] < TICKS_PER_SECOND
+    assert decoded.fields["shard"] == shard
+
+
+def test_hotguid_seconds_wrap_as_a_cast_to_32_bits(opened) -> None:
+    """The instants of the shipped test (.NET 8 and earlier), and those before 1970."""
+    end = UNIX_EPOCH + U32 * TICKS_PER_SECOND
+    ticks = [end - 2 * TICKS_PER_SECOND, end - TICKS_PER_SECOND, end, end + TICKS_PER_SECOND]
+    ticks += [UNIX_EPOCH - 1, UNIX_EPOCH - TICKS_PER_SECOND]
+    decoded = layout("hotguid").decode(opened("hotguid", ticks).take(6)).ticks
+    seconds = (decoded - UNIX_EPOCH) // TICKS_PER_SECOND
+    assert seconds.tolist() == [U32 - 2, U32 - 1, 0, 1, 0, U32 - 1]
+
+
+def test_the_last_tick_of_a_second_counts_as_the_next(opened) -> None:
+    of_2022 = 637_811_545_420_000_000
+    decoded = layout("hotguid").decode(opened("hotguid", [of_2022 - 2, of_2022 - 1, of_2022]).take(3)).ticks
+    assert (decoded - of_2022).tolist() == [-TICKS_PER_SECOND, 0, 0]
+
+
+@pytest.mark.parametrize(("script", "first"), [("00000000", 1), ("ffffffff", 500_000), ("80000000", 250_001)])
+def test_hotguid_counts_from_below_500000(script, first, opened) -> None:
+    stream = opened("hotguid", [UNIX_EPOCH] * 3, entropy=ScriptedEntropy(bytes.fromhex(script)))
+    counters = layout("hotguid").decode(stream.take(3)).fields["counter"]
+    assert counters.tolist() == [first, first + 1, first + 2]
+
+
+@pytest.mark.parametrize(("pid", "kept"), [(1, 1), (0xFFFF, 0xFFFF), (0x12345, 0x2345)])
+def test_hotguid_keeps_16_bits_of_the_process_id(pid, kept, opened) -> None:
+    keys = opened("hotguid", [UNIX_EPOCH], process=Process("testhost", pid)).take(1)
+    assert layout("hotguid").decode(keys).fields["pid"] == kept
+
+
+@pytest.mark.parametrize("shard", [-1, U32])
+def test_a_shard_beyond_32_bits_is_refused(shard) -> None:
+    with pytest.raises(UsageError) as refused:
+        HotGuid("hotguid", "", "", order="rfc", shard=shard)
+    assert str(refused.value) == f"shard {shard} does not fit 32 bits: choose one from 0 to 4294967295."
+
+
+# bigint-identity
+
+
+@given(of=st.integers(1, 5), n=st.integers(1, 30))
+def test_writers_number_the_plan_together(of, n, opened) -> None:
+    parts = [
+        opened("bigint-identity", [], process=Process("host", 1).partition(i, of=of)).take(n).data for i in range(of)
+    ]
+    assert sorted(np.concatenate(parts)) == list(range(1, of * n + 1))
+
+
+def test_a_planned_writer_sends_its_planned_numbers(opened) -> None:
+    process = Process("host", 1).partition(0, of=2, planned=np.array([1, 4, 5]))
+    stream = opened("bigint-identity", [], process=process)
+    assert stream.take(2).data.tolist() == [1, 4]
+    assert stream.take(1).data.tolist() == [5]
+    with pytest.raises(ValueError, match=r"^the plan gives this writer 3 rows, not 4$"):
+        stream.take(1)

@@ -1,0 +1,133 @@
+"""How layouts are found: here, and in other distributions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from keybench.errors import UsageError
+from keybench.generators.layout import Layout, layout, layouts
+
+PLUGIN = """
+from dataclasses import dataclass
+import numpy as np
+from keybench.generators.byteorder import Keys
+from keybench.generators.layout import Layout, Stream
+
+class Zeros(Stream):
+    def take(self, n):
+        return Keys(np.zeros((n, 20), np.uint8), "bytes")
+
+@dataclass(frozen=True)
+class Zero(Layout):
+    def stream(self, process, clock, entropy, *, guids=None, names=None):
+        return Zeros()
+
+"""
+Plugged = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def plugged(tmp_path: Path) -> Plugged:
+    """Runs code where another distribution, whose module ends with `declaration`, is installed."""
+
+    def run(declaration: str, code: str, module: str = "acme_layouts.py") -> subprocess.CompletedProcess[str]:
+        (tmp_path / module).parent.mkdir(exist_ok=True)
+        (tmp_path / module).write_text(PLUGIN + declaration, encoding="utf-8")
+        info = tmp_path / "acme-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n", encoding="utf-8")
+        (info / "entry_points.txt").write_text("[keybench.layouts]\nacme = acme_layouts\n", encoding="utf-8")
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        )
+
+    return run
+
+
+USE = """
+from keybench.generators.clock import SystemClock
+from keybench.generators.entropy import AesEntropy
+from keybench.generators.layout import layout, layouts
+from keybench.generators.process import Process
+stream = layout("acme-zero").stream(Process.current(), SystemClock(), AesEntropy.system())
+print(layout("acme-null").name, stream.take(3).data.shape, "uuid-v7" in layouts())
+"""
+ONE = 'LAYOUTS = (Zero("acme-zero", "twenty zeros", "nowhere", order="none", kind="bytes", aliases=("acme-null",)),)'
+FAIL = """
+from keybench.errors import UsageError
+from keybench.generators.layout import layouts
+try:
+    layouts()
+except UsageError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("module", ["acme_layouts.py", "acme_layouts/zero.py"])
+def test_another_distribution_plugs_in_a_layout(module, plugged) -> None:
+    done = plugged(ONE, USE, module)
+    assert done.stderr == ""
+    assert done.stdout == "acme-zero (3, 20) True\n"
+
+
+@pytest.mark.parametrize(
+    ("declaration", "message"),
+    [
+        (
+            'LAYOUTS = (Zero("uuid-v4", "", "", order="none"),)',
+            "two layouts are called 'uuid-v4'; the second is in {}: rename one.",
+        ),
+        (
+            'LAYOUTS = (Zero("acme", "", "", order="none", aliases=("zaabee-end",)),)',
+            "two layouts are called 'zaabee-end'; the second is in {}: rename one.",
+        ),
+        ('LAYOUTS = ("uuid-v9",)', "acme_layouts.LAYOUTS holds 'uuid-v9', which is no Layout."),
+        ("LAYOUTS = 9", "acme_layouts.LAYOUTS must be a sequence of Layout instances."),
+    ],
+)
+def test_a_wrong_declaration_is_named(declaration, message, plugged) -> None:
+    done = plugged(declaration, FAIL)
+    assert done.stderr == ""
+    # Which of two distributions is found second depends on the path.
+    assert done.stdout.strip() in {
+        message.format(f"keybench.generators.{module}") for module in ("rfc9562", "jhtodd")
+    } | {message.format("acme_layouts")}
+
+
+def test_a_layout_is_found_by_its_name_and_its_aliases() -> None:
+    for name, known in layouts().items():
+        assert layout(name) is known
+        assert name in (known.name, *known.aliases)
+
+
+def test_every_layout_says_what_it_is_in_one_line() -> None:
+    for known in layouts().values():
+        assert isinstance(known, Layout)
+        assert known.source
+        assert 20 <= len(known.summary) <= 110
+        assert "\n" not in known.summary
+
+
+def test_an_unknown_name_lists_the_close_matches() -> None:
+    with pytest.raises(UsageError) as refused:
+        layout("rt-comb-postgres")
+    message = str(refused.value)
+    assert message.startswith("unknown layout 'rt-comb-postgres'. Did you mean rt-comb-postgresql or ")
+    names = sorted({known.name for known in layouts().values()})
+    assert message.endswith(f" Known: {', '.join(names)}.")
+
+
+def test_a_name_like_no_other_gets_no_guess() -> None:
+    with pytest.raises(UsageError, match=r"^unknown layout 'zzzz'\. Known: "):
+        layout("zzzz")
