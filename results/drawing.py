@@ -49,6 +49,8 @@ _VARIABLES: Final = {
     "c9": "#44aa99",
 }
 _STAND_IN: Final = {name: f"#0000{place + 1:02x}" for place, name in enumerate(_VARIABLES)}
+_VARIABLE_OF: Final = {stand_in: f"var(--{name}, {_VARIABLES[name]})" for name, stand_in in _STAND_IN.items()}
+_STAND_INS: Final = re.compile("|".join(_VARIABLE_OF))
 INK, SOFT, RULE, PAPER = (_STAND_IN[name] for name in ("ink", "soft", "rule", "paper"))
 KINDS: Final = tuple(_STAND_IN[name] for name in ("k1", "k2", "k3"))
 """Calm, noticeable, loud: for the parts of a whole that are not layouts."""
@@ -187,11 +189,16 @@ def _pieces(text: str, longest: int) -> Sequence[str]:
 def _clean(svg: str, prefix: str) -> str:
     """Without prologue, metadata and fixed size; ids made unique, colours made variables."""
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<svg [^>]*?viewBox=\"([^\"]+)\"[^>]*>", r'<svg viewBox="\1" aria-hidden="true" focusable="false">', svg, count=1)
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
-    svg = re.sub(r'xlink:href="#', f'href="#{prefix}-', svg)
-    svg = svg.replace("url(#", f"url(#{prefix}-")
-    for name, stand_in in _STAND_IN.items():
-        svg = svg.replace(stand_in, f"var(--{name}, {_VARIABLES[name]})")
-    return svg.strip()
+    for element in ("metadata", "style"):  # a style inside would hold for the whole page
+        svg = re.sub(rf"\s*<{element}\b.*?</{element}>", "", svg, flags=re.DOTALL)
+    svg = re.sub(
+        r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true" focusable="false">', svg, count=1
+    )
+    # Only inside tags: text may hold anything, but no angle bracket.
+    return re.sub(r"<[^>]+>", lambda tag: _clean_tag(tag[0], prefix), svg).strip()
+
+
+def _clean_tag(tag: str, prefix: str) -> str:
+    tag = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', tag)
+    tag = tag.replace('xlink:href="#', f'href="#{prefix}-').replace("url(#", f"url(#{prefix}-")
+    return _STAND_INS.sub(lambda found: _VARIABLE_OF[found[0]], tag)

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from keybench.results.drawing import INK, KINDS, RULE, SMALL, SOFT, WIDTH, Canvas, Style, fill, lines, text_width
 
 _LINE: Final = 13.0
-_GAP: Final = 12.0
+_GAP: Final = 16.0
+_PANEL: Final = 78.0
 
 
 @dataclass(frozen=True)
@@ -218,40 +219,39 @@ def curves(
     """A small panel for each curve, all with the same axes, the control's dashed in each of them."""
     names = [(lines(c.row.layout, ""), lines(c.row.column, "") if c.row.column else []) for c in found]
     longest = max(text_width(line, SMALL) for pair in names for line in (*pair[0], *pair[1]))
-    axis = 40.0
+    axis = 36.0
     columns = 3 if longest <= (WIDTH - axis) / 3 - _GAP else 2
     count = ceil(len(found) / columns)
-    width = (WIDTH - axis - _GAP * (columns - 1) - 4) / columns
-    title = 6 + _LINE * max(len(pair[0]) + len(pair[1]) for pair in names)
-    top, height, below = 26.0, 74.0, 34.0
-    canvas = Canvas(top + count * (title + height + 10) + below)
+    width = (WIDTH - axis - _GAP * (columns - 1) - 6) / columns
+    titles = [_LINE * max(len(a) + len(b) for a, b in names[i * columns : (i + 1) * columns]) for i in range(count)]
+    # Tops of the rows of panels, their titles above them.
+    tops = 30.0 + np.cumsum(titles) + np.arange(count) * (_PANEL + 14)
+    canvas = Canvas(float(tops[-1]) + _PANEL + 40)
     lowest = min(float(curve.low.min()) for curve in found)
     highest = max(float(curve.high.max()) for curve in found)
     logarithmic = lowest > 0 and highest / lowest > 8
     limits = (lowest / 1.15, highest * 1.15) if logarithmic else (0.0, highest * 1.08 or 1.0)
-    _key(canvas, axis, any(curve.mark for curve in found), control is not None)
-    for i, (curve, pair) in enumerate(zip(found, names, strict=True)):
+    _key(canvas, any(curve.mark for curve in found), control is not None)
+    for i, (curve, (name, column)) in enumerate(zip(found, names, strict=True)):
         row, place = divmod(i, columns)
         left = axis + place * (width + _GAP)
-        upper = top + row * (title + height + 10)
-        for number, line in enumerate((*pair[0], *pair[1])):
-            soft = number >= len(pair[0])
-            canvas.text(left, upper + 8 + _LINE * number, line, fontsize=SMALL, color=SOFT if soft else INK)
-        axes = canvas.axes(left, upper + title, width, height)
-        last = i + columns >= len(found)
-        _frame(axes, x, limits, logarithmic, labelled=(place == 0, last))
+        for number, line in enumerate((*column[::-1], *name[::-1])):
+            y = tops[row] - 8 - _LINE * number
+            canvas.text(left, y, line, fontsize=SMALL, color=SOFT if number < len(column) else INK)
+        axes = canvas.axes(left, tops[row], width, _PANEL)
+        _frame(axes, x, limits, logarithmic, labelled=(place == 0, i + columns >= len(found)))
         if control is not None and control is not curve:
             axes.plot(x, control.middle, color=SOFT, linewidth=1, linestyle=(0, (3, 2)))
         axes.fill_between(x, curve.low, curve.high, color=curve.row.style.colour, alpha=0.25, linewidth=0)
         axes.plot(x, curve.middle, color=curve.row.style.colour, linewidth=1.6)
         if curve.mark is not None:
-            axes.axvline(curve.mark, color=INK, linewidth=1, linestyle=(0, (1, 2)))
+            axes.axvline(curve.mark, color=INK, linewidth=1.2, linestyle=(0, (1, 2)))
     canvas.text(axis, canvas.height - 8, labels[0], fontsize=SMALL, color=SOFT)
     canvas.text(0, 8, labels[1] + (", log scale" if logarithmic else ""), fontsize=SMALL, color=SOFT)
     return canvas.svg(prefix)
 
 
-def _key(canvas: Canvas, axis: float, mark: bool, control: bool) -> None:
+def _key(canvas: Canvas, mark: bool, control: bool) -> None:
     """What the strokes mean, from the right edge leftwards."""
     x = canvas.width
     for shown, text, dash in ((mark, "index exceeds cache", (0, (1, 2))), (control, "control", (0, (3, 2)))):
@@ -274,7 +274,7 @@ def _frame(
     else:
         axes.yaxis.set_major_locator(MaxNLocator(3))
     axes.set_ylim(*limits)
-    axes.xaxis.set_major_locator(MaxNLocator(3))
+    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
     plain = FuncFormatter(lambda value, _: f"{value:,g}")
     axes.yaxis.set_major_formatter(plain if labelled[0] else NullFormatter())
     axes.xaxis.set_major_formatter(plain if labelled[1] else NullFormatter())

@@ -77,5 +77,5 @@ def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers) -> tu
 
 
 def _seconds(request: Request, trial: TrialPlan, servers: Servers) -> float:
-    """Seconds of a whole small trial; a failed one counts with the time it took, and its error will show itself again."""
+    """Seconds of a whole small trial; one that failed counts too, and its error will show itself again."""
     return run_trial(replace(request, rows=trial.rows), trial, servers.reach).seconds

@@ -11,7 +11,7 @@ from keybench.results import plots
 from keybench.results.drawing import Style
 from keybench.results.metrics import Metric, Series
 from keybench.results.plots import Curve
-from keybench.results.report.figures import Figure, extremes, missing, rows_of
+from keybench.results.report.figure import Figure, extremes, missing, rows_of
 from keybench.results.report.groups import Arm, Group
 from keybench.results.report.wording import listed, plural
 
@@ -38,7 +38,7 @@ def cost(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
             Curve(row, np.median(costs, 0), costs.min(0), costs.max(0), None if mark is None else mark / divisor)
         )
     control = next((curve for curve, arm in zip(curves, arms, strict=True) if arm is group.control), None)
-    without = [arm.name for arm in group.arms if not series[arm.name]]
+    without = [group.label(arm) for arm in group.arms if not series[arm.name]]
     notes = [
         f"Lines are medians over {plural(len(group.blocks), 'block')}, bands reach from the lowest block to the highest."
         if len(group.blocks) > 1
@@ -47,14 +47,14 @@ def cost(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
         _cache_note(group, curves),
         f"No curve of {listed(without)}." if without else "",
     ]
-    ends = [(arm.name, float(curve.middle[-1])) for arm, curve in zip(arms, curves, strict=True)]
+    ends = [(group.label(arm), float(curve.middle[-1])) for arm, curve in zip(arms, curves, strict=True)]
     return Figure(
         prefix, title, unit,
         " ".join(note for note in notes if note),
         "Derived from measured insert times." + (" The cache mark is estimated." if any(c.mark for c in curves) else ""),
         f"Small multiples, {plural(len(arms), 'panel')}. At the last rows: {extremes(ends)}",
         plots.curves(places, curves, control, (f"{word} inserted", "ms per 1,000 rows"), prefix),
-        ("rows inserted up to", *(f"{arm.name}, median" for arm in arms)),
+        ("rows inserted up to", *(f"{group.label(arm)}, median" for arm in arms)),
         tuple(
             (f"{edge:.0f}", *(float(curve.middle[i]) for curve in curves)) for i, edge in enumerate(edges[1:])
         ),

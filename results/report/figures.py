@@ -2,134 +2,51 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from urllib.parse import quote
+from collections.abc import Callable, Mapping, Sequence
 
 from keybench.results import plots
 from keybench.results.drawing import KINDS, PLAIN, Style
-from keybench.results.metrics import DEFINITIONS, Direction, Metric
+from keybench.results.metrics import DEFINITIONS, Metric
 from keybench.results.plots import Dot, Panel, Part, Row
+from keybench.results.report.curves import cost
+from keybench.results.report.figure import (
+    Figure,
+    Value,
+    blocks_note,
+    extremes,
+    gaps,
+    join,
+    medians_note,
+    missing,
+    origin_note,
+    rows_of,
+    unit_of,
+    word,
+)
 from keybench.results.report.groups import CONTROL, Arm, Group, Summary
 from keybench.results.report.wording import BETTER, decimals, listed, number, plural, ratio
 
-Value = str | float | None
 _HALVES = (Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS)
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A picture with its title, caption, text alternative and data; or without `svg` the `caption` says why not."""
-
-    key: str
-    title: str
-    unit: str
-    caption: str
-    origin: str = ""
-    alt: str = ""
-    svg: str = ""
-    header: tuple[str, ...] = ()
-    rows: tuple[tuple[Value, ...], ...] = ()
-
-    @property
-    def shown_rows(self) -> list[list[str]]:
-        """The data as a page shows it."""
-        return [
-            [cell if isinstance(cell, str) else "–" if cell is None else number(cell) for cell in row]
-            for row in self.rows
-        ]
-
-    @property
-    def csv(self) -> str:
-        """The data as a link: every digit, absent values empty."""
-        buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="\n").writerows([self.header, *self.rows])
-        return "data:text/csv;charset=utf-8," + quote(buffer.getvalue())
-
-
 def figures(group: Group, styles: Mapping[str, Style], prefix: str) -> list[Figure]:
-    """Every figure that the group's readings allow, and for the others the reason; `prefix` makes ids unique."""
-    from keybench.results.report.curves import cost
-
+    """Every figure that the group's readings allow, then the others with the reason; `prefix` makes ids unique."""
     rows = rows_of(group, group.arms, styles)
     made = [
         _times(group, styles, f"{prefix}-time"),
+        _order(group, rows, f"{prefix}-order"),
         cost(group, styles, f"{prefix}-cost"),
         _splits(group, rows, f"{prefix}-splits"),
-        _order(group, rows, f"{prefix}-order"),
         _log(group, rows, f"{prefix}-log"),
         _sizes(group, rows, f"{prefix}-size"),
     ]
-    return made
-
-
-def rows_of(group: Group, arms: Sequence[Arm], styles: Mapping[str, Style]) -> list[Row]:
-    """Names for a picture: with their columns, unless all layouts but the control share one."""
-    several = len({arm.column for arm in group.others}) > 1
-    return [Row(arm.layout, arm.column if several else "", styles[arm.layout]) for arm in arms]
-
-
-def blocks_note(group: Group) -> str:
-    """What a dot and its line stand for."""
-    if len(group.blocks) == 1:
-        return "One block: no interval; use --blocks 6."
-    return f"Dots are medians over {plural(len(group.blocks), 'block')}; lines reach from the lowest block to the highest."
-
-
-def medians_note(group: Group) -> str:
-    """What a bar stands for."""
-    return "" if len(group.blocks) == 1 else f"Medians over {plural(len(group.blocks), 'block')}."
-
-
-def origin_note(group: Group, metrics: Sequence[Metric]) -> str:
-    """Whether the values were measured, derived or modelled, and which if they differ."""
-    found: dict[str, list[str]] = {}
-    for metric in metrics:
-        for origin in sorted({origin for arm in group.arms for origin in arm.origins(metric)}):
-            found.setdefault(origin, []).append(DEFINITIONS[metric].title.lower())
-    if len(found) == 1:
-        return next(iter(found)).capitalize() + "."
-    return " ".join(f"{origin.capitalize()}: {listed(titles)}." for origin, titles in sorted(found.items()))
-
-
-def missing(group: Group, metric: Metric) -> str:
-    """Why no arm has the metric."""
-    return " ".join(dict.fromkeys(arm.reason(metric) for arm in group.arms))
-
-
-def gaps(group: Group, metric: Metric) -> str:
-    """Which arms lack the metric and why, where others have it."""
-    lacking: dict[str, list[str]] = {}
-    for arm in group.arms:
-        if arm.summary(metric) is None:
-            lacking.setdefault(arm.reason(metric), []).append(arm.name)
-    return " ".join(f"No {DEFINITIONS[metric].title.lower()} of {listed(arms)}: {why}" for why, arms in lacking.items())
-
-
-def extremes(values: Sequence[tuple[str, float]], write: Mapping[str, str] | None = None) -> str:
-    """Lowest and highest in words, for who cannot see the picture."""
-    low, high = min(values, key=lambda item: item[1]), max(values, key=lambda item: item[1])
-    return f"Lowest: {low[0]}, {number(low[1])}. Highest: {high[0]}, {number(high[1])}."
-
-
-def _title(text: str, better: Direction) -> str:
-    return f"{text}, {BETTER[better]}" if BETTER[better] else text
-
-
-def _word(arm: Arm) -> str:
-    return "failed" if arm.failed and len(arm.failed) == len(arm.trials) else "–"
-
-
-def _join(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
+    return sorted(made, key=lambda figure: not figure.svg)
 
 
 def _times(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
     title = "Insert time against the control"
-    unit = _title(f"ratio to {CONTROL} in the same block", "lower")
+    unit = unit_of(f"ratio to {CONTROL} in the same block", "lower")
     metrics: tuple[Metric, ...] = tuple(metric for metric in _HALVES if group.values(metric)) or (Metric.INSERT_SECONDS,)
     if not group.values(metrics[0]):
         return Figure(prefix, title, unit, missing(group, Metric.INSERT_SECONDS))
@@ -152,12 +69,12 @@ def _times(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
         )  # fmt: skip
         for metric in metrics
     ]
-    last = [(arm.name, summary.median) for arm, summary in zip(arms, found[metrics[-1]], strict=True) if summary]
+    last = [(group.label(arm), summary.median) for arm, summary in zip(arms, found[metrics[-1]], strict=True) if summary]
     return Figure(
         prefix, title, unit,
-        _join(blocks_note(group), "The line at 1× is the control."),
-        _join(f"Ratios of times that were {origin_note(group, metrics).lower()}"),
-        _join(f"Dot plot of insert time over the control's, {plural(len(arms), 'layout')}.", last and extremes(last) or ""),
+        join(blocks_note(group), "The line at 1× is the control."),
+        join(f"Ratios of times that were {origin_note(group, metrics).lower()}"),
+        join(f"Dot plot of insert time over the control's, {plural(len(arms), 'layout')}.", last and extremes(last) or ""),
         plots.dots(rows_of(group, arms, styles), panels, prefix),
         ("layout", "column", *(f"{_half(group, m)}, {part}" for m in metrics for part in ("median", "lowest", "highest"))),
         tuple(
@@ -174,10 +91,10 @@ def _half(group: Group, metric: Metric) -> str:
     return f"{place} {'million' if group.rows == 2_000_000 else 'half'}"
 
 
-def _dot(arm: Arm, summary: Summary | None, write: object) -> Dot:
+def _dot(arm: Arm, summary: Summary | None, write: Callable[[float], str]) -> Dot:
     if summary is None:
-        return Dot(None, text=_word(arm))
-    return Dot(summary.median, summary.low, summary.high, write(summary.median))  # type: ignore[operator]
+        return Dot(None, text=word(arm))
+    return Dot(summary.median, summary.low, summary.high, write(summary.median))
 
 
 def _cells(summary: Summary | None) -> tuple[Value, Value, Value]:
@@ -189,7 +106,7 @@ def _order(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
     title, unit = "How full the leaf pages are, and how far out of order", "% of the leaf pages of the key's index"
     shown = [metric for metric in metrics if group.values(metric)]
     if not shown:
-        return Figure(prefix, title, unit, _join(*dict.fromkeys(missing(group, metric) for metric in metrics)))
+        return Figure(prefix, title, unit, join(*dict.fromkeys(missing(group, metric) for metric in metrics)))
     panels = []
     for metric in shown:
         about = DEFINITIONS[metric]
@@ -202,18 +119,18 @@ def _order(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
             )  # fmt: skip
         )
     alt = [
-        f"{DEFINITIONS[m].title}: {extremes([(arm.name, s.median) for arm, s in group.values(m)])}" for m in shown
+        f"{DEFINITIONS[m].title}: {extremes([(group.label(arm), s.median) for arm, s in group.values(m)])}" for m in shown
     ]
     absent = [gaps(group, metric) if metric in shown else missing(group, metric) for metric in metrics]
     return Figure(
         prefix, title, unit,
-        _join(
+        join(
             blocks_note(group),
             "The grey line is the control." if group.control else "",
             "Half-empty pages may lie in perfect order: fragmentation alone would not show them.", *absent,
         ),
         origin_note(group, shown),
-        _join("Dot plot in two panels.", *alt),
+        join("Dot plot in two panels.", *alt),
         plots.dots(rows, panels, prefix),
         ("layout", "column", *(f"{DEFINITIONS[m].title} (%), {part}" for m in shown for part in ("median", "lowest", "highest"))),
         tuple((arm.layout, arm.column, *(c for m in shown for c in _cells(arm.summary(m)))) for arm in group.arms),
@@ -226,9 +143,9 @@ def _splits(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
         (metric, [_per_row(group, arm, metric, 1000) for arm in group.arms]) for metric in _SPLITS if group.values(metric)
     ]
     if not parts:
-        return Figure(prefix, title, unit, _join(*dict.fromkeys(missing(group, metric) for metric in _SPLITS)))
+        return Figure(prefix, title, unit, join(*dict.fromkeys(missing(group, metric) for metric in _SPLITS)))
     kept = {metric for metric, _ in parts}
-    looks = dict(zip(_SPLITS, zip(KINDS, ("", "....", "////"), strict=True), strict=True))
+    looks = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), strict=True))
     harmful = [
         sum(v for metric, values in parts if metric != Metric.APPENDS and (v := values[i]) is not None)
         for i in range(len(rows))
@@ -239,13 +156,13 @@ def _splits(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
         group, rows, prefix, title, unit,
         [Part(DEFINITIONS[metric].title, values, *looks[metric]) for metric, values in parts],
         [number(value, places) for value in harmful],
-        _join("Written at the right: all splits that are not appends.", *absent),
+        join("Written at the right: all splits that are not appends.", *absent),
         [metric for metric, _ in parts], "per 1,000 rows", harmful,
     )  # fmt: skip
 
 
 def _log(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
-    title, unit = "Log written", _title("bytes a row", "lower")
+    title, unit = "Log written", unit_of("bytes a row", "lower")
     whole = [_per_row(group, arm, Metric.LOG_BYTES) for arm in group.arms]
     if not group.values(Metric.LOG_BYTES):
         return Figure(prefix, title, unit, missing(group, Metric.LOG_BYTES))
@@ -259,7 +176,7 @@ def _log(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
     return _stacked(
         group, rows, prefix, title, unit, parts,
         [number(value or 0.0, places) for value in whole],
-        _join(
+        join(
             gaps(group, Metric.LOG_BYTES),
             "" if split else f"Page images are not told apart: {missing(group, Metric.LOG_PAGE_IMAGE_BYTES)}",
         ),
@@ -268,7 +185,7 @@ def _log(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
 
 
 def _sizes(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
-    title, unit = "Size on disk", _title("bytes a row", "lower")
+    title, unit = "Size on disk", unit_of("bytes a row", "lower")
     index = [_per_row(group, arm, Metric.INDEX_BYTES) for arm in group.arms]
     table = [_per_row(group, arm, Metric.TABLE_BYTES) for arm in group.arms]
     if not group.values(Metric.INDEX_BYTES):
@@ -276,13 +193,13 @@ def _sizes(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
     rest = [None if t is None or i is None else max(t - i, 0.0) for t, i in zip(table, index, strict=True)]
     parts = [Part("Key's index", index, PLAIN)]
     if any(value for value in rest):
-        parts.append(Part("Rest of the table", rest, KINDS[0], "...."))
+        parts.append(Part("Rest of the table", rest, KINDS[0]))
     whole = [None if i is None else i + (r or 0.0) for i, r in zip(index, rest, strict=True)]
     places = decimals([value for value in whole if value is not None])
     return _stacked(
         group, rows, prefix, title, unit, parts,
         [number(value or 0.0, places) for value in whole],
-        _join(gaps(group, Metric.INDEX_BYTES), gaps(group, Metric.TABLE_BYTES)),
+        join(gaps(group, Metric.INDEX_BYTES), gaps(group, Metric.TABLE_BYTES)),
         [Metric.INDEX_BYTES, Metric.TABLE_BYTES], "bytes a row", whole,
     )  # fmt: skip
 
@@ -297,13 +214,13 @@ def _stacked(
     note: str, metrics: Sequence[Metric], label: str, whole: Sequence[float | None],
 ) -> Figure:  # fmt: skip
     has = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
-    totals = [text if shown else _word(arm) for text, shown, arm in zip(texts, has, group.arms, strict=True)]
-    known = [(arm.name, value) for arm, value, shown in zip(group.arms, whole, has, strict=True) if shown and value is not None]
+    totals = [text if shown else word(arm) for text, shown, arm in zip(texts, has, group.arms, strict=True)]
+    known = [(group.label(arm), value) for arm, value, shown in zip(group.arms, whole, has, strict=True) if shown and value is not None]
     return Figure(
         prefix, title, unit,
-        _join(medians_note(group), note),
+        join(medians_note(group), note),
         origin_note(group, metrics),
-        _join(f"Stacked bars of {listed([part.name.lower() for part in parts])}, {label}.", extremes(known) if known else ""),
+        join(f"Stacked bars of {listed([part.name.lower() for part in parts])}, {label}.", extremes(known) if known else ""),
         plots.stacks(rows, parts, totals, label, prefix),
         ("layout", "column", *(f"{part.name}, {label}" for part in parts)),
         tuple(

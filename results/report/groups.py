@@ -118,6 +118,15 @@ class Group:
         """All arms but the control."""
         return tuple(arm for arm in self.arms if not arm.is_control)
 
+    @cached_property
+    def several_columns(self) -> bool:
+        """Whether the layouts, the control aside, lie in more than one column."""
+        return len({arm.column for arm in self.others}) > 1
+
+    def label(self, arm: Arm) -> str:
+        """The arm's layout, with its column unless all share one."""
+        return arm.name if self.several_columns else arm.layout
+
     @property
     def modelled(self) -> bool:
         """Whether no server took part."""

@@ -1,4 +1,4 @@
-"""The verdict of a group in one to three plain sentences, computed from its data."""
+"""The verdict of a group in a few plain sentences, computed from its data."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ENOUGH_BLOCKS = 6
 
 _HALF_EMPTY = 15.0
 _IN_ORDER = 5.0
+_CLOSE_TEXT = f"{CLOSE - 1:.0%}".replace("%", "\u00a0%")
 
 
 def verdict(group: Group) -> list[str]:
-    """Time first, then pages, then how far it can be trusted."""
-    sentences = [_time(group), _pages(group), _hidden(group), _trust(group)]
-    return [sentence for sentence in sentences if sentence]
+    """Sentences on time, on pages, and on how far both can be trusted."""
+    return [sentence for sentence in (_time(group), _pages(group), _trust(group)) if sentence]
 
 
 def _time(group: Group) -> str:
@@ -27,34 +27,38 @@ def _time(group: Group) -> str:
     times = group.values(metric)
     if not times:
         return ""
-    what = "the second half of the rows" if metric == Metric.SECOND_HALF_SECONDS else "all rows"
+    over = "the second half of the rows" if metric == Metric.SECOND_HALF_SECONDS else "all rows"
     if group.control is None:
         fast, slow = min(times, key=_median), max(times, key=_median)
         return (
-            f"Ratios need the control {CONTROL}, which has no good trial here. For {what} {fast[0].name} took least time "
-            f"({number(fast[1].median)} s), {slow[0].name} most ({number(slow[1].median)} s)."
+            f"Ratios need the control {CONTROL}, which has no good trial here. Over {over} {group.label(fast[0])} took "
+            f"least time ({number(fast[1].median)} s) and {group.label(slow[0])} most ({number(slow[1].median)} s)."
         )
     found = [(arm, summary) for arm in group.others if (summary := group.ratio(arm, metric))]
     if not found:
         return "No layout but the control has a good trial here."
-    close = [arm.name for arm, summary in found if summary.high <= CLOSE]
+    close = [group.label(arm) for arm, summary in found if summary.high <= CLOSE]
     worst, most = max(found, key=_median)
+    costs = f"{group.label(worst)} costs most, {_times(most)} the time of {CONTROL} over {over}"
     if len(close) == len(found):
-        kept = f"All layouts keep within {CLOSE - 1:.0%} of {CONTROL} over {what}".replace("%", " %")
-        return f"{kept}; {worst.name} is the slowest at {_times(most)} its time."
-    costs = f"{worst.name} costs most: {_times(most)} the time of {CONTROL} over {what}."
+        every = f"All {len(found)} layouts keep" if len(found) > 1 else f"{close[0]} keeps"
+        return f"{every} within {_CLOSE_TEXT} of {CONTROL} over {over}; the slowest takes {_times(most)} its time."
     if not close:
         best, least = min(found, key=_median)
         if best is worst:
-            return costs
-        return f"No layout keeps within 10 % of {CONTROL}; the nearest is {best.name} at {_times(least)}. {costs}"
-    return f"{listed(close)} {'keeps' if len(close) == 1 else 'keep'} within 10 % of {CONTROL}. {costs}"
+            return f"{costs}."
+        return (
+            f"No layout keeps within {_CLOSE_TEXT} of {CONTROL}: {group.label(best)} comes nearest at {_times(least)}, "
+            f"{costs}."
+        )
+    return f"{listed(close)} {'keeps' if len(close) == 1 else 'keep'} within {_CLOSE_TEXT} of {CONTROL}; {costs}."
 
 
 def _times(summary: Summary) -> str:
     if summary.blocks == 1:
         return ratio(summary.median)
-    return f"{ratio(summary.median)} ({ratio(summary.low)} to {ratio(summary.high)} over {plural(summary.blocks, 'block')})"
+    low, high = ratio(summary.low), ratio(summary.high)
+    return f"{ratio(summary.median)} ({low} to {high} over {plural(summary.blocks, 'block')})"
 
 
 def _pages(group: Group) -> str:
@@ -62,27 +66,26 @@ def _pages(group: Group) -> str:
     if not density:
         return ""
     arm, least = min(density, key=_median)
-    sentence = f"{arm.name} leaves its leaf pages emptiest, {number(least.median)} % full"
+    sentence = f"{group.label(arm)} leaves its leaf pages emptiest, {_percent(least)} full"
     if (out := arm.summary(Metric.LEAF_FRAGMENTATION)) is not None:
-        sentence += f" and {number(out.median)} % out of order"
+        sentence += f" and {_percent(out)} out of order"
     base = group.control.summary(Metric.LEAF_DENSITY) if group.control else None
-    return sentence + (f"; the control's are {number(base.median)} % full." if base else ".")
+    if base is None or group.control is arm:
+        return sentence + "."
+    sentence += f"; those of the control are {_percent(base)} full."
+    if hidden := [group.label(found) for found, value in density if _hides(found, value, base)]:
+        sentence += f" Fragmentation alone would not show the empty space of {listed(hidden)}."
+    return sentence
 
 
-def _hidden(group: Group) -> str:
-    """Pages that fragmentation alone would call good."""
-    base = group.control.summary(Metric.LEAF_DENSITY) if group.control else None
-    if base is None:
-        return ""
-    found: list[Arm] = []
-    for arm, density in group.values(Metric.LEAF_DENSITY):
-        order = arm.summary(Metric.LEAF_FRAGMENTATION)
-        if order and order.median < _IN_ORDER and density.median < base.median - _HALF_EMPTY:
-            found.append(arm)
-    if not found:
-        return ""
-    verb = "leaves" if len(found) == 1 else "leave"
-    return f"{listed([arm.name for arm in found])} {verb} pages part empty in good order: only density shows that."
+def _hides(arm: Arm, density: Summary, base: Summary) -> bool:
+    """Part-empty pages in good order."""
+    order = arm.summary(Metric.LEAF_FRAGMENTATION)
+    return order is not None and order.median < _IN_ORDER and density.median < base.median - _HALF_EMPTY
+
+
+def _percent(summary: Summary) -> str:
+    return f"{summary.median:.1f}\u00a0%"
 
 
 def _trust(group: Group) -> str:

@@ -145,6 +145,13 @@ def test_only_six_bytes_of_the_base_guid_change(name, opened) -> None:
     assert base[0, 0] == 128, "the provider's own GUIDs stay as they were"
 
 
+def test_scripted_guids_are_given_in_order(opened) -> None:
+    base = np.arange(64, dtype=np.uint8).reshape(4, 16)
+    stream = opened("rt-comb-sql", [UNIX_EPOCH] * 4, guids=ScriptedGuids(base))
+    rows = np.concatenate([stream.take(1).data, stream.take(3).data])
+    assert np.array_equal(rows[:, :10], base[:, :10])
+
+
 def test_scripted_guids_say_when_they_end(opened) -> None:
     guids = ScriptedGuids(np.zeros((2, 16), np.uint8))
     stream = opened("rt-comb-sql", [UNIX_EPOCH] * 3, guids=guids)

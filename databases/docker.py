@@ -1,0 +1,100 @@
+"""Whether a Docker daemon answers, asked without Docker's client or library.
+
+The address is `DOCKER_HOST`, as for Docker's own client, else the default socket; `DOCKER_TLS_VERIFY` and
+`DOCKER_CERT_PATH` are heeded. The question is `GET /_ping` of the Engine API, whose answer is `OK`.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import ssl
+from pathlib import Path
+from threading import Thread
+from urllib.parse import SplitResult, urlsplit
+
+DEFAULT_HOST = "unix:///var/run/docker.sock"
+TIMEOUT = 1.5
+"""Seconds for everything, looking up a host's name included."""
+
+_PORT = 2375
+_TLS_PORT = 2376
+
+
+def address() -> str:
+    """Where the daemon should be."""
+    return os.environ.get("DOCKER_HOST") or DEFAULT_HOST
+
+
+def unreachable() -> str:
+    """Why no daemon answers at `address()`; empty where one does. Within `TIMEOUT`."""
+    found = [f"no answer within {TIMEOUT:g} s"]
+
+    def ask() -> None:
+        found[0] = _ask(address())
+
+    # In a thread, because neither a name server nor an answer byte by byte heeds a socket's timeout.
+    thread = Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(TIMEOUT)
+    return found[0]
+
+
+def _ask(host: str) -> str:
+    try:
+        connection = _connection(urlsplit(host))
+    except ValueError as error:
+        return str(error)
+    except OSError as error:
+        return f"its certificates cannot be read: {error}"
+    try:
+        connection.request("GET", "/_ping")
+        response = connection.getresponse()
+        body = response.read(64)
+    except TimeoutError:
+        return f"no answer within {TIMEOUT:g} s"
+    except OSError as error:
+        return error.strerror or str(error)
+    except http.client.HTTPException as error:
+        return f"what answers there speaks no HTTP ({type(error).__name__})"
+    finally:
+        connection.close()
+    if response.status == http.HTTPStatus.OK and body.strip() == b"OK":
+        return ""
+    return f"what answers there is no Docker daemon (HTTP status {response.status})"
+
+
+def _connection(at: SplitResult) -> http.client.HTTPConnection:
+    if at.scheme == "unix":
+        return _UnixConnection(at.path)
+    if at.scheme not in {"tcp", "http", "https"} or not at.hostname:
+        raise ValueError("keybench asks only daemons at unix:// and tcp:// addresses")
+    if at.scheme == "https" or os.environ.get("DOCKER_TLS_VERIFY"):
+        return http.client.HTTPSConnection(at.hostname, at.port or _TLS_PORT, timeout=TIMEOUT, context=_context())
+    return http.client.HTTPConnection(at.hostname, at.port or _PORT, timeout=TIMEOUT)
+
+
+def _context() -> ssl.SSLContext:
+    folder = Path(os.environ.get("DOCKER_CERT_PATH") or Path.home() / ".docker")
+    context = ssl.create_default_context(cafile=folder / "ca.pem" if (folder / "ca.pem").exists() else None)
+    if (folder / "cert.pem").exists():
+        context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return context
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a socket in the file system."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=TIMEOUT)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connects to the path."""
+        family = getattr(socket, "AF_UNIX", None)
+        if family is None:
+            raise OSError("this system has no such sockets")
+        self.sock = socket.socket(family, socket.SOCK_STREAM)
+        self.sock.settimeout(TIMEOUT)
+        self.sock.connect(self._path)

@@ -1,0 +1,41 @@
+"""The command `python -m results.report`, also `keybench report`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keybench import commandline
+from keybench.results.store import Store
+
+app = commandline.application()
+
+
+@app.command(epilog=commandline.EXIT_CODES)
+def report(
+    run: Annotated[
+        list[str], typer.Argument(metavar="RUN…", help="Runs: an id, a unique prefix of it, or `latest`.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    results: Annotated[
+        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
+    ] = "keybench-results.sqlite",
+) -> None:
+    """Draw the comparison: one self-contained page, readable on a phone and in print.
+
+    Example:
+
+      python -m results.report latest -o report.html
+    """
+    from keybench.results.report.page import write_report  # drawing takes a while to load
+
+    with Store.open(results, write=False) as store:
+        sys.stdout.write(f"{write_report(store, run, output)}\n")
+
+
+def main() -> None:
+    """Runs the command and ends the process."""
+    commandline.run(app)

@@ -1,0 +1,110 @@
+"""What every figure of a report has, and the notes that figures share."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from keybench.results.drawing import Style
+from keybench.results.metrics import DEFINITIONS, Direction, Metric
+from keybench.results.plots import Row
+from keybench.results.report.groups import Arm, Group
+from keybench.results.report.wording import BETTER, listed, number, plural
+
+Value = str | float | None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture with its title, caption, text alternative and data; or without `svg` the `caption` says why not."""
+
+    key: str
+    title: str
+    unit: str
+    caption: str
+    origin: str = ""
+    alt: str = ""
+    svg: str = ""
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[Value, ...], ...] = ()
+
+    @property
+    def shown_rows(self) -> list[list[str]]:
+        """The data as a page shows it."""
+        return [
+            [cell if isinstance(cell, str) else "–" if cell is None else number(cell) for cell in row]
+            for row in self.rows
+        ]
+
+    @property
+    def csv(self) -> str:
+        """The data as a link: every digit, absent values empty."""
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\n").writerows([self.header, *self.rows])
+        return "data:text/csv;charset=utf-8," + quote(buffer.getvalue())
+
+
+def rows_of(group: Group, arms: Sequence[Arm], styles: Mapping[str, Style]) -> list[Row]:
+    """Names for a picture: with their columns, unless all layouts but the control share one."""
+    return [Row(arm.layout, arm.column if group.several_columns else "", styles[arm.layout]) for arm in arms]
+
+
+def blocks_note(group: Group) -> str:
+    """What a dot and its line stand for."""
+    if len(group.blocks) == 1:
+        return "One block: no interval; use --blocks 6."
+    return f"Dots are medians over {plural(len(group.blocks), 'block')}; lines reach from the lowest block to the highest."
+
+
+def medians_note(group: Group) -> str:
+    """What a bar stands for."""
+    return "" if len(group.blocks) == 1 else f"Medians over {plural(len(group.blocks), 'block')}."
+
+
+def origin_note(group: Group, metrics: Sequence[Metric]) -> str:
+    """Whether the values were measured, derived or modelled, and which if they differ."""
+    found: dict[str, list[str]] = {}
+    for metric in metrics:
+        for origin in sorted({origin for arm in group.arms for origin in arm.origins(metric)}):
+            found.setdefault(origin, []).append(DEFINITIONS[metric].title.lower())
+    if len(found) == 1:
+        return next(iter(found)).capitalize() + "."
+    return " ".join(f"{origin.capitalize()}: {listed(titles)}." for origin, titles in sorted(found.items()))
+
+
+def missing(group: Group, metric: Metric) -> str:
+    """Why no arm has the metric."""
+    return " ".join(dict.fromkeys(arm.reason(metric) for arm in group.arms))
+
+
+def gaps(group: Group, metric: Metric) -> str:
+    """Which arms lack the metric and why, where others have it."""
+    lacking: dict[str, list[str]] = {}
+    for arm in group.arms:
+        if arm.summary(metric) is None:
+            lacking.setdefault(arm.reason(metric), []).append(group.label(arm))
+    return " ".join(f"No {DEFINITIONS[metric].title.lower()} of {listed(arms)}: {why}" for why, arms in lacking.items())
+
+
+def extremes(values: Sequence[tuple[str, float]]) -> str:
+    """Lowest and highest in words, for who cannot see the picture."""
+    low, high = min(values, key=lambda item: item[1]), max(values, key=lambda item: item[1])
+    return f"Lowest: {low[0]}, {number(low[1])}. Highest: {high[0]}, {number(high[1])}."
+
+
+def unit_of(text: str, better: Direction) -> str:
+    """A unit with the better direction."""
+    return f"{text}, {BETTER[better]}" if BETTER[better] else text
+
+
+def word(arm: Arm) -> str:
+    """What stands in place of a value that an arm does not have."""
+    return "failed" if arm.failed and len(arm.failed) == len(arm.trials) else "–"
+
+
+def join(*sentences: str) -> str:
+    """Sentences in a row, the empty ones left out."""
+    return " ".join(sentence for sentence in sentences if sentence)

@@ -1,0 +1,132 @@
+"""The tables of one group: a row for each layout and column, a column for each metric, a footnote for each gap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from keybench.results.metrics import Metric, Origin
+from keybench.results.report.groups import Arm, Group, Summary
+from keybench.results.report.wording import decimals, heading, number, ratio
+
+_THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
+    (
+        "Time to insert",
+        (
+            Metric.INSERT_SECONDS, Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS, Metric.TX_P50_MS,
+            Metric.TX_P95_MS, Metric.TX_P99_MS, Metric.TX_MAX_MS, Metric.CLIENT_CPU_SHARE,
+        ),
+    ),
+    (
+        "Pages of the key's index",
+        (
+            Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION,
+            Metric.LEAF_NONADJACENT, Metric.HEAP_CORRELATION,
+        ),
+    ),
+    ("Splits", (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.BRANCH_SPLITS)),
+    (
+        "Log and size",
+        (
+            Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES, Metric.INDEX_BYTES,
+            Metric.TABLE_BYTES,
+        ),
+    ),
+    (
+        "Reads, deletions, refill",
+        (
+            Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW, Metric.DELETE_SECONDS,
+            Metric.REFILL_SECONDS, Metric.REFILLED_INDEX_BYTES,
+        ),
+    ),
+)  # fmt: skip
+
+MARKS: dict[Origin, str] = {"measured": "", "derived": "d", "modelled": "m", "absent": ""}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value as written, its range in small, the mark of its origin, the number of the footnote on its absence."""
+
+    text: str
+    span: str = ""
+    mark: str = ""
+    note: int = 0
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's title, unit with direction, and its cells, one an arm."""
+
+    title: str
+    unit: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table: arms down, metrics across."""
+
+    title: str
+    columns: tuple[Column, ...]
+
+
+@dataclass
+class Notes:
+    """Footnotes of a group, each reason once, numbered from 1."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def number(self, text: str) -> int:
+        """The number of that footnote."""
+        if text not in self.texts:
+            self.texts.append(text)
+        return self.texts.index(text) + 1
+
+
+def listings(group: Group) -> tuple[list[Listing], list[str]]:
+    """The tables of all metrics that any trial of the group mentions, and their footnotes."""
+    notes, found = Notes(), []
+    themed = {metric for _, metrics in _THEMES for metric in metrics}
+    rest = tuple(metric for metric in Metric if metric not in themed)
+    for title, metrics in (*_THEMES, ("More", rest)):
+        shown = [metric for metric in metrics if any(arm.mentions(metric) for arm in group.arms)]
+        columns = []
+        for metric in shown:
+            columns.append(_column(group, metric, notes))
+            if metric == Metric.INSERT_SECONDS and group.control:
+                columns.append(_ratios(group, notes))
+        if columns:
+            found.append(Listing(title, tuple(columns)))
+    return found, notes.texts
+
+
+def good_of_all(group: Group) -> list[str]:
+    """For each arm how many of its trials are good: `3 of 3`."""
+    return [f"{len(arm.trials) - len(arm.failed)} of {len(arm.trials)}" for arm in group.arms]
+
+
+def _column(group: Group, metric: Metric, notes: Notes) -> Column:
+    summaries = [arm.summary(metric) for arm in group.arms]
+    places = decimals([summary.median for summary in summaries if summary])
+    cells = [_cell(arm, metric, summary, places, notes) for arm, summary in zip(group.arms, summaries, strict=True)]
+    return Column(*heading(metric), tuple(cells))
+
+
+def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes: Notes) -> Cell:
+    if summary is None:
+        return Cell("–", note=notes.number(arm.reason(metric)))
+    marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
+    small = abs(summary.median) > 0 and abs(summary.median) < 0.5 * 10.0**-places
+    return Cell(number(summary.median, None if small else places), mark=marks)
+
+
+def _ratios(group: Group, notes: Notes) -> Column:
+    found: Sequence[Summary | None] = [group.ratio(arm, Metric.INSERT_SECONDS) for arm in group.arms]
+    cells = [
+        Cell("–", note=notes.number(arm.reason(Metric.INSERT_SECONDS)))
+        if summary is None
+        else Cell(ratio(summary.median), f"{ratio(summary.low)}–{ratio(summary.high)}" if summary.blocks > 1 else "", "d")
+        for arm, summary in zip(group.arms, found, strict=True)
+    ]
+    return Column("Insert time", "× control ↓", tuple(cells))

@@ -1,0 +1,132 @@
+"""One private server of each kind for all tests, and a loaded table on it."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+from keybench.databases.engine import Address, Table
+from keybench.databases.payload import Payload
+from keybench.databases.postgresql import ENGINE
+from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.generators.byteorder import Keys
+from keybench.results.metrics import Metric, Reading
+
+
+def started(kind: str) -> Iterator[Address]:
+    if reason := ENGINE.missing(kind):
+        pytest.skip(reason)
+    provision = ENGINE.provision(kind, ENGINE.settings("durable", "small"))
+    try:
+        yield provision.start()
+    finally:
+        provision.stop()
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[Address]:
+    """PostgreSQL 18 of the wheel: no extensions, no ICU."""
+    yield from started("embedded")
+
+
+@pytest.fixture(scope="session")
+def local() -> Iterator[Address]:
+    """The installed server, with pgstattuple, pageinspect and pg_walinspect where it has them."""
+    yield from started("local")
+
+
+@pytest.fixture(params=["embedded", "local"])
+def address(request: pytest.FixtureRequest) -> Address:
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def admin(address: Address) -> Iterator[PostgresAdmin]:
+    with_admin = PostgresAdmin(address)
+    yield with_admin
+    with_admin.close()
+
+
+@pytest.fixture
+def inspector(local: Address) -> Iterator[PostgresAdmin]:
+    """An administrator of the installed server with its extensions."""
+    own = PostgresAdmin(local)
+    for name in ("pgstattuple", "pageinspect", "pg_walinspect"):
+        if not own.value("SELECT count(*) FROM pg_available_extensions WHERE name = %s", name):
+            pytest.skip(f"the installed PostgreSQL has no {name}: apt-get install postgresql-contrib")
+        own.rows(f"CREATE EXTENSION IF NOT EXISTS {name}")
+    yield own
+    own.close()
+
+
+@pytest.fixture
+def environment() -> Iterator[None]:
+    """Puts the environment variables back."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def as_url(address: Address) -> Address:
+    """A private server as if it were somebody's own: by the connection alone, without its files."""
+    given = {name: value for name, value in address.parameters.items() if name not in {"data", "programs"}}
+    return replace(address, server="url", parameters=given, settings=None)
+
+
+def send(address: Address, table: Table, keys: Keys, rows_per_tx: int = 1000) -> int:
+    session = ENGINE.session(address, table)
+    try:
+        return sum(session.send(batch) for batch in session.prepare(keys, Payload(table.payload), 0, rows_per_tx))
+    finally:
+        session.close()
+
+
+Measure = Callable[[Table, Keys], Mapping[Metric, Reading]]
+
+
+def measured(admin: PostgresAdmin, table: Table, keys: Keys) -> Mapping[Metric, Reading]:
+    """Creates the table, loads the keys in their order, and gives all readings."""
+    admin.create(table)
+    probes = admin.probes()
+    for probe in probes:
+        probe.before(table)
+    assert send(admin.address, table, keys) == len(keys)
+    readings = [reading for probe in probes for reading in probe.after(table)]
+    assert [reading.metric for reading in readings] == [metric for probe in probes for metric in probe.supplies]
+    return MappingProxyType({reading.metric: reading for reading in readings})
+
+
+def increasing(n: int) -> Keys:
+    return Keys(numbered(np.arange(n)), "uuid")
+
+
+def descending(n: int) -> Keys:
+    return Keys(numbered(np.arange(n)[::-1]), "uuid")
+
+
+def random(n: int) -> Keys:
+    return Keys(np.random.Generator(np.random.PCG64(7)).integers(0, 256, (n, 16)).astype(np.uint8), "uuid")
+
+
+def lagging(n: int, generators: int = 4, lag: int = 5000) -> Keys:
+    """Each key from one of `generators` ascending ones, drawn at random; the p-th runs p × lag rows behind."""
+    who = np.random.Generator(np.random.PCG64(11)).integers(0, generators, n)
+    data = numbered(np.arange(n) - who * lag + generators * lag)
+    data[:, 15] = who
+    return Keys(data, "uuid")
+
+
+def numbered(numbers: np.ndarray) -> np.ndarray:
+    """16-byte keys that ascend with the numbers."""
+    data = np.zeros((len(numbers), 16), np.uint8)
+    data[:, :8] = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
+    return data
+
+
+def integers(keys: Keys) -> Keys:
+    """Integer keys in the same order, spread over the negative numbers too."""
+    return Keys(keys.data[:, :8].copy().view(">i8").ravel().astype(np.int64) - 1000, "int")

