@@ -36,6 +36,7 @@ LOCK_SUFFIX = ".lock"
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 15.0
 _REMOVE_SECONDS = 5.0
+_ORPHAN_SECONDS = 2.0
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _IPC_RMID = 0
@@ -304,17 +305,16 @@ class Keeper:
     def _end(self) -> None:
         if self._server and self._server.poll() is None:
             self._stop(self._server, self._spec.stop_signal)
-        _kill_children()
-        if self._server:
-            self._remove_segments(self._server.pid)
+        gone = _end_children()
+        self._remove_segments(gone | {self._server.pid} if self._server else gone)
 
-    def _remove_segments(self, creator: int) -> None:
-        """Removes System V shared memory that a killed server left: segments that it made and nobody has attached."""
+    def _remove_segments(self, creators: set[int]) -> None:
+        """Removes System V shared memory that killed processes left: made by them, and attached by nobody."""
         owner = self._account.pw_uid if self._account else os.getuid()
         with suppress(OSError), Path("/proc/sysvipc/shm").open(encoding="ascii") as table:
             for row in list(table)[1:]:
                 _, segment, _, _, made_by, _, attached, user, *_ = map(int, row.split()[:8])
-                if (made_by, user, attached) == (creator, owner, 0):
+                if made_by in creators and (user, attached) == (owner, 0):
                     self._libc.shmctl(segment, _IPC_RMID, None)
 
 
@@ -325,17 +325,32 @@ def _readable(installation: Path) -> bool:
     return bool(files) and all(os.access(p, os.R_OK) for p in files) and all(os.access(p, os.X_OK) for p in programs)
 
 
-def _kill_children() -> None:
-    """Ends what the server left: as its subreaper, the keeper has become the parent of all of it."""
+def _end_children() -> set[int]:
+    """Ends what the server or a setup command left, of which the keeper has become the parent; their process ids.
+
+    They get a moment to end by themselves: a killed initdb's child, which notices, then removes its shared memory.
+    """
+    gone: set[int] = set()
+    deadline = time.monotonic() + _ORPHAN_SECONDS
     while True:
-        for entry in Path("/proc").iterdir() if _LINUX else ():
-            with suppress(OSError, ValueError):
-                if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == os.getpid():
-                    os.kill(int(entry.name), signal.SIGKILL)
         try:
-            os.waitpid(-1, 0)
+            pid, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return
+            return gone
+        if pid:
+            gone.add(pid)
+        elif time.monotonic() < deadline:
+            time.sleep(0.01)
+        else:
+            _kill_children()
+
+
+def _kill_children() -> None:
+    for entry in Path("/proc").iterdir() if _LINUX else ():
+        with suppress(OSError, ValueError):
+            if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == os.getpid():
+                os.kill(int(entry.name), signal.SIGKILL)
+    time.sleep(0.01)
 
 
 def main() -> None:

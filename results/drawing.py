@@ -136,7 +136,9 @@ class Canvas:
         size = 10
         corner = (x / self.width, 1 - (y + size / 2) / self.height)
         self._figure.add_artist(
-            Rectangle(corner, size / self.width, size / self.height, **fill(colour, hatch), transform=self._figure.transFigure)
+            Rectangle(
+                corner, size / self.width, size / self.height, **fill(colour, hatch), transform=self._figure.transFigure
+            )
         )
 
     def line(self, x: float, y: float, length: float, **style: Any) -> None:
@@ -174,6 +176,13 @@ def _broken(text: str, longest: int) -> list[str]:
     if len(text) > 3 * longest:
         text = text[: 3 * longest - 1] + "…"
     parts = [piece for part in re.findall(r"[^-\s]*[-\s]?", text) for piece in _pieces(part, longest)]
+    fewest = _packed(parts, longest)
+    # The same number of lines, as even as can be.
+    tries = (_packed(parts, limit) for limit in range(-(-len(text) // len(fewest)), longest))
+    return next((found for found in tries if len(found) == len(fewest)), fewest)
+
+
+def _packed(parts: Sequence[str], longest: int) -> list[str]:
     found = [""]
     for part in parts:
         if found[-1] and len(found[-1]) + len(part.rstrip()) > longest:

@@ -20,6 +20,8 @@ from keybench.results.drawing import INK, KINDS, RULE, SMALL, SOFT, WIDTH, Canva
 _LINE: Final = 13.0
 _GAP: Final = 16.0
 _PANEL: Final = 78.0
+_TICK: Final = 34.0
+"""Pixels that the label of a tick takes."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,15 @@ def dots(rows: Sequence[Row], panels: Sequence[Panel], prefix: str) -> str:
     """A dot for each row in each panel, over the line of its range, its value written at the right."""
     table = _Table(rows, top=22 if any(panel.title for panel in panels) else 6, bottom=38)
     table.draw_names()
-    values = [max((text_width(dot.text, SMALL) for dot in panel.dots if dot.value is not None), default=0) for panel in panels]
+    values = [
+        max((text_width(dot.text, SMALL) for dot in panel.dots if dot.value is not None), default=0) for panel in panels
+    ]
     room = WIDTH - table.left - sum(value + 6 for value in values) - _GAP * len(panels)
     width = room / len(panels)
     left = table.left + _GAP
     for panel, value_width in zip(panels, values, strict=True):
         axes = table.axes(left, width, panel.limits or _limits(panel), panel.label)
-        _scale(axes, panel)
+        _scale(axes, panel, width)
         if panel.title:
             table.canvas.text(left, 8, panel.title, fontweight="bold")
         if panel.reference is not None:
@@ -155,11 +159,11 @@ def ratio_limits(values: Sequence[float]) -> tuple[float, float]:
     return low / air, high * air
 
 
-def _scale(axes: Any, panel: Panel) -> None:
+def _scale(axes: Any, panel: Panel, width: float) -> None:
     if panel.ratio:
         axes.set_xscale("log")
         low, high = axes.get_xlim()
-        axes.xaxis.set_major_locator(FixedLocator(ratio_ticks(low, high)))
+        axes.xaxis.set_major_locator(FixedLocator(ratio_ticks(low, high, width / _TICK)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
     else:
@@ -167,23 +171,23 @@ def _scale(axes: Any, panel: Panel) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
 
 
-def ratio_ticks(low: float, high: float, most: int = 4) -> list[float]:
-    """At most `most` round ratios between the limits, among them 1."""
-    for steps in ((0.02,), (0.05,), (0.1,), (0.2,), (0.25,), (0.5,)):
-        count = np.arange(round(low / steps[0]) - 1, round(high / steps[0]) + 2) * steps[0]
-        inside = [round(float(tick), 2) for tick in count if low <= tick <= high]
-        if len(inside) <= most and 1.0 in inside:
-            return inside
-    decades = range(-6, 7)
-    for base in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        inside = [b * 10.0**d for d in decades for b in base if low <= b * 10.0**d <= high]
-        if len(inside) <= most:
-            return inside
-    return [1.0, *inside[:: -(-len(inside) // most)]]
+def ratio_ticks(low: float, high: float, room: float = 4.0) -> list[float]:
+    """Round ratios between the limits of a logarithmic axis that has room for so many: 1 first, then the roundest."""
+    least = np.log(high / low) / room
+    found: list[float] = []
+    for base in (1.0, 2.0, 5.0, 1.5, 3.0, 1.2, 1.1, 1.05, 1.02, 1.01):
+        powers = (base * 10.0**power for power in range(-6, 7))
+        both = (tick for value in powers for tick in (value, 1 / value if base not in {2.0, 5.0} else value))
+        for tick in both:
+            if low <= tick <= high and all(abs(np.log(tick / other)) >= least for other in found):
+                found.append(round(tick, 3))
+    return sorted(found, key=lambda tick: (tick != 1, tick))
 
 
-def stacks(rows: Sequence[Row], parts: Sequence[Part], totals: Sequence[str], label: str, prefix: str) -> str:
-    """A bar for each row, made of parts; `totals` are written at the right, or why there is no bar."""
+def stacks(
+    rows: Sequence[Row], parts: Sequence[Part], totals: Sequence[str], label: str, above: str, prefix: str
+) -> str:
+    """A bar for each row, made of parts; `totals` are written at the right below `above`, or why there is no bar."""
     table = _Table(rows, top=24, bottom=38)
     table.draw_names()
     has = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
@@ -196,6 +200,7 @@ def stacks(rows: Sequence[Row], parts: Sequence[Part], totals: Sequence[str], la
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     x = left
     begin = np.zeros(len(rows))
+    table.canvas.text(WIDTH, 9, above, ha="right", color=SOFT, fontsize=SMALL)
     for part in parts:
         if any(value is not None for value in part.values):
             table.canvas.swatch(x, 9, part.colour, part.hatch)

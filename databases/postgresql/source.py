@@ -108,11 +108,19 @@ def position(admin: PostgresAdmin) -> str:
     return str(admin.value("SELECT pg_current_wal_insert_lsn()"))
 
 
+def _private_log(admin: PostgresAdmin) -> wal.PrivateLog | None:
+    files = files_of(admin)
+    if files is None:
+        return None
+    admin.checkpoint()  # writes the log up to here, however commits are set
+    segment_bytes = int(admin.value("SELECT pg_size_bytes(current_setting('wal_segment_size'))"))
+    return wal.PrivateLog(files.programs, files.data / "pg_wal", segment_bytes)
+
+
 def split_records(admin: PostgresAdmin, begin: str, end: str) -> Iterable[bytes]:
     """Text that holds all Btree split records between two log positions, one a line."""
-    if files := files_of(admin):
-        admin.checkpoint()  # writes the log up to here, however commits are set
-        return wal.dumped(files.programs, files.data / "pg_wal", begin, end)
+    if log := _private_log(admin):
+        return log.btree_records(begin, end)
     rows = _inspected(
         admin,
         "record_type, description, block_ref FROM {schema}.pg_get_wal_records_info(%s, %s) "
@@ -125,9 +133,8 @@ def split_records(admin: PostgresAdmin, begin: str, end: str) -> Iterable[bytes]
 
 def page_image_bytes(admin: PostgresAdmin, begin: str, end: str) -> int:
     """Bytes of full-page images in the log between two positions."""
-    if files := files_of(admin):
-        admin.checkpoint()
-        return wal.page_image_bytes(files.programs, files.data / "pg_wal", begin, end)
+    if log := _private_log(admin):
+        return log.page_image_bytes(begin, end)
     ((size,),) = _inspected(
         admin, "coalesce(sum(fpi_size), 0)::bigint FROM {schema}.pg_get_wal_stats(%s, %s)", begin, end
     )

@@ -70,26 +70,49 @@ def _kind(level: int, place: int, has_right_sibling: bool, capacity: int) -> str
     return "appends" if place > capacity else "edge"
 
 
-def dumped(programs: Path, log: Path, begin: str, end: str) -> Iterator[bytes]:
-    """The Btree records between two log positions as text, by the installation's own pg_waldump."""
-    return _dump(programs, log, begin, end, "--rmgr", "Btree")
+@dataclass(frozen=True)
+class PrivateLog:
+    """A private server's log, read by the programs of its own installation."""
+
+    programs: Path
+    directory: Path
+    segment_bytes: int
+
+    def btree_records(self, begin: str, end: str) -> Iterator[bytes]:
+        """The Btree records between two positions as text, in chunks."""
+        return self._dump(begin, end, "--rmgr", "Btree")
+
+    def page_image_bytes(self, begin: str, end: str) -> int:
+        """Bytes of full-page images between two positions."""
+        total = _TOTAL.search(b"".join(self._dump(begin, end, "--stats")))
+        if not total:
+            raise WalUnreadableError("pg_waldump --stats gave no total")
+        return int(total[1])
+
+    def _segment(self, place: int) -> str:
+        """The file that holds that byte of the log: timeline, which is the first of a new server, and number."""
+        high, low = divmod(place // self.segment_bytes, (1 << 32) // self.segment_bytes)
+        return f"{1:08X}{high:08X}{low:08X}"
+
+    def _dump(self, begin: str, end: str, *options: str) -> Iterator[bytes]:
+        first, last = _number(begin), _number(end) - 1
+        if first > last:
+            return
+        command: list[str | Path] = [self.programs / "pg_waldump", "--path", self.directory]
+        # The files are named because pg_waldump else takes the segment size from whichever file it comes across first,
+        # which may be one that is prepared for later and still empty.
+        command += ["--start", begin, "--end", end, *options, self._segment(first), self._segment(last)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:
+            assert dump.stdout
+            assert dump.stderr
+            while chunk := dump.stdout.read(_CHUNK):
+                yield chunk
+            said = dump.stderr.read().decode("utf-8", "replace")
+            if dump.wait():
+                raise WalUnreadableError(f"pg_waldump failed: {' '.join(said.split())}")
 
 
-def page_image_bytes(programs: Path, log: Path, begin: str, end: str) -> int:
-    """Bytes of full-page images between two log positions."""
-    total = _TOTAL.search(b"".join(_dump(programs, log, begin, end, "--stats")))
-    if not total:
-        raise WalUnreadableError("pg_waldump --stats gave no total")
-    return int(total[1])
-
-
-def _dump(programs: Path, log: Path, begin: str, end: str, *options: str) -> Iterator[bytes]:
-    command: list[str | Path] = [programs / "pg_waldump", "--path", log, "--start", begin, "--end", end, *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:
-        assert dump.stdout
-        assert dump.stderr
-        while chunk := dump.stdout.read(_CHUNK):
-            yield chunk
-        said = dump.stderr.read().decode("utf-8", "replace")
-        if dump.wait():
-            raise WalUnreadableError(f"pg_waldump failed: {' '.join(said.split())}")
+def _number(position: str) -> int:
+    """A log position as the number of bytes before it."""
+    high, low = position.split("/")
+    return int(high, 16) << 32 | int(low, 16)

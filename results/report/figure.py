@@ -56,7 +56,9 @@ def blocks_note(group: Group) -> str:
     """What a dot and its line stand for."""
     if len(group.blocks) == 1:
         return "One block: no interval; use --blocks 6."
-    return f"Dots are medians over {plural(len(group.blocks), 'block')}; lines reach from the lowest block to the highest."
+    return (
+        f"Dots are medians over {plural(len(group.blocks), 'block')}; lines reach from the lowest block to the highest."
+    )
 
 
 def medians_note(group: Group) -> str:
@@ -80,13 +82,21 @@ def missing(group: Group, metric: Metric) -> str:
     return " ".join(dict.fromkeys(arm.reason(metric) for arm in group.arms))
 
 
-def gaps(group: Group, metric: Metric) -> str:
-    """Which arms lack the metric and why, where others have it."""
-    lacking: dict[str, list[str]] = {}
-    for arm in group.arms:
-        if arm.summary(metric) is None:
-            lacking.setdefault(arm.reason(metric), []).append(group.label(arm))
-    return " ".join(f"No {DEFINITIONS[metric].title.lower()} of {listed(arms)}: {why}" for why, arms in lacking.items())
+def gaps(group: Group, metrics: Sequence[Metric]) -> str:
+    """Which arms lack which of the metrics, and why; arms of which every trial failed are told of elsewhere."""
+    arms = [arm for arm in group.arms if len(arm.failed) < len(arm.trials)]
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for metric in metrics:
+        lacking: dict[str, list[str]] = {}
+        for arm in arms:
+            if arm.summary(metric) is None:
+                lacking.setdefault(arm.reason(metric), []).append(group.label(arm))
+        for why, names in lacking.items():
+            whom = () if len(names) == len(arms) else tuple(names)
+            found.setdefault((why, whom), []).append(DEFINITIONS[metric].title.lower())
+    return " ".join(
+        f"No {listed(titles)}{f' of {listed(names)}' if names else ''}: {why}" for (why, names), titles in found.items()
+    )
 
 
 def extremes(values: Sequence[tuple[str, float]]) -> str:

@@ -47,7 +47,9 @@ def figures(group: Group, styles: Mapping[str, Style], prefix: str) -> list[Figu
 def _times(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
     title = "Insert time against the control"
     unit = unit_of(f"ratio to {CONTROL} in the same block", "lower")
-    metrics: tuple[Metric, ...] = tuple(metric for metric in _HALVES if group.values(metric)) or (Metric.INSERT_SECONDS,)
+    metrics: tuple[Metric, ...] = tuple(metric for metric in _HALVES if group.values(metric)) or (
+        Metric.INSERT_SECONDS,
+    )
     if not group.values(metrics[0]):
         return Figure(prefix, title, unit, missing(group, Metric.INSERT_SECONDS))
     if group.control is None:
@@ -65,11 +67,16 @@ def _times(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
         Panel(
             _half(group, metric),
             [_dot(arm, summary, ratio) for arm, summary in zip(arms, found[metric], strict=True)],
-            "× control, log scale", limits, reference=1.0, ratio=True,
+            "× control, log scale",
+            limits,
+            reference=1.0,
+            ratio=True,
         )  # fmt: skip
         for metric in metrics
     ]
-    last = [(group.label(arm), summary.median) for arm, summary in zip(arms, found[metrics[-1]], strict=True) if summary]
+    last = [
+        (group.label(arm), summary.median) for arm, summary in zip(arms, found[metrics[-1]], strict=True) if summary
+    ]
     return Figure(
         prefix, title, unit,
         join(blocks_note(group), "The line at 1× is the control."),
@@ -115,19 +122,21 @@ def _order(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
             Panel(
                 about.title.removeprefix("Leaf ").capitalize(),
                 [_dot(arm, arm.summary(metric), lambda value: f"{value:.1f}") for arm in group.arms],
-                f"%, {BETTER[about.better]}", (0.0, 100.0), base.median if base else None,
+                f"%, {BETTER[about.better]}",
+                (0.0, 100.0),
+                base.median if base else None,
             )  # fmt: skip
         )
     alt = [
-        f"{DEFINITIONS[m].title}: {extremes([(group.label(arm), s.median) for arm, s in group.values(m)])}" for m in shown
+        f"{DEFINITIONS[m].title}: {extremes([(group.label(arm), s.median) for arm, s in group.values(m)])}"
+        for m in shown
     ]
-    absent = [gaps(group, metric) if metric in shown else missing(group, metric) for metric in metrics]
     return Figure(
         prefix, title, unit,
         join(
             blocks_note(group),
             "The grey line is the control." if group.control else "",
-            "Half-empty pages may lie in perfect order: fragmentation alone would not show them.", *absent,
+            "Half-empty pages may lie in perfect order: fragmentation alone would not show them.", gaps(group, metrics),
         ),
         origin_note(group, shown),
         join("Dot plot in two panels.", *alt),
@@ -140,24 +149,24 @@ def _order(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
 def _splits(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
     title, unit = "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless"
     parts = [
-        (metric, [_per_row(group, arm, metric, 1000) for arm in group.arms]) for metric in _SPLITS if group.values(metric)
+        (metric, [_per_row(group, arm, metric, 1000) for arm in group.arms])
+        for metric in _SPLITS
+        if group.values(metric)
     ]
     if not parts:
         return Figure(prefix, title, unit, join(*dict.fromkeys(missing(group, metric) for metric in _SPLITS)))
-    kept = {metric for metric, _ in parts}
     looks = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), strict=True))
     harmful = [
         sum(v for metric, values in parts if metric != Metric.APPENDS and (v := values[i]) is not None)
         for i in range(len(rows))
     ]
     places = decimals(harmful)
-    absent = [gaps(group, metric) if metric in kept else missing(group, metric) for metric in _SPLITS]
     return _stacked(
         group, rows, prefix, title, unit,
         [Part(DEFINITIONS[metric].title, values, *looks[metric]) for metric, values in parts],
         [number(value, places) for value in harmful],
-        join("Written at the right: all splits that are not appends.", *absent),
-        [metric for metric, _ in parts], "per 1,000 rows", harmful,
+        join("Written at the right: all splits that are not appends.", gaps(group, _SPLITS)),
+        [metric for metric, _ in parts], "per 1,000 rows", "edge + interior", harmful,
     )  # fmt: skip
 
 
@@ -176,11 +185,8 @@ def _log(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
     return _stacked(
         group, rows, prefix, title, unit, parts,
         [number(value or 0.0, places) for value in whole],
-        join(
-            gaps(group, Metric.LOG_BYTES),
-            "" if split else f"Page images are not told apart: {missing(group, Metric.LOG_PAGE_IMAGE_BYTES)}",
-        ),
-        [Metric.LOG_BYTES, *([Metric.LOG_PAGE_IMAGE_BYTES] if split else [])], "bytes a row", whole,
+        gaps(group, (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)),
+        [Metric.LOG_BYTES, *([Metric.LOG_PAGE_IMAGE_BYTES] if split else [])], "bytes a row", "total", whole,
     )  # fmt: skip
 
 
@@ -199,8 +205,8 @@ def _sizes(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
     return _stacked(
         group, rows, prefix, title, unit, parts,
         [number(value or 0.0, places) for value in whole],
-        join(gaps(group, Metric.INDEX_BYTES), gaps(group, Metric.TABLE_BYTES)),
-        [Metric.INDEX_BYTES, Metric.TABLE_BYTES], "bytes a row", whole,
+        gaps(group, (Metric.INDEX_BYTES, Metric.TABLE_BYTES)),
+        [Metric.INDEX_BYTES, Metric.TABLE_BYTES], "bytes a row", "total", whole,
     )  # fmt: skip
 
 
@@ -211,17 +217,22 @@ def _per_row(group: Group, arm: Arm, metric: Metric, rows: int = 1) -> float | N
 
 def _stacked(
     group: Group, rows: Sequence[Row], prefix: str, title: str, unit: str, parts: Sequence[Part], texts: Sequence[str],
-    note: str, metrics: Sequence[Metric], label: str, whole: Sequence[float | None],
+    note: str, metrics: Sequence[Metric], label: str, above: str,
+    whole: Sequence[float | None],
 ) -> Figure:  # fmt: skip
     has = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
     totals = [text if shown else word(arm) for text, shown, arm in zip(texts, has, group.arms, strict=True)]
-    known = [(group.label(arm), value) for arm, value, shown in zip(group.arms, whole, has, strict=True) if shown and value is not None]
+    known = [
+        (group.label(arm), value)
+        for arm, value, shown in zip(group.arms, whole, has, strict=True)
+        if shown and value is not None
+    ]
     return Figure(
         prefix, title, unit,
         join(medians_note(group), note),
         origin_note(group, metrics),
         join(f"Stacked bars of {listed([part.name.lower() for part in parts])}, {label}.", extremes(known) if known else ""),
-        plots.stacks(rows, parts, totals, label, prefix),
+        plots.stacks(rows, parts, totals, label, above, prefix),
         ("layout", "column", *(f"{part.name}, {label}" for part in parts)),
         tuple(
             (arm.layout, arm.column, *(part.values[i] for part in parts)) for i, arm in enumerate(group.arms)

@@ -108,7 +108,7 @@ def good_of_all(group: Group) -> list[str]:
 
 def _column(group: Group, metric: Metric, notes: Notes) -> Column:
     summaries = [arm.summary(metric) for arm in group.arms]
-    places = decimals([summary.median for summary in summaries if summary])
+    places = decimals([summary.median for summary in summaries if summary], digits=4)
     cells = [_cell(arm, metric, summary, places, notes) for arm, summary in zip(group.arms, summaries, strict=True)]
     return Column(*heading(metric), tuple(cells))
 
@@ -126,7 +126,9 @@ def _ratios(group: Group, notes: Notes) -> Column:
     cells = [
         Cell("–", note=notes.number(arm.reason(Metric.INSERT_SECONDS)))
         if summary is None
-        else Cell(ratio(summary.median), f"{ratio(summary.low)}–{ratio(summary.high)}" if summary.blocks > 1 else "", "d")
+        else Cell(
+            ratio(summary.median), f"{ratio(summary.low)}–{ratio(summary.high)}" if summary.blocks > 1 else "", "d"
+        )
         for arm, summary in zip(group.arms, found, strict=True)
     ]
     return Column("Insert time", "× control ↓", tuple(cells))

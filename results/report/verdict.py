@@ -39,26 +39,25 @@ def _time(group: Group) -> str:
         return "No layout but the control has a good trial here."
     close = [group.label(arm) for arm, summary in found if summary.high <= CLOSE]
     worst, most = max(found, key=_median)
-    costs = f"{group.label(worst)} costs most, {_times(most)} the time of {CONTROL} over {over}"
+    cost = f"{group.label(worst)} costs most: {_times(most, over)}"
     if len(close) == len(found):
         every = f"All {len(found)} layouts keep" if len(found) > 1 else f"{close[0]} keeps"
-        return f"{every} within {_CLOSE_TEXT} of {CONTROL} over {over}; the slowest takes {_times(most)} its time."
-    if not close:
-        best, least = min(found, key=_median)
-        if best is worst:
-            return f"{costs}."
-        return (
-            f"No layout keeps within {_CLOSE_TEXT} of {CONTROL}: {group.label(best)} comes nearest at {_times(least)}, "
-            f"{costs}."
-        )
-    return f"{listed(close)} {'keeps' if len(close) == 1 else 'keep'} within {_CLOSE_TEXT} of {CONTROL}; {costs}."
+        slowest = f"; the slowest is {group.label(worst)} at {_times(most, over)}" if len(found) > 1 else ""
+        return f"{every} within {_CLOSE_TEXT} of {CONTROL}{slowest}."
+    if close:
+        return f"{listed(close)} {'keeps' if len(close) == 1 else 'keep'} within {_CLOSE_TEXT} of {CONTROL}. {cost}."
+    best, least = min(found, key=_median)
+    if best is worst:
+        return f"{cost}."
+    nearest = f"{group.label(best)} comes nearest at {ratio(least.median)}"
+    return f"No layout keeps within {_CLOSE_TEXT} of {CONTROL}: {nearest}. {cost}."
 
 
-def _times(summary: Summary) -> str:
+def _times(summary: Summary, over: str) -> str:
+    text = f"{ratio(summary.median)} the time of {CONTROL} over {over}"
     if summary.blocks == 1:
-        return ratio(summary.median)
-    low, high = ratio(summary.low), ratio(summary.high)
-    return f"{ratio(summary.median)} ({low} to {high} over {plural(summary.blocks, 'block')})"
+        return text
+    return f"{text} ({ratio(summary.low)} to {ratio(summary.high)} in {plural(summary.blocks, 'block')})"
 
 
 def _pages(group: Group) -> str:

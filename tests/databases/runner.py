@@ -7,15 +7,15 @@ import time
 from keybench.databases.provision import Kept
 
 
-def sleeper(server: str) -> Kept:
+def sleeper() -> Kept:
     """A server that is set up in two steps that take a moment."""
     setup = [["sh", "-c", "sleep 0.05; mkdir data"], ["sh", "-c", "sleep 0.05 & wait; echo made > data/file"]]
-    return Kept("test", setup=setup, server=["sh", "-c", server])
+    return Kept("test", setup=setup, server=["sleep", "600"])
 
 
 def main() -> None:
     """Starts, says so, and does as told."""
-    kept = sleeper("exec sleep 600" if sys.argv[1] == "single" else "sleep 600 & exec sleep 600")
+    kept = sleeper()
     print("go", flush=True)
     try:
         kept.start(10)

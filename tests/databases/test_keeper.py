@@ -122,7 +122,7 @@ def test_a_forked_worker_that_outlives_the_runner_does_not_keep_the_server(base,
 
 
 def test_the_server_dies_with_a_killed_keeper_and_the_next_start_sweeps_its_folder(base, run) -> None:
-    server, folder = run("single").up()
+    server, folder = run("wait").up()
     os.kill(keeper_of(server), signal.SIGKILL)
     deadline = time.monotonic() + 3
     while runs(server) and time.monotonic() < deadline:
@@ -188,9 +188,7 @@ def test_a_killed_servers_orphans_go_with_it(base) -> None:
 
 
 def test_shared_memory_of_a_killed_server_is_removed(base) -> None:
-    make = (
-        "import ctypes, time; n = ctypes.CDLL(None).shmget(0, 4096, 0o1600); print('segment', n, flush=True); time.sleep(600)"
-    )
+    make = "import ctypes, time; n = ctypes.CDLL(None).shmget(0, 4096, 0o1600); print('segment', n, flush=True); time.sleep(600)"
     kept = Kept("test", server=[sys.executable, "-c", make], run_as="root" if os.geteuid() == 0 else None).start(10)
     deadline = time.monotonic() + 5
     while not kept.log_tail() and time.monotonic() < deadline:

@@ -44,7 +44,14 @@ def test_files_and_setup_come_before_the_server_and_know_the_folder(base) -> Non
     )
     with kept.start(10):
         folder = str(kept.folder)
-        expected = [f"in {folder}", "one", "two", f"env {folder}", folder, server_user() or pwd.getpwuid(os.getuid())[0]]
+        expected = [
+            f"in {folder}",
+            "one",
+            "two",
+            f"env {folder}",
+            folder,
+            server_user() or pwd.getpwuid(os.getuid())[0],
+        ]
         deadline = time.monotonic() + 5
         while len(kept.log_tail().splitlines()) < len(expected) and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -1,17 +1,28 @@
 """Index structure and splits on live servers, against closed forms and against the server's own extensions."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
 from keybench.databases.engine import Table
 from keybench.databases.postgresql import ENGINE, pages, source, wal
+from keybench.databases.postgresql import probe as probe_module
 from keybench.databases.postgresql import table as layout
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.generators.byteorder import Keys
-from keybench.results.metrics import Metric
-from tests.databases.postgresql.conftest import as_url, descending, increasing, integers, lagging, measured, random
+from keybench.results.metrics import Metric, Reading
+from tests.databases.postgresql.conftest import (
+    as_url,
+    descending,
+    increasing,
+    integers,
+    lagging,
+    measured,
+    random,
+    send,
+)
 
 ROWS = 120_000
 SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
@@ -19,6 +30,12 @@ SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 def table(column: str = "uuid", payload: int = 0) -> Table:
     return Table("trial", ENGINE.column(column), payload)
+
+
+def values(found: Mapping[Metric, Reading]) -> dict[Metric, float]:
+    """The readings' values; none may be absent."""
+    assert {metric: reading.reason for metric, reading in found.items() if reading.value is None} == {}
+    return {metric: reading.value for metric, reading in found.items() if reading.value is not None}
 
 
 def left_at_append(item: int) -> int:
@@ -36,7 +53,7 @@ def left_at_append(item: int) -> int:
 def test_increasing_keys_fill_leaves_to_ninety_per_cent_by_appends_alone(admin, column, kept) -> None:
     on = table(column)
     keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
-    found = {metric: reading.value for metric, reading in measured(admin, on, keys).items()}
+    found = values(measured(admin, on, keys))
 
     item = layout.entry_bytes(on.column) + 4
     stay, full = left_at_append(item), layout.leaf_capacity(on.column)
@@ -55,7 +72,7 @@ def test_increasing_keys_fill_leaves_to_ninety_per_cent_by_appends_alone(admin, 
 
 
 def test_descending_keys_split_the_middle_of_the_leftmost_leaf(admin) -> None:
-    found = {metric: reading.value for metric, reading in measured(admin, table(), descending(ROWS)).items()}
+    found = values(measured(admin, table(), descending(ROWS)))
     leaf = 1 + math.ceil((ROWS - 291) / 146)  # 145 of 291 entries stay, 146 go to the new page for good
     assert abs(found[Metric.LEAF_PAGES] - leaf) <= 1
     assert found[Metric.APPENDS] == 0
@@ -66,7 +83,7 @@ def test_descending_keys_split_the_middle_of_the_leftmost_leaf(admin) -> None:
 
 
 def test_random_keys_split_everywhere(admin) -> None:
-    found = {metric: reading.value for metric, reading in measured(admin, table(payload=100), random(ROWS)).items()}
+    found = values(measured(admin, table(payload=100), random(ROWS)))
     assert 66 < found[Metric.LEAF_DENSITY] < 74
     assert 47 < found[Metric.LEAF_FRAGMENTATION] < 53
     assert found[Metric.LEAF_NONADJACENT] > 99
@@ -76,7 +93,7 @@ def test_random_keys_split_everywhere(admin) -> None:
 
 
 def test_lagging_generators_append_and_split(admin) -> None:
-    found = {metric: reading.value for metric, reading in measured(admin, table(), lagging(ROWS)).items()}
+    found = values(measured(admin, table(), lagging(ROWS)))
     assert sum(found[metric] for metric in SPLITS) == found[Metric.LEAF_PAGES] - 1
     assert found[Metric.INTERIOR_SPLITS] > found[Metric.APPENDS] > 100
     assert found[Metric.LEAF_DENSITY] == pytest.approx(69.5, abs=1.5)
@@ -94,8 +111,6 @@ def test_the_log_grows_by_what_the_rows_and_their_entries_need(admin) -> None:
 
 
 def test_page_images_after_a_checkpoint_are_counted(admin) -> None:
-    from tests.databases.postgresql.conftest import send
-
     on, keys = table(), random(60_000)
     admin.create(on)
     send(admin.address, on, keys[:50_000])
@@ -135,7 +150,8 @@ def test_the_index_file_says_what_pgstatindex_says(inspector: PostgresAdmin, key
 
 
 @pytest.mark.parametrize("keys", [random(ROWS), lagging(ROWS)])
-def test_somebody_elses_server_gives_the_same_by_its_extensions(inspector: PostgresAdmin, keys: Keys) -> None:
+def test_somebody_elses_server_gives_the_same_by_its_extensions(inspector, keys, monkeypatch) -> None:
+    monkeypatch.setattr(probe_module, "_QUIET_SECONDS", 0.1)  # two administrators: it is never quiet
     on = table()
     outside = PostgresAdmin(as_url(inspector.address))
     try:
@@ -144,8 +160,6 @@ def test_somebody_elses_server_gives_the_same_by_its_extensions(inspector: Postg
         own = inspector.probes()
         for probe in (*own, *probes):
             probe.before(on)
-        from tests.databases.postgresql.conftest import send
-
         send(outside.address, on, keys)
         there = {reading.metric: reading for probe in probes for reading in probe.after(on)}
         here = {reading.metric: reading for probe in own for reading in probe.after(on)}
@@ -157,7 +171,8 @@ def test_somebody_elses_server_gives_the_same_by_its_extensions(inspector: Postg
     assert there[Metric.LOG_PAGE_IMAGE_BYTES].origin == "measured"
 
 
-def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded) -> None:
+def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded, monkeypatch) -> None:
+    monkeypatch.setattr(probe_module, "_QUIET_SECONDS", 0.1)
     on, keys = table(), random(20_000)
     inside, outside = PostgresAdmin(embedded), PostgresAdmin(as_url(embedded))
     try:
@@ -175,18 +190,22 @@ def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded) -> N
         )
 
 
-def test_a_missing_log_file_is_a_reason_and_no_number(admin) -> None:
-    on = table()
-    admin.create(on)
-    with pytest.raises(wal.WalUnreadableError, match=r"^pg_waldump failed: .*could not find"):
+def test_a_log_that_cannot_be_read_is_a_reason_and_no_number(admin) -> None:
+    with pytest.raises(
+        wal.WalUnreadableError, match=r'^pg_waldump failed: .*could not open file "0000000100000F0000000000"'
+    ):
         wal.count(source.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
+
+
+def test_an_empty_stretch_of_log_holds_no_splits(admin) -> None:
+    here = source.position(admin)
+    assert wal.count(source.split_records(admin, here, here), "1/2/3", 291) == wal.Splits(0, 0, 0, 0)
+    assert source.page_image_bytes(admin, "0/1000000", "0/1000028") >= 0
 
 
 def test_what_is_no_index_is_refused(admin) -> None:
     on = table(payload=100)
     admin.create(on)
-    from tests.databases.postgresql.conftest import send
-
     send(admin.address, on, increasing(100))
     admin.checkpoint()
     files = source.files_of(admin)

@@ -62,7 +62,9 @@ def test_the_password_goes_into_the_environment_and_nowhere_else(guest) -> None:
         assert hidden(repr(address), address, vars(provision), repr(provision))
         assert (address.server, address.settings) == ("url", None)
         assert pickle.loads(pickle.dumps(address)) == address
-        assert ENGINE.provision(url(guest), SETTINGS).start().secret == address.secret  # the same password, no second one
+        assert (
+            ENGINE.provision(url(guest), SETTINGS).start().secret == address.secret
+        )  # the same password, no second one
     finally:
         provision.stop()
 
@@ -176,6 +178,4 @@ def test_a_url_that_cannot_be_understood_is_not_repeated(wrong) -> None:
 
 def test_a_second_secret_is_refused() -> None:
     error = failure("postgresql://guest@h/d?sslpassword=" + quote(PASSWORD, safe=""))
-    assert str(error) == (
-        "sslpassword in a URL is not supported: use a client key without one, or a service file."
-    )
+    assert str(error) == ("sslpassword in a URL is not supported: use a client key without one, or a service file.")

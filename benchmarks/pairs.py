@@ -1,0 +1,86 @@
+"""Two ways of doing one thing, interleaved, so that what else the machine does falls on both; ratios of medians."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from keybench.databases.engine import Session
+from keybench.generators.byteorder import Keys
+from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock
+from keybench.generators.entropy import AesEntropy
+from keybench.generators.layout import Stream, layout
+from keybench.generators.process import Process
+
+ROWS_PER_TX = 1000
+PAYLOAD = 100
+
+_BEGIN = UNIX_EPOCH + 1_767_225_600 * TICKS_PER_SECOND
+_RATE = 1000
+
+
+def stream(name: str, n: int) -> Stream:
+    """A stream of n keys of a layout, its clock filled beforehand: 1,000 keys a second from 2026 on."""
+    ticks = _BEGIN + np.arange(n, dtype=np.int64) * (TICKS_PER_SECOND // _RATE)
+    return layout(name).stream(Process("keybench", 4242), VirtualClock(ticks), AesEntropy.seeded("benchmarks", name))
+
+
+def keys(name: str, n: int) -> Keys:
+    """n keys of a layout."""
+    return stream(name, n).take(n)
+
+
+def send(session: Session, batches: Sequence[object]) -> tuple[float, float]:
+    """(seconds, share of them that the processor worked in this process) of sending all batches, as a writer does."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        cpu, begin = time.process_time(), time.perf_counter()
+        for batch in batches:
+            session.send(batch)
+        seconds = time.perf_counter() - begin
+        return seconds, (time.process_time() - cpu) / seconds
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Seconds of ours and of the peer's, repetition by repetition."""
+
+    ours: tuple[float, ...]
+    peer: tuple[float, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Ours over the peer's, of medians."""
+        return median(self.ours) / median(self.peer)
+
+    def line(self, title: str, target: float) -> str:
+        """One line of the report."""
+        ratios = sorted(ours / peer for ours, peer in zip(self.ours, self.peer, strict=True))
+        return (
+            f"  {title:<10} ours {median(self.ours):7.3f} s   peer {median(self.peer):7.3f} s   "
+            f"ratio {self.ratio:.2f} (pairs {ratios[0]:.2f} … {ratios[-1]:.2f})   {met(self.ratio, target)}"
+        )
+
+
+def met(value: float, target: float, unit: str = "") -> str:
+    """The target beside the figure as it is printed, to two digits."""
+    return f"target ≤ {target:g}{unit}: {'met' if round(value, 2) <= target else 'NOT met'}"
+
+
+def interleave(repetitions: int, ours: Callable[[], float], peer: Callable[[], float]) -> Pair:
+    """Runs both as often, one after the other, each first in every second repetition."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for repetition in range(repetitions):
+        for which in (0, 1) if repetition % 2 == 0 else (1, 0):
+            times[which].append((ours, peer)[which]())
+    return Pair(tuple(times[0]), tuple(times[1]))
