@@ -21,8 +21,8 @@ from matplotlib.figure import Figure
 WIDTH: Final = 460
 """Width of a figure in pixels: two stand side by side on a screen, one fits a phone."""
 
-SIZE: Final = 11.0
-SMALL: Final = 10.0
+SIZE: Final = 12.0
+SMALL: Final = 11.0
 _CHARACTER: Final = 0.56
 """Width of an average character, in font sizes."""
 
@@ -59,7 +59,7 @@ PLAIN: Final = _STAND_IN["k4"]
 _COLOURS: Final = tuple(_STAND_IN[f"c{number}"] for number in range(10))
 _MARKERS: Final = "osD^vPX<>p"
 
-_SETTINGS: Final[dict[str, Any]] = {
+_SETTINGS: Final[Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "keybench",
     "text.parse_math": False,

@@ -15,12 +15,12 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from keybench.results.drawing import INK, KINDS, RULE, SMALL, SOFT, WIDTH, Canvas, Style, fill, lines, text_width
+from keybench.results.drawing import INK, RULE, SMALL, SOFT, WIDTH, Canvas, Style, fill, lines, text_width
 
-_LINE: Final = 13.0
+_LINE: Final = 14.0
 _GAP: Final = 16.0
 _PANEL: Final = 78.0
-_TICK: Final = 34.0
+_TICK: Final = 30.0
 """Pixels that the label of a tick takes."""
 
 
@@ -74,6 +74,14 @@ class Curve:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     mark: float | None = None
+
+
+_ROUND: Final = (
+    1.0,
+    *(base * 10.0**power for base in (1, 2, 5, 3, 7) for power in range(-6, 7)),
+    *(1.5, 1.2, 0.8, 1.1, 0.9, 1.05, 0.95, 1.02, 0.98, 1.01, 0.99),
+)
+"""Ratios that may stand at a tick, the roundest first."""
 
 
 class _Table:
@@ -175,13 +183,10 @@ def ratio_ticks(low: float, high: float, room: float = 4.0) -> list[float]:
     """Round ratios between the limits of a logarithmic axis that has room for so many: 1 first, then the roundest."""
     least = np.log(high / low) / room
     found: list[float] = []
-    for base in (1.0, 2.0, 5.0, 1.5, 3.0, 1.2, 1.1, 1.05, 1.02, 1.01):
-        powers = (base * 10.0**power for power in range(-6, 7))
-        both = (tick for value in powers for tick in (value, 1 / value if base not in {2.0, 5.0} else value))
-        for tick in both:
-            if low <= tick <= high and all(abs(np.log(tick / other)) >= least for other in found):
-                found.append(round(tick, 3))
-    return sorted(found, key=lambda tick: (tick != 1, tick))
+    for tick in _ROUND:
+        if low <= tick <= high and all(abs(np.log(tick / other)) >= least for other in found):
+            found.append(tick)
+    return found
 
 
 def stacks(
@@ -198,7 +203,7 @@ def stacks(
     axes = table.axes(left, width, (0.0, max([*ends, 0.0]) * 1.02 or 1.0), label)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    x = left
+    x = 0.0
     begin = np.zeros(len(rows))
     table.canvas.text(WIDTH, 9, above, ha="right", color=SOFT, fontsize=SMALL)
     for part in parts:

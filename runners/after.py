@@ -72,7 +72,7 @@ def _reads(session: Session, work: Work, keys: Keys) -> list[Reading]:
     ]
     made = layout(work.sources[0].layout)
     if made.order == "none" or made.order != work.table.column.order:
-        reason = f"{made.name} in {work.table.column.name} is not in order of time: no key range is a range by time."
+        reason = "This layout is not in order of time in this column: no key range is a range by time."
         return readings + Reading.absent([Metric.RANGE_US_PER_ROW], reason)
     return [*readings, Reading(Metric.RANGE_US_PER_ROW, _ranges(session, work, keys, choose), "measured")]
 

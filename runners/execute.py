@@ -68,6 +68,8 @@ def _run(
     console: Console,
 ) -> None:
     with Servers(request, urls, lambda environment: store.add_environment(run_id, environment)) as servers:
+        for database in dict.fromkeys(trial.database for trial in todo):
+            servers.reach(database)  # a server that cannot be had at all ends the run here, before any trial
         predicted = estimate.pilot(request, todo, servers)
         say(console, f"a pilot predicts {estimate.duration(predicted)} or more")
         with display(console, total) as shown:

@@ -76,6 +76,8 @@ class Scenario(_Part):
     index_over_cache: Annotated[float, Field(gt=0)] | None = None
     """Rows are as many as make the native 16-byte key's index this many times the server's cache."""
     start: AwareDatetime
+    blocks: Annotated[int, Field(gt=0)] = 1
+    """Repetitions where none are asked for."""
     layouts: tuple[str, ...] = ()
     """Layouts that are measured where none are named; all where empty."""
     table: TablePart = TablePart()

@@ -11,7 +11,7 @@ from keybench.results import plots
 from keybench.results.drawing import Style
 from keybench.results.metrics import Metric, Series
 from keybench.results.plots import Curve
-from keybench.results.report.figure import Figure, extremes, missing, rows_of
+from keybench.results.report.figure import Figure, blocks_note, extremes, join, missing, origin_note, rows_of
 from keybench.results.report.groups import Arm, Group
 from keybench.results.report.wording import listed, plural
 
@@ -34,37 +34,40 @@ def cost(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
     for arm, row in zip(arms, rows_of(group, arms, styles), strict=True):
         costs = np.array([interval_cost(line, edges) for line in series[arm.name]])
         mark = cache_place(group, arm)
-        curves.append(
-            Curve(row, np.median(costs, 0), costs.min(0), costs.max(0), None if mark is None else mark / divisor)
-        )
+        mark = None if mark is None else mark / divisor
+        curves.append(Curve(row, np.median(costs, 0), costs.min(0), costs.max(0), mark))
     control = next((curve for curve, arm in zip(curves, arms, strict=True) if arm is group.control), None)
     without = [group.label(arm) for arm in group.arms if not series[arm.name]]
-    notes = [
-        f"Lines are medians over {plural(len(group.blocks), 'block')}, bands reach from the lowest block to the highest."
-        if len(group.blocks) > 1
-        else "One block: no interval; use --blocks 6.",
-        "" if control is None else "Dashed: the control.",
-        _cache_note(group, curves),
-        f"No curve of {listed(without)}." if without else "",
-    ]
-    ends = [(group.label(arm), float(curve.middle[-1])) for arm, curve in zip(arms, curves, strict=True)]
+    several = len(group.blocks) > 1
     return Figure(
-        prefix, title, unit,
-        " ".join(note for note in notes if note),
-        "Derived from measured insert times." + (" The cache mark is estimated." if any(c.mark for c in curves) else ""),
-        f"Small multiples, {plural(len(arms), 'panel')}. At the last rows: {extremes(ends)}",
-        plots.curves(places, curves, control, (f"{word} inserted", "ms per 1,000 rows"), prefix),
-        ("rows inserted up to", *(f"{group.label(arm)}, median" for arm in arms)),
-        tuple(
-            (f"{edge:.0f}", *(float(curve.middle[i]) for curve in curves)) for i, edge in enumerate(edges[1:])
+        key=prefix,
+        title=title,
+        unit=unit,
+        caption=join(
+            "Lines are medians, bands reach from the lowest block to the highest." if several else blocks_note(group),
+            "" if control is None else "Dashed: the control.",
+            _cache_note(group, curves),
+            f"No curve of {listed(without)}." if without else "",
         ),
-    )  # fmt: skip
+        origin=join(
+            f"Derived from insert times: {origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
+            "The cache mark is estimated." if any(curve.mark for curve in curves) else "",
+        ),
+        alt=join(
+            f"Small multiples, {plural(len(arms), 'panel')}. At the last rows:",
+            extremes([(group.label(arm), float(curve.middle[-1])) for arm, curve in zip(arms, curves, strict=True)]),
+        ),
+        svg=plots.curves(places, curves, control, (f"{word} inserted", "ms per 1,000 rows"), prefix),
+        header=("rows inserted up to", *(f"{group.label(arm)}, median" for arm in arms)),
+        rows=tuple((f"{edge:.0f}", *(float(curve.middle[i]) for curve in curves)) for i, edge in enumerate(edges[1:])),
+    )
 
 
 def interval_cost(line: Series, edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """Milliseconds for 1,000 rows in each interval between `edges` (n + 1,), from seconds up to each row: (n,)."""
     elapsed = np.interp(edges, np.concatenate([[0], line.x]), np.concatenate([[0.0], line.y]))
-    return np.diff(elapsed) / np.diff(edges) * 1e6
+    cost_of_row: NDArray[np.float64] = np.diff(elapsed) / np.diff(edges)
+    return cost_of_row * 1e6
 
 
 def cache_place(group: Group, arm: Arm) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from keybench.results import plots
 from keybench.results.drawing import KINDS, PLAIN, Style
@@ -24,10 +25,12 @@ from keybench.results.report.figure import (
     word,
 )
 from keybench.results.report.groups import CONTROL, Arm, Group, Summary
-from keybench.results.report.wording import BETTER, decimals, listed, number, plural, ratio
+from keybench.results.report.wording import BETTER, decimals, listed, number, ratio
 
 _HALVES = (Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS)
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+_LOOKS = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), strict=True))
+_STATISTICS = ("median", "lowest", "highest")
 
 
 def figures(group: Group, styles: Mapping[str, Style], prefix: str) -> list[Figure]:
@@ -47,48 +50,39 @@ def figures(group: Group, styles: Mapping[str, Style], prefix: str) -> list[Figu
 def _times(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
     title = "Insert time against the control"
     unit = unit_of(f"ratio to {CONTROL} in the same block", "lower")
-    metrics: tuple[Metric, ...] = tuple(metric for metric in _HALVES if group.values(metric)) or (
-        Metric.INSERT_SECONDS,
-    )
+    metrics = [metric for metric in _HALVES if group.values(metric)] or [Metric.INSERT_SECONDS]
     if not group.values(metrics[0]):
         return Figure(prefix, title, unit, missing(group, Metric.INSERT_SECONDS))
     if group.control is None:
+        why = f"Ratios need the control {CONTROL}, which has no good trial here."
         return Figure(
-            prefix, title, unit,
-            f"Ratios need the control {CONTROL}, which has no good trial here: add it with --layout {CONTROL},…",
-        )  # fmt: skip
+            prefix, title, unit, f"{why} A run always measures it: see its errors above, or go on with --resume."
+        )
     arms = group.others
     found = {metric: [group.ratio(arm, metric) for arm in arms] for metric in metrics}
     known = [summary for part in found.values() for summary in part if summary]
     if not known:
         return Figure(prefix, title, unit, "No layout but the control has a good trial here.")
     limits = plots.ratio_limits([edge for summary in known for edge in (summary.low, summary.high)])
-    panels = [
-        Panel(
-            _half(group, metric),
-            [_dot(arm, summary, ratio) for arm, summary in zip(arms, found[metric], strict=True)],
-            "× control, log scale",
-            limits,
-            reference=1.0,
-            ratio=True,
-        )  # fmt: skip
-        for metric in metrics
-    ]
-    last = [
-        (group.label(arm), summary.median) for arm, summary in zip(arms, found[metrics[-1]], strict=True) if summary
-    ]
+    panels = []
+    for metric in metrics:
+        row = [_dot(arm, summary, ratio) for arm, summary in zip(arms, found[metric], strict=True)]
+        panels.append(Panel(_half(group, metric), row, "× control, log scale", limits, reference=1.0, ratio=True))
+    last = [(group.label(arm), each.median) for arm, each in zip(arms, found[metrics[-1]], strict=True) if each]
     return Figure(
-        prefix, title, unit,
-        join(blocks_note(group), "The line at 1× is the control."),
-        join(f"Ratios of times that were {origin_note(group, metrics).lower()}"),
-        join(f"Dot plot of insert time over the control's, {plural(len(arms), 'layout')}.", last and extremes(last) or ""),
-        plots.dots(rows_of(group, arms, styles), panels, prefix),
-        ("layout", "column", *(f"{_half(group, m)}, {part}" for m in metrics for part in ("median", "lowest", "highest"))),
-        tuple(
+        key=prefix,
+        title=title,
+        unit=unit,
+        caption=join(blocks_note(group), "The line at 1× is the control."),
+        origin=f"Ratios of times: {origin_note(group, metrics).lower()}",
+        alt=f"Dot plot of insert time over the control's. {extremes(last) if last else ''}",
+        svg=plots.dots(rows_of(group, arms, styles), panels, prefix),
+        header=("layout", "column", *(f"{_half(group, m)}, {part}" for m in metrics for part in _STATISTICS)),
+        rows=tuple(
             (arm.layout, arm.column, *(cell for metric in metrics for cell in _cells(found[metric][i])))
             for i, arm in enumerate(arms)
         ),
-    )  # fmt: skip
+    )
 
 
 def _half(group: Group, metric: Metric) -> str:
@@ -113,101 +107,71 @@ def _order(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
     title, unit = "How full the leaf pages are, and how far out of order", "% of the leaf pages of the key's index"
     shown = [metric for metric in metrics if group.values(metric)]
     if not shown:
-        return Figure(prefix, title, unit, join(*dict.fromkeys(missing(group, metric) for metric in metrics)))
-    panels = []
+        return Figure(prefix, title, unit, gaps(group, metrics))
+    panels, alts = [], []
     for metric in shown:
         about = DEFINITIONS[metric]
         base = group.control.summary(metric) if group.control else None
-        panels.append(
-            Panel(
-                about.title.removeprefix("Leaf ").capitalize(),
-                [_dot(arm, arm.summary(metric), lambda value: f"{value:.1f}") for arm in group.arms],
-                f"%, {BETTER[about.better]}",
-                (0.0, 100.0),
-                base.median if base else None,
-            )  # fmt: skip
-        )
-    alt = [
-        f"{DEFINITIONS[m].title}: {extremes([(group.label(arm), s.median) for arm, s in group.values(m)])}"
-        for m in shown
-    ]
+        dots = [_dot(arm, arm.summary(metric), lambda value: f"{value:.1f}") for arm in group.arms]
+        name = about.title.removeprefix("Leaf ").capitalize()
+        known = [(group.label(arm), summary.median) for arm, summary in group.values(metric)]
+        alts.append(f"{about.title}: {extremes(known)}")
+        panels.append(Panel(name, dots, f"%, {BETTER[about.better]}", (0.0, 100.0), base.median if base else None))
     return Figure(
-        prefix, title, unit,
-        join(
+        key=prefix,
+        title=title,
+        unit=unit,
+        caption=join(
             blocks_note(group),
             "The grey line is the control." if group.control else "",
-            "Half-empty pages may lie in perfect order: fragmentation alone would not show them.", gaps(group, metrics),
+            "Half-empty pages may lie in perfect order: fragmentation alone would not show them.",
+            gaps(group, metrics),
         ),
-        origin_note(group, shown),
-        join("Dot plot in two panels.", *alt),
-        plots.dots(rows, panels, prefix),
-        ("layout", "column", *(f"{DEFINITIONS[m].title} (%), {part}" for m in shown for part in ("median", "lowest", "highest"))),
-        tuple((arm.layout, arm.column, *(c for m in shown for c in _cells(arm.summary(m)))) for arm in group.arms),
-    )  # fmt: skip
+        origin=origin_note(group, shown),
+        alt=join("Dot plot.", *alts),
+        svg=plots.dots(rows, panels, prefix),
+        header=("layout", "column", *(f"{DEFINITIONS[m].title} (%), {part}" for m in shown for part in _STATISTICS)),
+        rows=tuple((arm.layout, arm.column, *(c for m in shown for c in _cells(arm.summary(m)))) for arm in group.arms),
+    )
 
 
 def _splits(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
-    title, unit = "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless"
-    parts = [
-        (metric, [_per_row(group, arm, metric, 1000) for arm in group.arms])
-        for metric in _SPLITS
-        if group.values(metric)
-    ]
-    if not parts:
-        return Figure(prefix, title, unit, join(*dict.fromkeys(missing(group, metric) for metric in _SPLITS)))
-    looks = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), strict=True))
-    harmful = [
-        sum(v for metric, values in parts if metric != Metric.APPENDS and (v := values[i]) is not None)
-        for i in range(len(rows))
-    ]
-    places = decimals(harmful)
-    return _stacked(
-        group, rows, prefix, title, unit,
-        [Part(DEFINITIONS[metric].title, values, *looks[metric]) for metric, values in parts],
-        [number(value, places) for value in harmful],
-        join("Written at the right: all splits that are not appends.", gaps(group, _SPLITS)),
-        [metric for metric, _ in parts], "per 1,000 rows", "edge + interior", harmful,
-    )  # fmt: skip
+    bars = _Bars("Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless", "per 1,000 rows")
+    kinds = {
+        metric: [_per_row(group, arm, metric, 1000) for arm in group.arms] for metric in _SPLITS if group.values(metric)
+    }
+    parts = [Part(DEFINITIONS[metric].title, values, *_LOOKS[metric]) for metric, values in kinds.items()]
+    harmful = [[values[i] for metric, values in kinds.items() if metric != Metric.APPENDS] for i in range(len(rows))]
+    totals = [_sum(values) for values in harmful]
+    return bars.figure(group, rows, prefix, parts, totals, "edge + interior", _SPLITS)
 
 
 def _log(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
-    title, unit = "Log written", unit_of("bytes a row", "lower")
-    whole = [_per_row(group, arm, Metric.LOG_BYTES) for arm in group.arms]
-    if not group.values(Metric.LOG_BYTES):
-        return Figure(prefix, title, unit, missing(group, Metric.LOG_BYTES))
-    images = [_per_row(group, arm, Metric.LOG_PAGE_IMAGE_BYTES) for arm in group.arms]
-    split = bool(group.values(Metric.LOG_PAGE_IMAGE_BYTES))
-    rest = [None if w is None else w - min(i or 0.0, w) for w, i in zip(whole, images, strict=True)]
-    parts = [Part("Records" if split else "Log", rest, PLAIN)]
-    if split:
-        parts.append(Part("Full-page images", images, KINDS[1], "////"))
-    places = decimals([value for value in whole if value is not None])
-    return _stacked(
-        group, rows, prefix, title, unit, parts,
-        [number(value or 0.0, places) for value in whole],
-        gaps(group, (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)),
-        [Metric.LOG_BYTES, *([Metric.LOG_PAGE_IMAGE_BYTES] if split else [])], "bytes a row", "total", whole,
-    )  # fmt: skip
+    bars = _Bars("Log written", unit_of("bytes a row", "lower"), "bytes a row")
+    metrics = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)
+    whole, images = ([_per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
+    parts = []
+    if group.values(Metric.LOG_BYTES):
+        split = bool(group.values(Metric.LOG_PAGE_IMAGE_BYTES))
+        rest = [None if w is None else w - min(i or 0.0, w) for w, i in zip(whole, images, strict=True)]
+        parts.append(Part("Records" if split else "Log", rest, PLAIN))
+        if split:
+            parts.append(Part("Full-page images", images, KINDS[1], "////"))
+    return bars.figure(group, rows, prefix, parts, whole, "total", metrics)
 
 
 def _sizes(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
-    title, unit = "Size on disk", unit_of("bytes a row", "lower")
-    index = [_per_row(group, arm, Metric.INDEX_BYTES) for arm in group.arms]
-    table = [_per_row(group, arm, Metric.TABLE_BYTES) for arm in group.arms]
-    if not group.values(Metric.INDEX_BYTES):
-        return Figure(prefix, title, unit, missing(group, Metric.INDEX_BYTES))
+    bars = _Bars("Size on disk", unit_of("bytes a row", "lower"), "bytes a row")
+    metrics = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
+    index, table = ([_per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
     rest = [None if t is None or i is None else max(t - i, 0.0) for t, i in zip(table, index, strict=True)]
-    parts = [Part("Key's index", index, PLAIN)]
-    if any(value for value in rest):
-        parts.append(Part("Rest of the table", rest, KINDS[0]))
-    whole = [None if i is None else i + (r or 0.0) for i, r in zip(index, rest, strict=True)]
-    places = decimals([value for value in whole if value is not None])
-    return _stacked(
-        group, rows, prefix, title, unit, parts,
-        [number(value or 0.0, places) for value in whole],
-        gaps(group, (Metric.INDEX_BYTES, Metric.TABLE_BYTES)),
-        [Metric.INDEX_BYTES, Metric.TABLE_BYTES], "bytes a row", "total", whole,
-    )  # fmt: skip
+    parts = []
+    if group.values(Metric.INDEX_BYTES):
+        parts.append(Part("Key's index", index, PLAIN))
+        if any(rest):
+            parts.append(Part("Rest of the table", rest, KINDS[0]))
+    totals = [_sum([i, r]) for i, r in zip(index, rest, strict=True)]
+    return bars.figure(group, rows, prefix, parts, totals, "total", metrics)
 
 
 def _per_row(group: Group, arm: Arm, metric: Metric, rows: int = 1) -> float | None:
@@ -215,26 +179,50 @@ def _per_row(group: Group, arm: Arm, metric: Metric, rows: int = 1) -> float | N
     return None if summary is None else summary.median * rows / group.rows
 
 
-def _stacked(
-    group: Group, rows: Sequence[Row], prefix: str, title: str, unit: str, parts: Sequence[Part], texts: Sequence[str],
-    note: str, metrics: Sequence[Metric], label: str, above: str,
-    whole: Sequence[float | None],
-) -> Figure:  # fmt: skip
-    has = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
-    totals = [text if shown else word(arm) for text, shown, arm in zip(texts, has, group.arms, strict=True)]
-    known = [
-        (group.label(arm), value)
-        for arm, value, shown in zip(group.arms, whole, has, strict=True)
-        if shown and value is not None
-    ]
-    return Figure(
-        prefix, title, unit,
-        join(medians_note(group), note),
-        origin_note(group, metrics),
-        join(f"Stacked bars of {listed([part.name.lower() for part in parts])}, {label}.", extremes(known) if known else ""),
-        plots.stacks(rows, parts, totals, label, above, prefix),
-        ("layout", "column", *(f"{part.name}, {label}" for part in parts)),
-        tuple(
-            (arm.layout, arm.column, *(part.values[i] for part in parts)) for i, arm in enumerate(group.arms)
-        ),
-    )  # fmt: skip
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+@dataclass(frozen=True)
+class _Bars:
+    """A figure of stacked bars, a bar an arm."""
+
+    title: str
+    unit: str
+    label: str
+
+    def figure(
+        self,
+        group: Group,
+        rows: Sequence[Row],
+        prefix: str,
+        parts: Sequence[Part],
+        totals: Sequence[float | None],
+        above: str,
+        metrics: Sequence[Metric],
+    ) -> Figure:
+        """The figure; `totals`, under the heading `above`, are written at the right."""
+        if not parts:
+            return Figure(prefix, self.title, self.unit, gaps(group, metrics) or missing(group, metrics[0]))
+        places = decimals([value for value in totals if value is not None])
+        has = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
+        texts = [
+            word(arm) if not shown else "–" if value is None else number(value, places)
+            for arm, value, shown in zip(group.arms, totals, has, strict=True)
+        ]
+        known = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
+        names = listed([part.name.lower() for part in parts])
+        return Figure(
+            key=prefix,
+            title=self.title,
+            unit=self.unit,
+            caption=join(medians_note(group), gaps(group, metrics)),
+            origin=origin_note(group, metrics),
+            alt=join(f"Stacked bars of {names}, {self.label}.", f"{above}: {extremes(known)}" if known else ""),
+            svg=plots.stacks(rows, parts, texts, self.label, above, prefix),
+            header=("layout", "column", *(f"{part.name}, {self.label}" for part in parts)),
+            rows=tuple(
+                (arm.layout, arm.column, *(part.values[i] for part in parts)) for i, arm in enumerate(group.arms)
+            ),
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from keybench.results.metrics import Metric, Origin
+from keybench.results.metrics import DEFINITIONS, Metric, Origin
 from keybench.results.report.groups import Arm, Group, Summary
 from keybench.results.report.wording import decimals, heading, number, ratio
 
@@ -108,7 +108,8 @@ def good_of_all(group: Group) -> list[str]:
 
 def _column(group: Group, metric: Metric, notes: Notes) -> Column:
     summaries = [arm.summary(metric) for arm in group.arms]
-    places = decimals([summary.median for summary in summaries if summary], digits=4)
+    percent = DEFINITIONS[metric].unit.startswith("%")
+    places = 1 if percent else decimals([summary.median for summary in summaries if summary], digits=4)
     cells = [_cell(arm, metric, summary, places, notes) for arm, summary in zip(group.arms, summaries, strict=True)]
     return Column(*heading(metric), tuple(cells))
 
@@ -118,17 +119,17 @@ def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes:
         return Cell("–", note=notes.number(arm.reason(metric)))
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     small = abs(summary.median) > 0 and abs(summary.median) < 0.5 * 10.0**-places
-    return Cell(number(summary.median, None if small else places), mark=marks)
+    return Cell(f"{summary.median:.1g}" if small else number(summary.median, places), mark=marks)
 
 
 def _ratios(group: Group, notes: Notes) -> Column:
     found: Sequence[Summary | None] = [group.ratio(arm, Metric.INSERT_SECONDS) for arm in group.arms]
-    cells = [
-        Cell("–", note=notes.number(arm.reason(Metric.INSERT_SECONDS)))
-        if summary is None
-        else Cell(
-            ratio(summary.median), f"{ratio(summary.low)}–{ratio(summary.high)}" if summary.blocks > 1 else "", "d"
-        )
-        for arm, summary in zip(group.arms, found, strict=True)
-    ]
+    cells = []
+    for arm, summary in zip(group.arms, found, strict=True):
+        if summary is None:
+            cells.append(Cell("–", note=notes.number(arm.reason(Metric.INSERT_SECONDS))))
+        else:
+            several = summary.blocks > 1 and arm is not group.control
+            span = f"{ratio(summary.low)[:-1]}–{ratio(summary.high)[:-1]}" if several else ""
+            cells.append(Cell(ratio(summary.median), span, MARKS["derived"]))
     return Column("Insert time", "× control ↓", tuple(cells))

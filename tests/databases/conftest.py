@@ -22,9 +22,10 @@ class Base:
         found = []
         for entry in Path("/proc").iterdir():
             with suppress(OSError):
-                if entry.name.isdigit() and int(entry.name) != os.getpid():
-                    if os.fsencode(self.path) in (entry / "environ").read_bytes():
-                        found.append(entry.name + " " + (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                    continue
+                if os.fsencode(self.path) in (entry / "environ").read_bytes():
+                    found.append(entry.name + " " + (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         return found
 
     def left(self) -> list[str]:
@@ -39,7 +40,7 @@ class Base:
         assert left == []
 
 
-@pytest.fixture()
+@pytest.fixture
 def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Base]:
     path = Path(tempfile.mkdtemp(prefix="kb-"))
     path.chmod(0o755)

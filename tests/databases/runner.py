@@ -1,4 +1,4 @@
-"""A runner to be ended in every way: `python runner.py WHAT`, then it waits for its end. Prints `go` before it starts."""
+"""A runner to be ended in every way: `python runner.py WHAT` says `go`, starts, and waits for its end."""
 
 import os
 import sys

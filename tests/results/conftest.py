@@ -120,15 +120,26 @@ def trials(
             database, layout, payload = cells[cell]
             noise = np.random.Generator(np.random.PCG64([block, int(cell)]))
             measured = readings(database, layout, rows, noise, after=after)
-            found.append(
-                Trial(
-                    block=block, position=position, database=database, server="embedded",
-                    column=COLUMNS[database].get(layout, NATIVE[database]), layout=layout, scenario="two-million",
-                    payload=payload, rows=rows, writers=1, rows_per_tx=1000, started=START + timedelta(minutes=position),
-                    seconds=30.0, status="ok", error="", readings=tuple(measured),
-                    series=(series(measured, rows, noise),),
-                )  # fmt: skip
+            trial = Trial(
+                block=block,
+                position=position,
+                database=database,
+                server="embedded",
+                column=COLUMNS[database].get(layout, NATIVE[database]),
+                layout=layout,
+                scenario="two-million",
+                payload=payload,
+                rows=rows,
+                writers=1,
+                rows_per_tx=1000,
+                started=START + timedelta(minutes=position),
+                seconds=30.0,
+                status="ok",
+                error="",
+                readings=tuple(measured),
+                series=(series(measured, rows, noise),),
             )
+            found.append(trial)
     return found
 
 
@@ -136,7 +147,7 @@ def a_run(run_id: str = "5ca1ab1e00", blocks: int = 3) -> Run:
     return Run(
         id=run_id, started=START, keybench="0.1.0", command="keybench run --scenario two-million --blocks 3", seed=7,
         blocks=blocks, scenario="two-million", profile="durable", definition={},
-        machine={"cpu": "Example 9000 @ 3.00GHz", "cores": 8, "memory_bytes": 2**34, "system": "Linux 6.1", "python": "3.11"},
+        machine={"cpu": "Example 9000 @ 3.00GHz", "cores": 8, "memory_bytes": 2**34, "system": "Linux 6.1"},
     )  # fmt: skip
 
 

@@ -106,27 +106,35 @@ def test_ctrl_c_stops_the_servers_and_says_how_to_go_on(
     assert rest.splitlines()[-1] == "keybench: interrupted"
 
 
+def kill_server(servers: Path) -> int:
+    """Kills the postmaster of this folder; how many there were."""
+    found = 0
+    for process in psutil.process_iter(["name", "cmdline"]):
+        command = process.info["cmdline"] or []
+        if process.info["name"] == "postgres" and any(str(servers) in part for part in command):
+            process.kill()
+            found += 1
+    return found
+
+
 def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str]
 ) -> None:
     chance = random.Random(20261121)
-    arguments = ("--db", "postgresql", "--server", "embedded", *WORK[:2], "--rows", "100000", "--blocks", "2")
-    runner = start(tmp_path, variables, *arguments)
+    runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *WORK[:2], "--blocks", "3")
     assert runner.stdout
     kills = 0
-    while kills < 3 and runner.poll() is None:
-        time.sleep(chance.uniform(0.5, 2.5))
-        for process in psutil.process_iter(["name", "cmdline"]):
-            command = process.info["cmdline"] or []
-            if process.info["name"] == "postgres" and any(str(servers_folder) in part for part in command):
-                process.kill()
-                kills += 1
-                break
+    for line in iter(runner.stdout.readline, ""):
+        if line.startswith("[") and kills < 5:
+            time.sleep(chance.uniform(0, 1.5))
+            kills += kill_server(servers_folder)
+        if kills == 5:
+            break
     output, _ = runner.communicate(timeout=200)
     trials = recorded(tmp_path)
     failed = [t for t in trials if t.status == "error"]
-    assert kills
-    assert len(trials) == 2 * 4, output
+    assert kills == 5
+    assert len(trials) == 3 * 4, output
     assert 1 <= len(failed) <= kills, output
     assert all(t.error for t in failed)
     assert runner.returncode == 1, output

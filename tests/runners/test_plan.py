@@ -95,7 +95,7 @@ def test_a_column_asked_for_holds_every_layout_that_fits_and_the_control_keeps_i
 def test_rows_come_from_the_request_the_scenario_or_the_cache() -> None:
     on = engine("postgresql")
     assert rows_of(request_for(rows=11), on) == 11
-    assert rows_of(request_for(), on) == 100_000
+    assert rows_of(request_for(), on) == 50_000
     beyond = request_for(load_scenario("beyond-cache"))
     for name in ("postgresql", "sqlite"):
         rows = rows_of(beyond, engine(name))
@@ -130,7 +130,7 @@ def test_writers_of_unequal_rates_get_rows_by_rate_in_order_of_arrival() -> None
 
 
 def test_rows_scale_the_rates_so_that_the_hours_stay() -> None:
-    usual, tenfold = (writers(r, plan(r)[0])[0] for r in (request_for(), request_for(rows=1_000_000)))
+    usual, tenfold = (writers(r, plan(r)[0])[0] for r in (request_for(), request_for(rows=500_000)))
     assert np.diff(usual.arrivals()[:3]).tolist() == [TICKS_PER_MS] * 2
     assert tenfold.arrivals()[-1] - tenfold.start == pytest.approx(usual.arrivals()[-1] - usual.start, rel=1e-4)
 

