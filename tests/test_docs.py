@@ -1,0 +1,110 @@
+"""What the documents say is so."""
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keybench.databases.engine import engines
+from keybench.generators.byteorder import rank
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
+from keybench.generators.entropy import AesEntropy
+from keybench.generators.layout import layouts
+from keybench.generators.process import Process
+from keybench.scenarios.schema import parse_scenario, scenario_names
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def test_the_layout_of_the_readme_works() -> None:
+    (code,) = blocks(ROOT / "README.md", "python")
+    module: dict[str, object] = {"__name__": "mine"}
+    sys.modules["mine"] = type(sys)("mine")  # dataclasses look their module up
+    exec(compile(code, "README.md", "exec"), module)
+    del sys.modules["mine"]
+    (layout,) = module["LAYOUTS"]  # type: ignore[misc]
+    clock = VirtualClock(UNIX_EPOCH + np.arange(100) * TICKS_PER_MS)
+    keys = layout.stream(Process.current(), clock, AesEntropy.seeded(1)).take(100)
+    assert np.array_equal(rank(keys, layout.order), np.arange(100))
+
+
+def test_the_scenario_of_the_documents_is_valid() -> None:
+    (text,) = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    assert parse_scenario("mine", text, where="docs").rows == 1_000_000
+
+
+def commands() -> list[str]:
+    lines = [line for path in DOCUMENTS for block in blocks(path, "") for line in block.splitlines()]
+    return sorted({line.partition("  #")[0].strip() for line in lines if line.startswith("python -m ")})
+
+
+@pytest.mark.parametrize("line", commands())
+def test_every_command_in_the_documents_exists_with_its_options(line: str) -> None:
+    words = shlex.split(line)
+    assert words[:2] == ["python", "-m"]
+    options = {word for word in words[3:] if word.startswith("-")}
+    done = subprocess.run(
+        [sys.executable, "-m", words[2], "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for option in options:
+        assert option in done.stdout
+
+
+def test_every_make_target_in_the_documents_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    text = "".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
+    named = set(re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", text, re.M))
+    assert named
+    for target in {first or second for first, second in named}:
+        assert re.search(rf"^{target}:", makefile, re.M), f"make {target}"
+
+
+def test_every_link_leads_somewhere() -> None:
+    for path in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name} links {target}"
+
+
+def test_every_layout_and_every_database_is_in_the_readme() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for layout in layouts().values():
+        assert f"`{layout.name}`" in text, layout.name
+    for engine in engines().values():
+        assert f"| {engine.title} |" in text, engine.title
+
+
+def test_every_scenario_is_in_the_documents() -> None:
+    text = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    for name in scenario_names():
+        assert f"| `{name}` |" in text, name
+
+
+def test_ci_runs_exactly_the_test_command_of_the_readme() -> None:
+    (commands_block,) = [block for block in blocks(ROOT / "README.md", "") if block.startswith("make run")]
+    test = next(line.partition(" #")[0].strip() for line in commands_block.splitlines() if line.startswith("make test"))
+    last = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()[-1]
+    assert last == test
+
+
+def test_the_pinned_versions_name_no_place() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert lines
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line) for line in lines)
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
+    for requirement in [*wanted["dependencies"], *chain(*wanted["optional-dependencies"].values())]:
+        name = re.match(r"[A-Za-z0-9_.-]+", requirement)
+        assert name
+        assert name[0].lower().replace("_", "-") in pinned, requirement
