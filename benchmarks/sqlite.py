@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
-import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import pairs
-from keybench.databases.engine import Address, Admin, Table
+from keybench.databases.engine import Address, Table
 from keybench.databases.payload import Payload
 from keybench.databases.sqlite import ENGINE
-from keybench.databases.sqlite.table import Files, Statements
-from keybench.errors import ServerError
 
 TARGET = 1.05
 LAYOUTS = ("uuid-v4", "uuid-v7")

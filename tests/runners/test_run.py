@@ -40,7 +40,18 @@ def test_the_default_run_measures_every_layout_on_both_databases(
 
 
 def test_the_same_seed_gives_the_same_page_counts(command: Run, tmp_path: Path) -> None:
-    arguments = ("--db", "postgresql", "--server", "embedded", "--layout", "uuid-v4", "--rows", "20000", "--blocks", "1")
+    arguments = (
+        "--db",
+        "postgresql",
+        "--server",
+        "embedded",
+        "--layout",
+        "uuid-v4",
+        "--rows",
+        "20000",
+        "--blocks",
+        "1",
+    )
     for _ in range(2):
         assert command(*arguments).returncode == 0
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
@@ -89,7 +100,9 @@ def test_resuming_a_finished_run_has_nothing_to_do(command: Run) -> None:
 
 
 def test_a_trial_that_takes_too_long_is_a_row_and_the_run_goes_on(command: Run, tmp_path: Path) -> None:
-    done = command("--db", "sqlite", "--layout", "uuid-v4", "--rows", "3000000", "--trial-timeout", "2", "--blocks", "1")
+    done = command(
+        "--db", "sqlite", "--layout", "uuid-v4", "--rows", "3000000", "--trial-timeout", "2", "--blocks", "1"
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         trials = store.trials(store.run("latest").id)
