@@ -10,7 +10,8 @@ from statistics import median
 
 import numpy as np
 
-from keybench.databases.engine import Session
+from keybench.databases.engine import Admin, Session, Table
+from keybench.errors import VerificationError
 from keybench.generators.byteorder import Keys
 from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock
 from keybench.generators.entropy import AesEntropy
@@ -49,6 +50,13 @@ def send(session: Session, batches: Sequence[object]) -> tuple[float, float]:
     finally:
         gc.enable()
         gc.unfreeze()
+
+
+def require_rows(admin: Admin, table: Table, rows: int) -> None:
+    """VerificationError unless the table holds that many rows: a load that lost some proves nothing."""
+    held = sum(len(part) for part in admin.stored_keys(table))
+    if held != rows:
+        raise VerificationError(f"{table.name} holds {held:,} of {rows:,} rows: the comparison is void. Report this.")
 
 
 @dataclass(frozen=True)

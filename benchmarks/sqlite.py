@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +16,9 @@ from benchmarks import pairs
 from keybench.databases.engine import Address, Table
 from keybench.databases.payload import Payload
 from keybench.databases.sqlite import ENGINE
+from keybench.databases.sqlite.connection import configured
+from keybench.databases.sqlite.table import Files, Statements
+from keybench.errors import EnvironmentMissing
 
 TARGET = 1.05
 LAYOUTS = ("uuid-v4", "uuid-v7")
@@ -27,27 +34,25 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:
     provision = ENGINE.provision("embedded", ENGINE.settings("durable", "default"))
     with tempfile.TemporaryDirectory() as scratch:
         program, lacking = _compile(Path(scratch))
-        peer: Peer = _stdlib if program is None else _program(program)
+        peer: Peer = _library if program is None else _native(program)
         name = "sqlite3 of Python's library (executemany)" if program is None else "a C loop binding and stepping"
         yield f"\nSQLite: apsw session ÷ {name}"
         if lacking:
             yield f"  the C peer cannot be built ({lacking}): Python's own sqlite3 stands in, and the target is not its"
         address = provision.start()
         try:
-            yield from _measure(address, peer, Path(scratch), rows, repetitions, TARGET if program else None)
+            yield from _measure(address, peer, Path(scratch), rows, repetitions)
         finally:
             provision.stop()
 
 
-def _measure(
-    address: Address, peer: Peer, scratch: Path, rows: int, repetitions: int, target: float | None
-) -> Iterator[str]:
+def _measure(address: Address, peer: Peer, scratch: Path, rows: int, repetitions: int) -> Iterator[str]:
     admin = ENGINE.admin(address)
     table = Table("benchmark", ENGINE.column("binary16"), pairs.PAYLOAD)
     versions = {"ours": admin.versions()["SQLite"]}
     yield (
         f"  {rows:,} rows, key + {table.payload} characters, {pairs.ROWS_PER_TX:,} rows a transaction, "
-        f"WITHOUT ROWID, {', '.join(f'{k}={v}' for k, v in (address.settings or _none()).values.items())}"
+        f"WITHOUT ROWID, {', '.join(f'{name}={value}' for name, value in configured(address).values.items())}"
     )
     for name in LAYOUTS:
         keys, payload = pairs.keys(name, rows), Payload(table.payload)
@@ -60,17 +65,70 @@ def _measure(
             batches = session.prepare(keys, payload, 0, pairs.ROWS_PER_TX)  # noqa: B023 (called in this iteration)
             seconds, _ = pairs.send(session, batches)
             session.close()
-            _check(admin, table, rows)
+            pairs.require_rows(admin, table, rows)
             return seconds
 
         def theirs() -> float:
             admin.create(table)
             seconds, versions["peer"] = peer(address, table, file, rows)  # noqa: B023
-            _check(admin, table, rows)
+            pairs.require_rows(admin, table, rows)
             return seconds
 
-        pair = pairs.interleave(repetitions, ours, theirs)
-        yield pair.line(name, target or TARGET)
+        yield pairs.interleave(repetitions, ours, theirs).line(name, TARGET)
     yield f"  SQLite {versions['ours']} (ours, in apsw), {versions['peer']} (peer): a difference in it is in the ratio"
     admin.drop(table)
     admin.close()
+
+
+def _compile(folder: Path) -> tuple[Path | None, str]:
+    """The C peer, built in a folder; else None and the reason."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        return None, "no C compiler: apt-get install gcc libsqlite3-dev"
+    program = folder / "peer"
+    built = subprocess.run(
+        [compiler, "-O2", "-o", program, _SOURCE, "-lsqlite3"], capture_output=True, text=True, check=False
+    )
+    if built.returncode:
+        return None, "apt-get install libsqlite3-dev" if "sqlite3.h" in built.stderr else built.stderr.strip()
+    return program, ""
+
+
+def _pragmas(address: Address) -> list[str]:
+    return [f"PRAGMA {name}={value}" for name, value in configured(address).values.items()]
+
+
+def _database(address: Address, table: Table) -> Path:
+    return Files(Path(address.parameters["folder"]), table.name).database
+
+
+def _native(program: Path) -> Peer:
+    def load(address: Address, table: Table, file: Path, rows: int) -> tuple[float, str]:
+        arguments = [_database(address, table), Statements(table).insert, file, rows, table.payload, pairs.ROWS_PER_TX]
+        done = subprocess.run(
+            [program, *map(str, arguments), *_pragmas(address)], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise EnvironmentMissing(f"the C peer failed: {done.stderr.strip()}. Check the disk, then run again.")
+        seconds, version = done.stdout.split()
+        return float(seconds), version
+
+    return load
+
+
+def _library(address: Address, table: Table, file: Path, rows: int) -> tuple[float, str]:
+    """Python's own sqlite3, which every machine has."""
+    data = file.read_bytes()
+    texts, width = data[16 * rows :].decode("ascii"), table.payload
+    values = [(data[16 * i : 16 * i + 16], texts[width * i : width * i + width]) for i in range(rows)]
+    connection = sqlite3.connect(_database(address, table), isolation_level=None)
+    for pragma in _pragmas(address):
+        connection.execute(pragma)
+    begin = time.perf_counter()
+    for first in range(0, rows, pairs.ROWS_PER_TX):
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany(Statements(table).insert, values[first : first + pairs.ROWS_PER_TX])
+        connection.execute("COMMIT")
+    seconds = time.perf_counter() - begin
+    connection.close()
+    return seconds, sqlite3.sqlite_version

@@ -76,10 +76,15 @@ def stored(keys: Keys, order: Order) -> Bytes | Ints:
     return _permute(keys.data, order) if keys.kind == "uuid" else keys.data  # type: ignore[arg-type]
 
 
+def hexadecimal(data: Bytes) -> Bytes:
+    """Each byte as two lower-case digits: uint8 (n, 2 × width)."""
+    return _PAIRS[data].reshape(len(data), 2 * data.shape[1])
+
+
 def text36(keys: Keys) -> Bytes:
     """GUIDs as 36 characters of lower-case ASCII: uint8 (n, 36)."""
     text = np.full((len(keys), 36), ord("-"), np.uint8)
-    text[:, _DIGITS] = _PAIRS[keys.data].reshape(len(keys), 32)
+    text[:, _DIGITS] = hexadecimal(keys.data)  # type: ignore[arg-type]
     return text
 
 

@@ -102,7 +102,7 @@ def run(
 ) -> int:
     """Insert rows under each key layout into real servers and measure what that does to the index.
 
-    With no options: PostgreSQL 18 and SQLite, both brought along, 50,000 rows a layout, three times, in some 90 seconds.
+    With no options: PostgreSQL 18 and SQLite, both brought along, 50,000 rows a layout, three times: some 90 seconds.
 
     Examples:
 

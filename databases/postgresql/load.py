@@ -1,4 +1,4 @@
-"""A writer's connection: one binary COPY a transaction, its whole buffer made beforehand and sent in one call."""
+"""A writer's connection: one COPY a transaction, its whole text made beforehand; reads and deletions in binary."""
 
 from __future__ import annotations
 
@@ -15,24 +15,14 @@ from keybench.databases.engine import Address, Table
 from keybench.databases.payload import Payload
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql import table as layout
+from keybench.databases.postgresql.copytext import Batch, key_text, pack
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys
 
-_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-_TRAILER = b"\xff\xff"
-_ARRAY_HEADER = 20
 _BINARY = pq.Format.BINARY
 
 # Types of the elements of `= ANY($1)`: fixed numbers of the system catalogue (pg_type.dat).
 _TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "character(36)": 1042, "bigint": 20}
-
-
-@dataclass(frozen=True)
-class Batch:
-    """One transaction's rows as the COPY that carries them."""
-
-    buffer: memoryview
-    rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,53 +43,11 @@ class KeyParameters(Sequence[object]):
 
 
 def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
-    """The keys as the column's type is sent in binary: uint8 (n, width)."""
+    """The keys as parameters of the column's type in binary: uint8 (n, width)."""
     encoded = column.encode(keys)
     if column.form == "int":
         return encoded.astype(">i8").view(np.uint8).reshape(-1, 8)
     return np.ascontiguousarray(encoded, np.uint8)
-
-
-def _field(out: NDArray[np.uint8], at: int, values: NDArray[np.uint8]) -> int:
-    """Writes a length and the values behind it into the rows of `out`; where the next field starts."""
-    width: int = values.shape[-1]
-    out[..., at : at + 4] = np.frombuffer(width.to_bytes(4, "big"), np.uint8)
-    out[..., at + 4 : at + 4 + width] = values
-    return at + 4 + width
-
-
-def pack(keys: NDArray[np.uint8], payload: NDArray[np.uint8], rows_per_tx: int) -> list[Batch]:
-    """Rows as COPY streams of `rows_per_tx` rows each (the last may be shorter), all in one buffer.
-
-    `keys` is (n, width), `payload` (n, characters), with no second field where it has no characters.
-    """
-    n, fields = len(keys), 2 if payload.shape[1] else 1
-    row_bytes = 2 + 4 + keys.shape[1] + (4 + payload.shape[1] if fields == 2 else 0)
-    overhead = len(_HEADER) + len(_TRAILER)
-    sizes = [rows_per_tx] * (n // rows_per_tx) + ([n % rows_per_tx] if n % rows_per_tx else [])
-    buffer = np.empty(n * row_bytes + len(sizes) * overhead, np.uint8)
-    full = n // rows_per_tx * rows_per_tx
-    batch_bytes = rows_per_tx * row_bytes + overhead
-    for first, last, start, rows in (
-        (0, full, 0, rows_per_tx),
-        (full, n, full // rows_per_tx * batch_bytes, n - full),
-    ):
-        if last == first:
-            continue
-        count = (last - first) // rows
-        streams = buffer[start : start + count * (rows * row_bytes + overhead)].reshape(count, -1)
-        streams[:, : len(_HEADER)] = np.frombuffer(_HEADER, np.uint8)
-        streams[:, -len(_TRAILER) :] = np.frombuffer(_TRAILER, np.uint8)
-        out = np.lib.stride_tricks.as_strided(
-            streams[:, len(_HEADER) :], (count, rows, row_bytes), (streams.strides[0], row_bytes, 1)
-        )
-        out[..., :2] = (0, fields)
-        at = _field(out, 2, keys[first:last].reshape(count, rows, -1))
-        if fields == 2:
-            _field(out, at, payload[first:last].reshape(count, rows, -1))
-    view = buffer.data
-    starts = range(0, len(sizes) * batch_bytes, batch_bytes)
-    return [Batch(view[at : at + rows * row_bytes + overhead], rows) for at, rows in zip(starts, sizes, strict=True)]
 
 
 class PostgresSession:
@@ -108,20 +56,21 @@ class PostgresSession:
     def __init__(self, address: Address, table: Table) -> None:
         self._table = table
         self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
-        self._copy = f"COPY {layout.name(table)} ({layout.columns(table)}) FROM STDIN (FORMAT binary)".encode()
+        self._copy = f"COPY {layout.name(table)} ({layout.columns(table)}) FROM STDIN".encode()
         self._prepared = False
         self._raw = connection.connect_raw(address)
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch]:
-        """COPY streams of `rows_per_tx` rows; all of the batches lie in one buffer."""
-        return pack(wire(self._table.column, keys), payload.rows(start, len(keys)), rows_per_tx)
+        """The text of `rows_per_tx` rows a batch; all of the batches lie in one buffer."""
+        return pack(key_text(self._table.column, keys), payload.rows(start, len(keys)), rows_per_tx)
 
     def send(self, batch: object) -> int:
         """One COPY, its own transaction; the rows of the server's command tag."""
         assert isinstance(batch, Batch)
         with connection.server_errors():
             self._expect(self._raw.exec_(self._copy), pq.ExecStatus.COPY_IN)
-            self._raw.put_copy_data(batch.buffer)
+            for part in batch.parts:
+                self._raw.put_copy_data(part)
             self._raw.put_copy_end()
             done = self._expect(self._raw.get_result(), pq.ExecStatus.COMMAND_OK)
             self._raw.get_result()
@@ -146,8 +95,8 @@ class PostgresSession:
         if not len(keys):
             return 0
         rows = keys.data if isinstance(keys, KeyParameters) else _rows(keys)
-        array = np.empty((len(rows), 4 + rows.shape[1]), np.uint8)
-        _field(array, 0, rows)
+        lengths = np.full((len(rows), 1), rows.shape[1], ">i4").view(np.uint8)
+        array = np.concatenate([lengths, rows], axis=1)
         head = np.array([1, 0, self._key_type, len(rows), 1], ">i4").tobytes()
         return self._run(b"delete", [head + array.tobytes()]).command_tuples or 0
 

@@ -168,7 +168,8 @@ def test_a_base_directory_that_the_servers_user_cannot_enter(base, monkeypatch) 
         Kept("test", server=["sleep", "600"]).start(10)
     assert str(caught.value) == (
         f"the private test server cannot be set up: the user {server_user()}, whom the server runs as because "
-        f"it refuses root, cannot enter {closed}: set KEYBENCH_TMP to a directory that everybody can enter, such as /tmp.\n"
+        f"it refuses root, cannot enter {closed}: set KEYBENCH_TMP to a directory that everybody can enter, "
+        "such as /tmp.\n"
         "Mend that, or choose another --server."
     )
     assert stat.S_IMODE(closed.stat().st_mode) == 0o700

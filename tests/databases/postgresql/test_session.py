@@ -1,7 +1,5 @@
 """Writers' connections: what is sent arrives, is counted, found, deleted; what fails is a ServerError."""
 
-import struct
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,25 +9,10 @@ from keybench.databases.engine import Table
 from keybench.databases.payload import Payload
 from keybench.databases.postgresql import ENGINE
 from keybench.databases.postgresql import table as layout
-from keybench.databases.postgresql.load import pack
+from keybench.databases.postgresql.copytext import key_text, pack
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys
 from tests.databases.postgresql.conftest import increasing, integers, random, send
-
-
-def unpacked(stream: bytes) -> list[tuple[bytes, ...]]:
-    """Rows of a COPY stream, read value by value (manual, COPY, "Binary Format")."""
-    assert stream[:19] == b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
-    rows, at = [], 19
-    while (fields := struct.unpack_from(">h", stream, at)[0]) != -1:
-        at, row = at + 2, []
-        for _ in range(fields):
-            (size,) = struct.unpack_from(">i", stream, at)
-            row.append(stream[at + 4 : at + 4 + size])
-            at += 4 + size
-        rows.append(tuple(row))
-    assert at + 2 == len(stream)
-    return rows
 
 
 @given(
@@ -37,13 +20,35 @@ def unpacked(stream: bytes) -> list[tuple[bytes, ...]]:
 )
 def test_batches_hold_the_rows_in_order(n, width, payload, rows_per_tx) -> None:
     chance = np.random.Generator(np.random.PCG64(n))
-    keys = chance.integers(0, 256, (n, width)).astype(np.uint8)
+    keys = chance.integers(48, 58, (n, width)).astype(np.uint8)
     texts = chance.integers(97, 123, (n, payload)).astype(np.uint8)
     batches = pack(keys, texts, rows_per_tx)
     assert [batch.rows for batch in batches] == [min(rows_per_tx, n - first) for first in range(0, n, rows_per_tx)]
-    rows = [row for batch in batches for row in unpacked(bytes(batch.buffer))]
+    assert all(0 < len(part) <= 32_768 for batch in batches for part in batch.parts)
+    lines = [b"".join(batch.parts).split(b"\n") for batch in batches]
+    assert all(last == b"" for *_, last in lines)
+    rows = [tuple(line.split(b"\t")) for batch in lines for line in batch[:-1]]
     assert [row[0] for row in rows] == [key.tobytes() for key in keys]
     assert [row[1:] for row in rows] == [((text.tobytes(),) if payload else ()) for text in texts]
+
+
+def test_a_batch_of_many_bytes_goes_in_parts() -> None:
+    (batch,) = pack(np.full((1000, 36), 97, np.uint8), np.full((1000, 100), 98, np.uint8), 1000)
+    assert [len(part) for part in batch.parts] == [32_768] * 4 + [1000 * 138 - 4 * 32_768]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
+def test_integers_are_sent_as_decimals_of_one_width(values) -> None:
+    sent = key_text(ENGINE.column("bigint"), Keys(np.array(values, np.int64), "int"))
+    assert [int(row.tobytes()) for row in sent] == values
+
+
+def test_the_least_and_the_greatest_integer_arrive(admin) -> None:
+    on = Table("trial", ENGINE.column("bigint"), 0)
+    keys = Keys(np.array([-(2**63), -1, 0, 7, 2**63 - 1]), "int")
+    admin.create(on)
+    send(admin.address, on, keys)
+    assert np.array_equal(np.concatenate(list(admin.stored_keys(on))), keys.data)
 
 
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
