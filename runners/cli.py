@@ -164,13 +164,13 @@ def run(
 
 
 def _resume(context: typer.Context, name: str, results: str, servers: list[str], console: Console) -> int:
-    given = [
+    given = {
         parameter
         for parameter in context.params
         if parameter not in _RESUMABLE and context.get_parameter_source(parameter).name == "COMMANDLINE"  # type: ignore[union-attr]
-    ]
+    }
     if given:
-        options = ", ".join(f"--{option.replace('_', '-')}" for option in given)
+        options = ", ".join(f"--{option.replace('_', '-')}" for option in sorted(given))
         raise UsageError(f"--resume goes on with the run as it was planned: leave out {options}.")
     with Store.open(results, write=True) as store:
         run = store.run(name)

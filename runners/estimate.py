@@ -58,9 +58,8 @@ def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers) -> fl
 
     Costs that grow with the index are not seen in a pilot: the prediction is a lower bound for large tables.
     """
-    small = replace(request, scenario=request.scenario.with_equal_writers(1))
     costs = {
-        name: _cost(small, [trial for trial in trials if trial.database == name], servers)
+        name: _cost(request, [trial for trial in trials if trial.database == name], servers)
         for name in dict.fromkeys(trial.database for trial in trials)
     }
     return sum(costs[trial.database][0] + trial.rows * costs[trial.database][1] for trial in trials)

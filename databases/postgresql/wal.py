@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _CHUNK = 1 << 20
+_PAGE_BYTES = 8192
+"""Of the log, in every build that anybody distributes."""
 _SPLIT = re.compile(rb"SPLIT_[LR][^\n]*")
 _PARTS = re.compile(rb"level:? (\d+).*newitemoff:? (\d+).*?blkref #0: rel (\d+/\d+/\d+)")
 
@@ -94,14 +96,24 @@ class PrivateLog:
         high, low = divmod(place // self.segment_bytes, (1 << 32) // self.segment_bytes)
         return f"{1:08X}{high:08X}{low:08X}"
 
+    def _before_header(self, place: int) -> int:
+        """The start of a page where `place` is just past its header, else `place`.
+
+        The server gives the place of its next record so, but pg_waldump (15 and 18), told to end there, takes what an
+        earlier page left in its buffer for one more record, and fails.
+        """
+        header = 40 if place % self.segment_bytes < _PAGE_BYTES else 24
+        return place - header if place % _PAGE_BYTES == header else place
+
     def _dump(self, begin: str, end: str, *options: str) -> Iterator[bytes]:
-        first, last = _number(begin), _number(end) - 1
-        if first > last:
+        first, last = _number(begin), self._before_header(_number(end))
+        if first >= last:
             return
         command: list[str | Path] = [self.programs / "pg_waldump", "--path", self.directory]
         # The files are named because pg_waldump else takes the segment size from whichever file it comes across first,
         # which may be one that is prepared for later and still empty.
-        command += ["--start", begin, "--end", end, *options, self._segment(first), self._segment(last)]
+        files = [self._segment(first), self._segment(last - 1)]
+        command += ["--start", begin, "--end", f"{last >> 32:X}/{last & 0xFFFFFFFF:X}", *options, *files]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:
             assert dump.stdout
             assert dump.stderr

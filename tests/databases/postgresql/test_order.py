@@ -68,7 +68,8 @@ def test_sizes_of_rows_and_entries_are_the_servers(admin, column, payload) -> No
     admin.create(on)
     send(admin.address, on, keys)
     entry, row = layout.entry_bytes(on.column), layout.heap_row_bytes(on.column, payload)
-    pages = admin.value("SELECT pg_relation_size(%s::regclass)", layout.name(on)) // 8192
+    # Pages that hold rows: COPY extends a table ahead of need, by up to 64 pages since PostgreSQL 16.
+    pages = admin.value(f"SELECT count(DISTINCT (ctid::text::point)[0]) FROM {layout.name(on)}")
     assert pages == -(-len(keys) // ((8192 - 24) // row))
     datum = admin.value(f"SELECT max(pg_column_size(key)) FROM {layout.name(on)}")
     assert entry == -(-(8 + datum) // 8) * 8

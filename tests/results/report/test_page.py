@@ -1,0 +1,173 @@
+"""The page: whole in itself, escaped, and honest about what failed or is absent."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from urllib.parse import unquote
+
+import pytest
+
+from keybench.errors import UsageError
+from keybench.results.metrics import Metric
+from keybench.results.report.page import render, write_report
+from tests.results.report.page import Page
+
+FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
+
+
+def read(store, runs=("latest",)) -> Page:
+    return Page(render(store, runs))
+
+
+def test_the_page_needs_nothing_but_itself(fake_run) -> None:
+    text = render(fake_run(layouts=FEW), ["latest"])
+    page = Page(text)
+    assert {tag for tag, _ in page.tags} & {"script", "link", "iframe", "img", "object", "base"} == set()
+    assert "default-src 'none'" in page.attributes("content")[-1]
+    for name in ("src", "href", "xlink:href", "action"):
+        assert all(value.startswith(("#", "data:text/csv")) for value in page.attributes(name)), name
+    assert "@import" not in text
+    assert "url(" not in text.replace("url(#", "")
+
+
+def test_ids_are_unique_and_every_link_leads_somewhere(fake_run) -> None:
+    fake_run(layouts=FEW, run_id="aaaaaaaaaa")
+    page = read(fake_run(layouts=FEW, run_id="bbbbbbbbbb", payloads=(0, 100)), ["aaaa", "bbbb"])
+    ids = page.attributes("id")
+    assert len(ids) == len(set(ids))
+    assert {value[1:] for value in page.attributes("href") if value.startswith("#")} <= set(ids)
+
+
+def test_what_others_wrote_is_shown_as_they_wrote_it(fake_run) -> None:
+    evil = "<script>alert('&amp;')</script>"
+
+    def change(trial):
+        if trial.layout == "uuid-v4" and trial.database == "sqlite":
+            return replace(trial, status="error", error=evil, readings=(), series=())
+        return replace(trial, layout=evil) if trial.layout == "uuid-v7" else trial
+
+    page = read(fake_run(layouts=FEW, change=change, warnings=[evil]))
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert page.text.count(evil) > 10
+    assert any(evil in text for text in page.attributes("aria-label"))
+
+
+def test_the_numbers_behind_a_figure_are_the_trials_own(fake_run) -> None:
+    store = fake_run(layouts=FEW, blocks=3)
+    downloads = read(store).downloads()
+    table = csv.DictReader(io.StringIO(unquote(downloads["r1g1-time.csv"].partition(",")[2])))
+    rows = {row["layout"]: row for row in table}
+    assert set(rows) == {"uuid-v4", "uuid-v7"}
+    seconds = {
+        (trial.block, trial.layout): reading.value
+        for trial in store.trials(store.run("latest").id)
+        if trial.database == "postgresql"
+        for reading in trial.readings
+        if reading.metric == Metric.SECOND_HALF_SECONDS
+    }
+    ratios = sorted(seconds[block, "uuid-v4"] / seconds[block, "bigint-identity"] for block in (1, 2, 3))
+    assert [float(rows["uuid-v4"][f"Second million, {part}"]) for part in ("lowest", "median", "highest")] == ratios
+
+
+def test_failed_trials_are_counted_and_their_errors_shown(fake_run) -> None:
+    def change(trial):
+        failed = trial.layout == "uuid-v7" and trial.database == "postgresql" and trial.block != 2
+        return replace(trial, status="error", error="the server went away", readings=(), series=()) if failed else trial
+
+    page = read(fake_run(layouts=FEW, change=change))
+    assert "18 trials recorded, 2 failed" in page.text
+    assert "Failed trials: 2 of 18" in page.text
+    assert "postgresql · uuid-v7 · uuid, blocks 1, 3 the server went away" in page.text
+    assert "uuid-v7 uuid 1 of 3" in page.text
+
+
+def test_a_layout_of_which_every_trial_failed_stays_in_the_tables(fake_run) -> None:
+    def change(trial):
+        failed = trial.layout == "uuid-v7"
+        return replace(trial, status="error", error="no room", readings=(), series=()) if failed else trial
+
+    page = read(fake_run(layouts=FEW, databases=("sqlite",), change=change))
+    assert "uuid-v7 binary16 0 of 3 –" in page.text
+    assert "Every trial failed; the errors are listed above." in page.text
+
+
+def test_an_absent_metric_gives_its_reason_once_and_never_a_zero(fake_run) -> None:
+    page = read(fake_run(layouts=FEW, databases=("sqlite",)))
+    reason = "SQLite keeps no log that outlives a transaction."
+    assert f"Log written Not drawn. No log and full-page images: {reason}" in page.text
+    assert page.text.count(reason) == 2  # for the figure, and under the tables
+    assert "r1g1-log.csv" not in page.downloads()
+
+
+def test_one_block_says_that_it_shows_no_spread(fake_run) -> None:
+    assert "One block: no interval; use --blocks 6." in read(fake_run(layouts=FEW, blocks=1)).text
+    few = read(fake_run(layouts=FEW, blocks=3, run_id="1234"), ["1234"]).text
+    assert "3 blocks give a range but no significance; use --blocks 6." in few
+    assert "--blocks 6" not in read(fake_run(layouts=FEW, blocks=6, run_id="5678"), ["5678"]).text
+
+
+def test_without_the_control_there_are_no_ratios(fake_run) -> None:
+    def change(trial):
+        control = trial.layout == "bigint-identity"
+        return replace(trial, status="error", error="killed", readings=(), series=()) if control else trial
+
+    page = read(fake_run(layouts=FEW, databases=("postgresql",), change=change))
+    assert "Ratios need the control bigint-identity, which has no good trial here." in page.text
+    assert "r1g1-time.csv" not in page.downloads()
+    assert "r1g1-order.csv" in page.downloads()
+
+
+def test_a_run_that_was_cut_off_says_so(fake_run) -> None:
+    store = fake_run(layouts=FEW, change=lambda trial: None if trial.block == 3 else trial)
+    text = read(store).text
+    assert "--resume" in text
+    assert "12 trials recorded" in text
+
+
+def test_a_run_without_any_trial_is_a_page_too(fake_run) -> None:
+    page = read(fake_run(change=lambda trial: None))
+    assert "This run has no recorded trial yet." in page.text
+
+
+def test_machine_versions_settings_seed_and_cache_are_named(fake_run) -> None:
+    text = read(fake_run(layouts=FEW, databases=("postgresql",))).text
+    for wanted in (
+        "seed 7",
+        "Example 9000",
+        "memory 16 GiB",
+        "postgresql 18.1",
+        "shared_buffers 64MB",
+        "profile durable",
+    ):
+        assert wanted in text, wanted
+    assert "64 MiB; largest index of a key" in text
+    assert "times the cache" in text
+
+
+def test_modelled_groups_are_marked(fake_run) -> None:
+    page = read(fake_run(layouts=FEW, databases=("sqlite",), change=lambda trial: replace(trial, server="model")))
+    assert "modelled, no server" in page.text
+
+
+@pytest.mark.parametrize(("database", "product"), [("mssql", "SQL Server"), ("oracle", "Oracle Database")])
+def test_products_whose_licences_restrict_publishing_are_named(fake_run, database, product) -> None:
+    page = read(fake_run(layouts=FEW, databases=("sqlite",), change=lambda trial: replace(trial, database=database)))
+    assert f"The licence of {product} restricts publishing benchmark results" in page.text
+
+
+def test_the_file_appears_whole_or_not_at_all(fake_run, tmp_path) -> None:
+    store = fake_run(layouts=FEW)
+    path = tmp_path / "report.html"
+    assert write_report(store, ["latest"], path) == path
+    assert Page(path.read_text(encoding="utf-8")).tags
+    missing = tmp_path / "nowhere" / "report.html"
+    with pytest.raises(UsageError) as caught:
+        write_report(store, ["latest"], missing)
+    assert str(caught.value) == f"{missing} cannot be written (No such file or directory): give -o another file."
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(UsageError, match=r"cannot be written \(Is a directory\): give -o another file\.$"):
+        write_report(store, ["latest"], folder)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "report.html", "results.sqlite"]
