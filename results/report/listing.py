@@ -119,7 +119,8 @@ def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes:
         return Cell("–", note=notes.number(arm.reason(metric)))
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     small = abs(summary.median) > 0 and abs(summary.median) < 0.5 * 10.0**-places
-    return Cell(f"{summary.median:.1g}" if small else number(summary.median, places), mark=marks)
+    places = decimals([summary.median], digits=1) if small else places
+    return Cell(number(summary.median, places), mark=marks)
 
 
 def _ratios(group: Group, notes: Notes) -> Column:

@@ -96,6 +96,12 @@ class RunView:
     incomplete: str
 
     @property
+    def title(self) -> str:
+        """What the scenario says of itself."""
+        scenario = self.run.definition.get("scenario")
+        return str(scenario.get("title", "")) if isinstance(scenario, dict) else ""
+
+    @property
     def failed(self) -> int:
         """How many trials failed."""
         return len({(t.block, t.position) for t in self._all if t.status == "error"})

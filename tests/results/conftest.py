@@ -146,7 +146,8 @@ def trials(
 def a_run(run_id: str = "5ca1ab1e00", blocks: int = 3) -> Run:
     return Run(
         id=run_id, started=START, keybench="0.1.0", command="keybench run --scenario two-million --blocks 3", seed=7,
-        blocks=blocks, scenario="two-million", profile="durable", definition={},
+        blocks=blocks, scenario="two-million", profile="durable",
+        definition={"scenario": {"title": "Two million rows"}},
         machine={"cpu": "Example 9000 @ 3.00GHz", "cores": 8, "memory_bytes": 2**34, "system": "Linux 6.1"},
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from keybench.errors import UsageError
-from keybench.results.metrics import Metric
+from keybench.results.metrics import Metric, Reading
 from keybench.results.report.page import render, write_report
 from tests.results.report.page import Page
 
@@ -144,6 +144,23 @@ def test_machine_versions_settings_seed_and_cache_are_named(fake_run) -> None:
         assert wanted in text, wanted
     assert "64 MiB; largest index of a key" in text
     assert "times the cache" in text
+
+
+def test_the_scenarios_own_title_stands_at_the_top(fake_run) -> None:
+    assert "keybench report two-million Two million rows Run 5ca1ab1e00" in read(fake_run(layouts=FEW)).text
+
+
+def test_a_very_small_value_keeps_a_digit(fake_run) -> None:
+    def change(trial):
+        heap = Reading(
+            Metric.HEAP_CORRELATION, {"uuid-v4": -0.00004, "uuid-v7": 0.5}.get(trial.layout, 1.0), "measured"
+        )
+        return replace(trial, readings=(*(r for r in trial.readings if r.metric != heap.metric), heap))
+
+    text = read(fake_run(layouts=FEW, databases=("postgresql",), blocks=1, change=change)).text
+    assert "uuid-v7 uuid" in text
+    assert " −0.00004 " in text
+    assert " 0.500 " in text
 
 
 def test_modelled_groups_are_marked(fake_run) -> None:
