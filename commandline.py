@@ -32,7 +32,7 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn:
         sys.stderr.write(f"keybench: {error}\n")
         code = error.exit_code
     except TyperException as error:
-        sys.stderr.write(f"keybench: {error.format_message()} See --help.\n")
+        sys.stderr.write(f"keybench: {error.format_message().removesuffix('.')}. See --help.\n")
         code = UsageError.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
