@@ -102,3 +102,39 @@ def read_sql_sequence(keys: Keys) -> NDArray[np.int64]:
     """The values that `sql_sequence` wrote."""
     low = read_words(keys)[1]
     return (low << np.uint64(16) | low >> np.uint64(48)).view(np.int64)
+
+
+_TURN: Final = np.uint64(16 if sys.byteorder == "little" else 48)
+_BACK: Final = np.uint64(64) - _TURN
+
+
+def to_sql_guid(data: Bytes) -> None:
+    """`.ToSqlGuid()` of HotGuid and buvinghausen's SequentialGuid, in place: SQL Server's order becomes RFC order's.
+
+    r8 … r15 become r6 r7 r0 … r5, and r0 … r7 become r15 … r8.
+    """
+    high, low = words(data).T
+    turned = high << _TURN | high >> _BACK
+    low.byteswap(inplace=True)
+    high[:] = low
+    low[:] = turned
+
+
+def from_sql_guid(data: Bytes) -> None:
+    """Takes `to_sql_guid` back, in place."""
+    high, low = words(data).T
+    turned = low << _BACK | low >> _TURN
+    high.byteswap(inplace=True)
+    low[:] = high
+    high[:] = turned
+
+
+def has_version(keys: Keys, version: int) -> NDArray[np.bool_]:
+    """Which GUIDs are of that version (high half of r6) and of the RFC variant (top two bits of r8)."""
+    high, low = read_words(keys)
+    return (high >> np.uint64(12) & np.uint64(15) == np.uint64(version)) & (low >> np.uint64(62) == np.uint64(2))
+
+
+def swap_u16(values: Words) -> Words:
+    """Numbers below 2^16 with their two bytes exchanged."""
+    return values >> np.uint64(8) | (values & np.uint64(0xFF)) << np.uint64(8)
