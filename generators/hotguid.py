@@ -26,6 +26,7 @@ from keybench.errors import UsageError
 from keybench.generators.bits import big_endian, read_words, words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -33,6 +34,8 @@ from keybench.generators.writer import GuidStream, Writer, WriterLayout
 _COUNTER_STARTS: Final = 500_000
 _COUNTER_MASK: Final = 0xFFFFFF
 _U32: Final = 0xFFFFFFFF
+# The last four ticks count as the next second, which is 0 again.
+_LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 5
 
 
 @dataclass(frozen=True)
@@ -96,5 +99,24 @@ LAYOUTS = (
         "HotGuid: seconds, machine, process, counter, and a 32-bit shard at the end",
         "github.com/dmlarionov/HotGuid HotGuidGenerator",
         order="rfc",
+        description=Description(
+            "T32 M16 P8 M8 P8 C24 S32",
+            {
+                "T": "seconds since 1970",
+                "M": "first 24 bits of MD5(machine name), as .NET's bytes place them",
+                "P": "low 16 bits of the process id: its high byte, then its low byte",
+                "C": "counter, started below 500,000",
+                "S": "shard, least significant byte first",
+            },
+            within="forward",
+            across="by time",
+            uniqueness="process",
+            time=Timestamp("seconds since 1970", UNIX_EPOCH, _LAST, TICKS_PER_SECOND, "another instant"),
+            caveats=(
+                "order breaks where the 24-bit counter wraps inside one second",
+                "nothing is random: containers with one machine name and process id 1 can make equal keys",
+                "SQL Server sorts the shard first: use the form that is shuffled for it",
+            ),
+        ),
     ),
 )

@@ -22,6 +22,7 @@ import numpy as np
 from keybench.generators.bits import get_u48, put_bytes, put_u48, swap_net
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS
+from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -69,6 +70,24 @@ class Sequentials(GuidStream):
         return data
 
 
+_WRAP: Final = TICKS_PER_MS << 48
+
+
+def _described(diagram: str, time: str, *caveats: str) -> Description:
+    return Description(
+        diagram,
+        {"T": time},
+        within="by time",
+        across="by time",
+        time=Timestamp("milliseconds since 0001-01-01, low 48 bits", 0, _WRAP - 1, TICKS_PER_MS, "another instant"),
+        caveats=(
+            "keys of one millisecond come in no order",
+            "no version and no variant: MariaDB's uuid refuses a quarter of the keys",
+            *caveats,
+        ),
+    )
+
+
 _SOURCE: Final = "github.com/jhtodd/SequentialGuid; Zaabee.SequentialGuid"
 
 LAYOUTS = (
@@ -81,6 +100,7 @@ LAYOUTS = (
         random_at=6,
         time_at=0,
         time_order="rfc",
+        description=_described("T48 R80", "milliseconds since year 1"),
     ),
     Sequential(
         "jhtodd-binary",
@@ -91,6 +111,7 @@ LAYOUTS = (
         random_at=6,
         time_at=0,
         time_order="net",
+        description=_described("T48 R80", "milliseconds since year 1, first in .NET's bytes, so shuffled in the text"),
     ),
     Sequential(
         "jhtodd-end",
@@ -101,5 +122,6 @@ LAYOUTS = (
         random_at=0,
         time_at=10,
         time_order="net",
+        description=_described("R80 T48", "milliseconds since year 1"),
     ),
 )

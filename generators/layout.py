@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.byteorder import Bytes, Ints, Keys, Kind, Order
 from keybench.generators.clock import Clock
+from keybench.generators.description import Description
 from keybench.generators.entropy import Entropy
 from keybench.generators.process import Process
 from keybench.plugins import discover
@@ -60,7 +61,8 @@ class Stream(ABC):
 class Layout(ABC):
     """How the bits of a key are composed.
 
-    `order` is the byte order in which the layout ascends; `reads_clock` says when its streams read the clock.
+    `order` is the byte order in which the layout ascends; `reads_clock` says when its streams read the clock;
+    `description` is what `show`, `list`, `decode` and the tests of all layouts go by.
     Instances are immutable and picklable: all state is in the stream.
     """
 
@@ -72,6 +74,7 @@ class Layout(ABC):
     order: Order
     kind: Kind = "uuid"
     aliases: tuple[str, ...] = ()
+    description: Description = field(kw_only=True)
 
     @abstractmethod
     def stream(
@@ -103,6 +106,11 @@ def layouts() -> Mapping[str, Layout]:
         for layout in family:
             if not isinstance(layout, Layout):
                 raise UsageError(f"{module}.LAYOUTS holds {layout!r}, which is no Layout.")
+            width = {"uuid": 128, "int": 64}.get(layout.kind, layout.description.width)
+            if layout.description.width != width:
+                raise UsageError(
+                    f"{module}: the diagram of {layout.name} has {layout.description.width} bits: make it {width}."
+                )
             for name in (layout.name, *layout.aliases):
                 if name in found and found[name] != layout:
                     raise UsageError(f"two layouts are called {name!r}; the second is in {module}: rename one.")

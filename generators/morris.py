@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from keybench.generators.bits import read_sql_sequence, read_words, sql_sequence, swap_net, words
 from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.instants import require_instants
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import DATETIME_LAST, require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
@@ -75,5 +76,21 @@ LAYOUTS = (
         "Peter Morris: 8 bytes a process, then ticks of the previous key plus one, where SQL Server looks first",
         "Peter Morris and Phillipa Berresford, mostly-sequential keys across processes",
         order="mssql",
+        description=Description(
+            "P64 L16 T48",
+            {
+                "P": "random, drawn once a process",
+                "L": "low 16 bits of the time",
+                "T": "high 48 bits of the time: ticks of 100 ns since 0001-01-01",
+            },
+            within="always",
+            uniqueness="process",
+            time=Timestamp("ticks of 100 ns since 0001-01-01", 0, DATETIME_LAST, 1),
+            caveats=(
+                "a key carries its process's previous reading plus one tick: with several processes nearly in order",
+                "the first key after an idle hour lies an hour back, in the middle of the table",
+                "nothing is random for each key, and more than ten million keys a second run ahead of the clock",
+            ),
+        ),
     ),
 )

@@ -14,15 +14,25 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, put_u48, read_words, stamp_version
+from keybench.generators.bits import Words, get_u48, put_u48, read_words, stamp_version
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.description import Description, Timestamp
 from keybench.generators.guids import RandomGuids
 from keybench.generators.instants import refuse_keys, require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
-_V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
+V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
+"""The last tick of the last of 2^48 milliseconds since 1970."""
+
+
+def require_version(layout: str, keys: Keys, version: int) -> tuple[Words, Words]:
+    """The two halves of each UUID as numbers (`read_words`); UsageError for a key of another version or variant."""
+    high, low = read_words(keys)
+    other = (high >> np.uint64(12) & np.uint64(15) != version) | (low >> np.uint64(62) != 2)
+    refuse_keys(layout, keys, other, f"version and variant are not those of UUIDv{version}")
+    return high, low
 
 
 class RandomUuids(GuidStream):
@@ -47,7 +57,7 @@ class TimedUuids(GuidStream):
     def chunk(self, n: int) -> Bytes:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         data = self._entropy.take(n, 16)
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, _V7_LAST)
+        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, V7_LAST)
         put_u48(data, 0, ((ticks - UNIX_EPOCH) // TICKS_PER_MS).view(np.uint64))
         stamp_version(data, 7)
         return data
@@ -72,13 +82,36 @@ class Version7(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond; UsageError for a key of another version or variant."""
-        high, low = read_words(keys)
-        other = (high >> np.uint64(12) & np.uint64(15) != 7) | (low >> np.uint64(62) != 2)
-        refuse_keys(self.name, keys, other, "version and variant are not those of UUIDv7")
+        require_version(self.name, keys, 7)
         return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
 
 
 LAYOUTS = (
-    Version4("uuid-v4", "122 random bits: no order at all", "RFC 9562 §5.4", order="none"),
-    Version7("uuid-v7", "48-bit Unix milliseconds, then 74 random bits, no counter", "RFC 9562 §5.7", order="rfc"),
+    Version4(
+        "uuid-v4",
+        "122 random bits: no order at all",
+        "RFC 9562 §5.4",
+        order="none",
+        description=Description(
+            "R48 V4:4 R12 X2:2 R62",
+            caveats=("every key goes to a random place of the index, in every column of every database",),
+        ),
+    ),
+    Version7(
+        "uuid-v7",
+        "48-bit Unix milliseconds, then 74 random bits, no counter",
+        "RFC 9562 §5.7",
+        order="rfc",
+        description=Description(
+            "T48 V4:7 R12 X2:2 R62",
+            {"T": "milliseconds since 1970"},
+            within="by time",
+            across="by time",
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, V7_LAST, TICKS_PER_MS),
+            caveats=(
+                "keys of one millisecond come in no order",
+                "random to SQL Server's uniqueidentifier, which sorts by the end",
+            ),
+        ),
+    ),
 )

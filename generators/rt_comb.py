@@ -33,6 +33,7 @@ import numpy as np
 from keybench.generators.bits import Words, get_u48, put_u48, swap_net
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
+from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -44,6 +45,8 @@ _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
 _UNITS_PER_DAY: Final = 86_400 * 300
 _UNITS_PER_MS: Final = 0.3
 _LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
+_UNIX_LAST: Final = DATETIME_LAST - 256
+_SQL_LAST: Final = EPOCH_1900 + (_TICKS_PER_DAY << 16) - 5
 
 
 class DateStrategy(ABC):
@@ -181,6 +184,19 @@ class Combs(GuidStream):
         return data
 
 
+_CAVEATS: Final = (
+    "keys of one quantum come in no order",
+    "whatever version and variant the base GUID has stay: a key says 4, random, whatever it sorts like",
+)
+
+
+def _unix(diagram: str, *caveats: str) -> Description:
+    # The last 256 ticks of the year 9999 round up to the next one, which .NET's DateTime does not have.
+    time = Timestamp("milliseconds since 1970", UNIX_EPOCH, _UNIX_LAST, TICKS_PER_MS, "another instant")
+    legend = {"T": "milliseconds since 1970"}
+    return Description(diagram, legend, within="by time", across="by time", time=time, caveats=_CAVEATS + caveats)
+
+
 LAYOUTS = (
     Comb(
         "rt-comb-sql",
@@ -189,6 +205,7 @@ LAYOUTS = (
         order="mssql",
         provider=SqlProvider(),
         dates=UnixDates(),
+        description=_unix("R48 V4:4 R12 X2:2 R14 T48"),
     ),
     Comb(
         "rt-comb-postgresql",
@@ -197,6 +214,9 @@ LAYOUTS = (
         order="rfc",
         provider=PostgreSqlProvider(),
         dates=UnixDates(),
+        description=_unix(
+            "T48 V4:4 R12 X2:2 R62", "MariaDB's uuid sorts version 4 by its end: there these keys are random"
+        ),
     ),
     Comb(
         "rt-comb-legacy",
@@ -205,5 +225,13 @@ LAYOUTS = (
         order="mssql",
         provider=SqlProvider(),
         dates=SqlDates(),
+        description=Description(
+            "R48 V4:4 R12 X2:2 R14 D16 T32",
+            {"D": "days since 1900", "T": "1/300 s since midnight"},
+            within="by time",
+            across="by time",
+            time=Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another instant"),
+            caveats=(*_CAVEATS, "the last four ticks before midnight read back a day late"),
+        ),
     ),
 )

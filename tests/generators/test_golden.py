@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
 import pytest
 
 from keybench.errors import UsageError
+from keybench.generators.byteorder import Order
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.entropy import ScriptedEntropy
 from keybench.generators.guids import ScriptedGuids
-from keybench.generators.hotguid import HotGuid
 from keybench.generators.layout import Layout, layout
 from keybench.generators.process import Process
 from keybench.generators.rt_comb import (
     EPOCH_1900,
     BinaryProvider,
-    Comb,
     PostgreSqlProvider,
     SqlDates,
     UnixDates,
@@ -28,7 +28,8 @@ def comb(name: str) -> Layout:
     """A pair of provider and strategy that the registry does not hold."""
     provider = PostgreSqlProvider() if "pg" in name else BinaryProvider()
     dates = SqlDates() if "sqldatetime" in name else UnixDates()
-    return Comb(name, "", "", order="net" if "binary" in name else "rfc", provider=provider, dates=dates)
+    order: Order = "net" if "binary" in name else "rfc"
+    return replace(layout("rt-comb-sql"), name=name, order=order, provider=provider, dates=dates)
 
 
 COMBS = {
@@ -149,7 +150,7 @@ def hotguid_entropy(start: int) -> ScriptedEntropy:
 def test_hotguid(vectors, opened) -> None:
     for vector in vectors("hotguid"):
         inputs = vector["inputs"]
-        chosen = HotGuid("hotguid", "", "", order="rfc", shard=inputs["shard"])
+        chosen = replace(layout("hotguid"), shard=inputs["shard"])
         used = inputs["counter_after_increment"]
         start = min(used - 1, 499_999)
         readings = np.broadcast_to(np.int64(inputs["ticks"]), used - start)
