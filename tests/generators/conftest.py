@@ -21,7 +21,11 @@ Vector = dict[str, Any]
 Vectors = Callable[[str], list[Vector]]
 Opened = Callable[..., Stream]
 
-GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))["vectors"]
+GOLDEN = [
+    vector
+    for file in sorted(Path(__file__).parent.glob("golden*.json"))
+    for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]
+]
 
 
 @pytest.fixture(scope="session")
