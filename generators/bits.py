@@ -132,7 +132,9 @@ def from_sql_guid(data: Bytes) -> None:
 def has_version(keys: Keys, version: int) -> NDArray[np.bool_]:
     """Which GUIDs are of that version (high half of r6) and of the RFC variant (top two bits of r8)."""
     high, low = read_words(keys)
-    return (high >> np.uint64(12) & np.uint64(15) == np.uint64(version)) & (low >> np.uint64(62) == np.uint64(2))
+    named: NDArray[np.bool_] = high >> np.uint64(12) & np.uint64(15) == np.uint64(version)
+    named &= low >> np.uint64(62) == np.uint64(2)
+    return named
 
 
 def swap_u16(values: Words) -> Words:

@@ -98,6 +98,7 @@ def test_the_kind_is_the_one_declared(name, opened) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_four_writers_make_no_key_twice(name) -> None:
+    """Unless all that tells keys apart is the machine, as those layouts say: then all four make the same."""
     whole, process = AesEntropy.seeded("writers"), Process("testhost", 74_565)
     parts = [
         layout(name)
@@ -105,7 +106,8 @@ def test_four_writers_make_no_key_twice(name) -> None:
         .take(2_000)
         for i in range(4)
     ]
-    assert len(np.unique(Keys.concat(parts).data, axis=0)) == 8_000
+    different = 2_000 if layout(name).description.uniqueness == "machine" else 8_000
+    assert len(np.unique(Keys.concat(parts).data, axis=0)) == different
 
 
 @pytest.mark.parametrize("name", NAMES)
