@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from keybench.generators.byteorder import Keys
 from keybench.generators.clock import VirtualClock
 from keybench.generators.entropy import AesEntropy
 from keybench.generators.layout import Layout, Stream, layout
 from keybench.generators.process import Process
+
+settings.register_profile("generators", deadline=None)
+settings.load_profile("generators")
 
 Vector = dict[str, Any]
 Vectors = Callable[[str], list[Vector]]

@@ -261,7 +261,7 @@ def test_pomelo_refuses_other_guids(name, guid, reason, guids_of) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["dotnet-v7", "nhibernate-comb", "marten", "pomelo-mysql", "pomelo-mysql-little-endian"]
+    "name", ["dotnet-v7", "nhibernate-comb", "marten", "marten-2016", "pomelo-mysql", "pomelo-mysql-little-endian"]
 )
 def test_readings_before_the_year_1_are_refused(name, opened) -> None:
     with pytest.raises(UsageError, match=f"^{name} keys hold instants from .*, and the clock shows 0000-12-31T"):
