@@ -7,7 +7,7 @@ A family of layouts is one module with a `LAYOUTS` sequence; the registry finds 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar, Literal, Protocol
@@ -22,6 +22,9 @@ from keybench.generators.description import Description
 from keybench.generators.entropy import Entropy
 from keybench.generators.process import Process
 from keybench.plugins import discover
+
+Composer = Callable[[int, int], int]
+"""Makes one GUID, as a number, of a reading in nanoseconds since 1970 and of 128 random bits."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,14 @@ class Layout(ABC):
         names: NameProvider | None = None,
     ) -> Stream:
         """A new stream for one writer; `guids` and `names` replace the sources of base GUIDs and names."""
+
+    def composer(self) -> Composer | None:
+        """For GUIDs of which nothing but one reading and random bits decides: how to make one without arrays.
+
+        The 128 bits are the first 16 bytes of entropy that a stream takes for the key, most significant byte first.
+        None where there is more to it, or where nobody needs single keys faster than a stream makes them.
+        """
+        return None
 
     def decode(self, keys: Keys) -> Decoded:
         """Reads back what the original can read back, or what the byte map holds.

@@ -20,7 +20,7 @@ from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.guids import RandomGuids
 from keybench.generators.instants import refuse_keys, require_instants
-from keybench.generators.layout import Decoded, Stream
+from keybench.generators.layout import Composer, Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
 V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
@@ -33,6 +33,11 @@ def require_version(layout: str, keys: Keys, version: int) -> tuple[Words, Words
     other = (high >> np.uint64(12) & np.uint64(15) != version) | (low >> np.uint64(62) != 2)
     refuse_keys(layout, keys, other, f"version and variant are not those of UUIDv{version}")
     return high, low
+
+
+_FIXED: Final = {version: version << 76 | 2 << 62 for version in (4, 7)}
+_RANDOM_V4: Final = (1 << 128) - 1 ^ (0xF << 76 | 3 << 62)
+_RANDOM_V7: Final = (1 << 80) - 1 ^ (0xF << 76 | 3 << 62)
 
 
 class RandomUuids(GuidStream):
@@ -72,6 +77,11 @@ class Version4(WriterLayout):
         """A stream of random UUIDs."""
         return RandomUuids(RandomGuids(writer.entropy))
 
+    def composer(self) -> Composer:
+        """One UUID."""
+        fixed, mask = _FIXED[4], _RANDOM_V4
+        return lambda _, random: random & mask | fixed
+
 
 class Version7(WriterLayout):
     """UUIDs that begin with the millisecond."""
@@ -79,6 +89,18 @@ class Version7(WriterLayout):
     def start(self, writer: Writer) -> Stream:
         """A stream of UUIDs, each with its own clock reading."""
         return TimedUuids(self.name, writer)
+
+    def composer(self) -> Composer:
+        """One UUID; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        fixed, mask = _FIXED[7], _RANDOM_V7
+
+        def compose(ns: int, random: int) -> int:
+            milliseconds = ns // 1_000_000
+            if milliseconds >> 48:
+                require_instants(self.name, np.array([ns // 100 + UNIX_EPOCH]), UNIX_EPOCH, V7_LAST)
+            return milliseconds << 80 | random & mask | fixed
+
+        return compose
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond; UsageError for a key of another version or variant."""
