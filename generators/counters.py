@@ -1,0 +1,80 @@
+"""Counters that run ahead of the clock: the recurrences by which layouts keep keys apart inside one clock quantum.
+
+Each is a loop over keys in the originals; here it is a running maximum or arithmetic on runs of equal quanta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError
+from keybench.generators.byteorder import Ints
+from keybench.generators.instants import text_of
+
+NEVER: Final = -1
+"""The value before the first key: below every quantum, its successor 0."""
+
+Starts = NDArray[np.intp]
+
+
+def count_up(floors: Ints, last: int, step: int = 1) -> Ints:
+    """v(i) = max(v(i−1) + step, floor(i)), with v(−1) = last."""
+    # v(i) − step·(i+1) never falls.
+    steps = np.arange(step, step * len(floors) + 1, step)
+    values = floors - steps
+    if len(values):
+        values[0] = max(values[0], last)
+        np.maximum.accumulate(values, out=values)
+        values += steps
+    return values
+
+
+def fresh(quanta: Ints, last: int) -> NDArray[np.bool_]:
+    """Which quanta lie above all before them, and above `last`: keys that begin a new run."""
+    highest = np.empty(len(quanta) + 1, np.int64)
+    highest[0] = last
+    np.maximum.accumulate(quanta, out=highest[1:])
+    np.maximum(highest[1:], last, out=highest[1:])
+    return quanta > highest[:-1]
+
+
+def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
+    """v(i) = heads(j) + i − starts(j) in run j; before the first start, v(i) = last + 1 + i."""
+    base = np.concatenate([[last + 1], heads - starts])
+    lengths = np.diff(starts, prepend=0, append=n)
+    return np.repeat(base, lengths) + np.arange(n)
+
+
+def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Ints]) -> tuple[Ints, Starts]:
+    """v(i) = quantum(i) << bits | seed where quantum(i) > v(i−1) >> bits, else v(i−1) + 1; with v(−1) = last.
+
+    A counter that overflows its `bits` so moves the quantum ahead. Also returns the places where seeds were used;
+    `seeds(starts)` gives those of keys at these places, and may be asked again with fewer.
+    """
+    n = len(quanta)
+    starts = np.flatnonzero(fresh(quanta, last >> bits))
+    while True:
+        heads = (quanta[starts] << bits) | seeds(starts)
+        before, at = np.concatenate([[last], heads[:-1]]), np.concatenate([[-1], starts[:-1]])
+        # An overflow may carry a run into the quanta of the next ones, which then are no runs of their own.
+        swallowed = (before[: len(starts)] + (starts - 1 - at[: len(starts)])) >> bits >= quanta[starts]
+        if not swallowed.any():
+            return run_values(heads, starts, last, n), starts
+        run = int(swallowed.argmax())
+        reached = (before[run] + (starts[run:] - 1 - at[run])) >> bits < quanta[starts[run:]]
+        kept = run + int(reached.argmax()) if reached.any() else len(starts)
+        starts = np.delete(starts, slice(run, kept))
+
+
+def require_room(layout: str, values: Ints, limit: int, last: int) -> Ints:
+    """The values themselves, which ascend; UsageError where counting up has passed `limit`, that is the tick `last`."""
+    if len(values) and values[-1] > limit:
+        raise UsageError(
+            f"{layout} keys end with {text_of(last)}, and those made faster than the clock ticks have passed it: "
+            "set the clock inside that range."
+        )
+    return values
