@@ -88,7 +88,7 @@ def test_by_time_is_from_quantum_to_quantum_and_no_more(name, opened) -> None:
     ticks = START + np.arange(1_000) * (2 * resolution)
     assert ascends(opened(name, ticks).take(1_000), layout(name).order)
     start = START - START % resolution
-    assert not ascends(opened(name, np.full(1_000, start)).take(1_000), layout(name).order)
+    assert not ascends(opened(name, np.full(3_000, start)).take(3_000), layout(name).order)
 
 
 @pytest.mark.parametrize("name", where(lambda said: said.within == "no"))
