@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, sin
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ Lanes = NDArray[np.uint32]
 
 _WIDTH: Final[dict[Algorithm, int]] = {"md5": 16, "sha1": 20, "sha256": 32}
 _ONE_BLOCK: Final = 55
+_WORTHWHILE: Final = 512
+"""Messages from which on lanes are faster; some hundreds of numpy's calls cost what as many of hashlib's do."""
+
+_HASHLIB: Final[dict[Algorithm, Any]] = {"md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256}
 _MD5_ADD: Final = tuple(np.uint32(floor(2**32 * abs(sin(i + 1)))) for i in range(64))
 _MD5_TURN: Final = tuple(turns[i % 4] for turns in ((7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21))
                          for i in range(16))  # fmt: skip
@@ -60,11 +64,12 @@ def digests(algorithm: Algorithm, messages: Messages) -> Bytes:
     """The digest of each message: uint8 (n, 16), (n, 20) or (n, 32)."""
     n, lengths = len(messages.data), messages.lengths
     together = _TOGETHER.get(algorithm)
-    if together is None or not n:
+    if together is None or n < _WORTHWHILE:
         return _one_by_one(algorithm, messages)
     short = lengths <= _ONE_BLOCK
     if short.all():
         return together(messages)
+    # Few of them in lanes cost more than they would one by one, but that is rare.
     out = np.empty((n, _WIDTH[algorithm]), np.uint8)
     out[~short] = _one_by_one(algorithm, Messages(messages.data[~short], lengths[~short]))
     if short.any():
@@ -74,7 +79,8 @@ def digests(algorithm: Algorithm, messages: Messages) -> Bytes:
 
 def _one_by_one(algorithm: Algorithm, messages: Messages) -> Bytes:
     texts = (row[:length].tobytes() for row, length in zip(messages.data, messages.lengths.tolist(), strict=True))
-    joined = b"".join(hashlib.new(algorithm, text, usedforsecurity=False).digest() for text in texts)
+    hashed = _HASHLIB[algorithm]
+    joined = b"".join(hashed(text, usedforsecurity=False).digest() for text in texts)
     return np.frombuffer(joined, np.uint8).reshape(-1, _WIDTH[algorithm]).copy()
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
@@ -54,6 +54,7 @@ def test_the_first_twelve_are_here() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40)
 @given(cuts=st.lists(st.integers(0, 30), max_size=6), jitter=st.randoms(use_true_random=False))
 def test_any_cut_gives_the_same_keys(name, cuts, jitter, opened) -> None:
     ticks = [START + jitter.randrange(-(10**6), 10**6) for _ in range(sum(cuts))]
