@@ -155,7 +155,7 @@ LAYOUTS = (
     ),
     *_forms(
         "end",
-        "SequentialAtEnd: random bits, then milliseconds since year 1 where SQL Server looks first",
+        "SequentialAtEnd: random, then milliseconds since year 1 where SQL Server looks first",
         ("R80 T48", "R48 V4:4 R12 X2:2 R14 T48"),
         "milliseconds since year 1",
         "mssql",

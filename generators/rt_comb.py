@@ -240,7 +240,7 @@ def _comb(
 
     return (
         layout("", "", UTC_NOW, "by time", ("keys of one quantum come in no order",)),
-        layout("-no-repeat", ", with UtcNoRepeatTimestampProvider", UtcNoRepeat(), "always", _NO_REPEAT),
+        layout("-no-repeat", ", never repeated", UtcNoRepeat(), "always", _NO_REPEAT),
     )
 
 
@@ -263,7 +263,7 @@ LAYOUTS = (
     ),
     *_comb(
         "rt-comb-oracle",
-        "RT.Comb Provider.Oracle, .SqliteBinary: a random GUID whose first .NET bytes are Unix milliseconds",
+        "RT.Comb Provider.Oracle, .SqliteBinary: a random GUID, Unix milliseconds in .NET's first bytes",
         BinaryProvider(),
         "net",
         True,
