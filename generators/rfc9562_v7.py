@@ -246,7 +246,7 @@ LAYOUTS = (
             {"T": "milliseconds since 1970", "S": "the millisecond's fraction, in 1/4096"},
             within="by time",
             across="by time",
-            time=Timestamp("steps of 244 ns since 1970", UNIX_EPOCH, V7_LAST, 3),
+            time=Timestamp("steps of 244 ns since 1970", UNIX_EPOCH, V7_LAST, 4),
             caveats=("keys of one step of 244 ns come in no order", _SORTED_BY_ITS_END),
         ),
     ),
