@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, put_u48, swap_net
+from keybench.generators.bits import get_u48, put_u48, swap_first_fields
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.description import Description, Timestamp
@@ -99,9 +99,8 @@ class ShiftedGuids(GuidStream):
         dates = SqlDates().encode(ticks)
         days, units = dates >> np.uint64(32), dates & np.uint64(0xFFFF_FFFF)
         high, low = units >> np.uint64(12) & np.uint64(0xFFFF), units & np.uint64(0xFFF)
-        swap_net(data)
         put_u48(data, 0, days << np.uint64(32) | high << np.uint64(16) | np.uint64(4 << 12) | low)
-        swap_net(data)
+        swap_first_fields(data)
         return data
 
 

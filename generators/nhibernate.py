@@ -21,7 +21,7 @@ from keybench.generators.bits import get_u48, put_u48
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND
 from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import refuse_keys, require_instants
+from keybench.generators.instants import refuse_keys, require_instants, since_midnight
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rt_comb import EPOCH_1900
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -60,7 +60,7 @@ class DatedGuids(GuidStream):
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
         data = self._guids.take(n)
         ticks = require_instants(self._name, self._clock.read(n))
-        units = (ticks % _TICKS_PER_DAY / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
+        units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
         # TimeSpan.Days truncates towards zero, so the day before 1900 is a second day 0.
         since_1900 = ticks - EPOCH_1900
         days = np.where(since_1900 < 0, -(-since_1900 // _TICKS_PER_DAY), since_1900 // _TICKS_PER_DAY) & 0xFFFF

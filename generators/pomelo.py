@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import big_endian, put_bytes, read_words, swap_net, words
+from keybench.generators.bits import big_endian, put_bytes, read_words, swap_first_fields, words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants
@@ -71,10 +71,8 @@ class TickGuids(GuidStream):
         high = big_endian(ticks & ~np.uint64(0xFFFF) | _VERSION | ticks << np.uint64(48) >> np.uint64(52))
         words(data)[:, 0] = high
         if self._layout.little_endian:
-            # Data1 and Data2 hold .NET's bytes, Data3 is the same in both forms.
-            version = data[:, 6:8].copy()
-            swap_net(data)
-            data[:, 6:8] = version
+            # Data3 is the same in both forms.
+            swap_first_fields(data)
         return data
 
 

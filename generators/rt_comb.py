@@ -39,11 +39,11 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, get_u48, put_u48, swap_net
+from keybench.generators.bits import Words, get_u48, put_u48, swap_first_fields
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.description import Ascent, Description, Timestamp
-from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants
+from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants, since_midnight
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rt_comb_timestamps import UTC_NOW, TimestampProvider, UtcNoRepeat
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -92,7 +92,7 @@ class SqlDates(DateStrategy):
 
     def encode(self, ticks: Ticks) -> Words:
         """Both truncated after computing with doubles; days modulo 2^16."""
-        units = (ticks % _TICKS_PER_DAY / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
+        units = (since_midnight(ticks) / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
         days = ((ticks - EPOCH_1900) / _TICKS_PER_DAY).astype(np.int64) & 0xFFFF
         return (days << 32 | units).view(np.uint64)
 
@@ -153,9 +153,8 @@ class BinaryProvider(Provider):
 
     def put(self, guids: Bytes, dates: Words) -> None:
         """Overwrites n0 … n5."""
-        swap_net(guids)
         put_u48(guids, 0, dates)
-        swap_net(guids)
+        swap_first_fields(guids)
 
     def get(self, keys: Keys) -> Words:
         """n0 … n5."""
@@ -192,7 +191,9 @@ class Combs(GuidStream):
         """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
         data = self._guids.take(n)
         readings = require_instants(self._layout.name, self._clock.read(n))
-        ticks = require_instants(self._layout.name, self._timestamps.of(readings))
+        ticks = self._timestamps.of(readings)
+        if ticks is not readings:
+            require_instants(self._layout.name, ticks)
         self._layout.provider.put(data, self._layout.dates.encode(ticks))
         return data
 
