@@ -34,7 +34,7 @@ from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.dotnet import get_int32
 from keybench.generators.entropy import Entropy
-from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants
+from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants, unix_milliseconds
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.sqlguid import TwoFormLayout, TwoFormStream
 from keybench.generators.writer import Writer
@@ -120,7 +120,7 @@ class V7(CountingLayout):
 
     def compose(self, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> Bytes:
         """Milliseconds, version, counter around the variant, random bytes."""
-        milliseconds = ((ticks - UNIX_EPOCH) // TICKS_PER_MS).view(np.uint64)
+        milliseconds = unix_milliseconds(ticks)
         high = milliseconds << np.uint64(16) | np.uint64(7 << 12) | counters >> np.uint64(14)
         data = _from_words(high, (counters & _U14) << np.uint64(48) | np.uint64(fingerprint))
         put_bytes(data, 10, entropy.take(len(data), 6))

@@ -72,7 +72,7 @@ class Sequentials(GuidStream):
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
         layout, data = self._layout, np.empty((n, 16), np.uint8)
         put_bytes(data, layout.random_at, self._entropy.take(n, _RANDOM_BYTES))
-        milliseconds = (require_instants(layout.name, self._clock.read(n)) // TICKS_PER_MS).view(np.uint64)
+        milliseconds = require_instants(layout.name, self._clock.read(n)).view(np.uint64) // np.uint64(TICKS_PER_MS)
         milliseconds &= np.uint64((1 << 48) - 1)
         if layout.time_order == "net":
             put_u48(data, layout.time_at, milliseconds)

@@ -28,10 +28,18 @@ def never_repeated(readings: Numbers, last: int, step: int = 1) -> Numbers:
 
 def never_falling(readings: Numbers, last: int) -> Numbers:
     """The sequence s(i) = max(readings(i), s(i−1)), with s(−1) = last: int64 (n,)."""
-    if len(readings) and readings[0] >= last and (np.diff(readings) >= 0).all():
+    if len(readings) and readings[0] >= last and (readings[1:] >= readings[:-1]).all():
         return readings
     highest = np.maximum.accumulate(readings)
     return np.maximum(highest, last, out=highest)
+
+
+def changes(values: Numbers, last: int) -> NDArray[np.bool_]:
+    """Which values differ from the one before, the first from `last`: bool (n,)."""
+    fresh = np.empty(len(values), np.bool_)
+    fresh[:1] = values[:1] != last
+    np.not_equal(values[1:], values[:-1], out=fresh[1:])
+    return fresh
 
 
 def places_in_run(values: Numbers, last: int, following: int) -> Numbers:
@@ -39,8 +47,10 @@ def places_in_run(values: Numbers, last: int, following: int) -> Numbers:
 
     A first run of values equal to `last` goes on from an earlier call: its first value's place is `following`.
     """
-    fresh = np.diff(values, prepend=last) != 0
+    fresh = changes(values, last)
     if fresh.all():
         return np.zeros(len(values), np.int64)
-    index = np.arange(len(values))
-    return index - np.maximum.accumulate(np.where(fresh, index, -following))
+    first = np.flatnonzero(fresh)
+    lengths = np.diff(first, prepend=0, append=len(values))
+    starts: Numbers = np.repeat(np.concatenate([[-following], first]), lengths)
+    return np.arange(len(values)) - starts

@@ -21,9 +21,9 @@ from keybench.generators.bits import big_endian, get_u48, has_version, read_word
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import refuse_keys, require_instants
+from keybench.generators.instants import refuse_keys, require_instants, unix_milliseconds
 from keybench.generators.layout import Decoded, Stream
-from keybench.generators.sequences import places_in_run
+from keybench.generators.sequences import changes, places_in_run
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
 _LAST = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
@@ -31,6 +31,12 @@ _SEQUENCE_LAST = (1 << 14) - 1
 _SEED_LAST = (1 << 13) - 1
 _TOGETHER = _SEQUENCE_LAST - _SEED_LAST
 """Keys that are made at once: no sequence that is drawn among them can run over."""
+
+_RARE = 64
+"""Keys a drawn sequence from which on the bytes between two of them are copied run by run."""
+
+_DRAWN = np.dtype([("seed", ">u2"), ("random", np.uint64)])
+"""The entropy of a key that draws its sequence."""
 
 
 class UuidNext(WriterLayout):
@@ -62,7 +68,7 @@ class SequencedUuids(GuidStream):
     def chunk(self, n: int) -> Bytes:
         """The next n keys; UsageError for a reading before 1970 or beyond 48 bits of milliseconds."""
         ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, _LAST)
-        readings = (ticks - UNIX_EPOCH) // TICKS_PER_MS
+        readings = unix_milliseconds(ticks).view(np.int64)
         data = np.empty((n, 16), np.uint8)
         done = 0
         while done < n:
@@ -82,7 +88,7 @@ class SequencedUuids(GuidStream):
             self._reading = int(readings[0]) + 1
         else:
             self._reading = int(readings[count - 1])
-        drawn = np.diff(times, prepend=self._used) != 0
+        drawn = changes(times, self._used)
         seeds, random = self._draw(drawn)
         places = places_in_run(times, self._used, self._sequence + 1)
         # Places count from each drawn sequence, or from 0 in a run that goes on from before.
@@ -95,9 +101,10 @@ class SequencedUuids(GuidStream):
 
     def _times(self, readings: Ticks) -> Ticks:
         """The handler's time for each reading, sequences that run over left aside."""
-        steps = np.diff(readings, prepend=self._reading)
-        if self._used == self._reading and (steps >= 0).all():
+        rising = readings[0] >= self._reading and (readings[1:] >= readings[:-1]).all()
+        if self._used == self._reading and rising:
             return readings
+        steps = np.diff(readings, prepend=self._reading)
         # After a step back the time goes on from where it was, by the clock's steps forward …
         np.maximum(steps, 0, out=steps)
         times = self._used + np.cumsum(steps)
@@ -112,10 +119,16 @@ class SequencedUuids(GuidStream):
     def _draw(self, drawn: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.uint64]]:
         """The sequences drawn, and eight random bytes a key as memory words, taken in the order of the keys."""
         drawing = np.flatnonzero(drawn)
+        if len(drawing) == len(drawn):
+            keys = self._entropy.take(len(drawn), _DRAWN.itemsize).view(_DRAWN).ravel()
+            return keys["seed"].astype(np.int64) & _SEED_LAST, keys["random"]
         pairs = self._entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
         where = drawing * 4 + np.arange(len(drawing))
         seeds = pairs[where].view(">u2").astype(np.int64) & _SEED_LAST
-        return seeds, np.delete(pairs, where).view(np.uint64)
+        if len(drawing) * _RARE > len(drawn):
+            return seeds, np.delete(pairs, where).view(np.uint64)
+        head, *runs = np.split(pairs, where)
+        return seeds, np.concatenate([head, *(run[1:] for run in runs)]).view(np.uint64)
 
 
 LAYOUTS = (
