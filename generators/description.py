@@ -81,6 +81,7 @@ class Description:
     Layouts of kind text count characters instead of bits. `legend` explains the letters that `STANDARD` does not.
     Letters in `random` are drawn anew for each key; all others depend on clock, process or the keys before.
     `within` is how the keys of one stream ascend, `across` those of several processes with one clock.
+    `counts_from_clock` names the decoded field, if any, that started at the clock's ticks without being a key's time.
     """
 
     diagram: str
@@ -91,6 +92,7 @@ class Description:
     time: Timestamp | None = field(default=None, kw_only=True)
     random: str = field(default="R", kw_only=True)
     worker_ids: int | None = field(default=None, kw_only=True)
+    counts_from_clock: str = field(default="", kw_only=True)
     caveats: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:

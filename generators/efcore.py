@@ -63,6 +63,7 @@ LAYOUTS = (
             "R48 V4:4 R12 L16 C48",
             {"L": "low 16 bits of the counter", "C": "high 48 bits of the counter, which started at the clock's ticks"},
             within="always",
+            counts_from_clock="counter",
             caveats=(
                 "the counter reads the clock once and falls behind it: several processes, or tables of one process, "
                 "each insert at a place of their own, and a restart jumps ahead of all of them",

@@ -36,6 +36,10 @@ class Decoded:
     fields: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
 
+class NothingToRead(UsageError):
+    """These may be keys of the layout, but its keys hold nothing that can be read back."""
+
+
 class GuidProvider(Protocol):
     """The replaceable source of base GUIDs that some originals have (RT.Comb's GuidProvider)."""
 
@@ -102,9 +106,11 @@ class Layout(ABC):
     def decode(self, keys: Keys) -> Decoded:
         """Reads back what the original can read back, or what the byte map holds.
 
-        Raises UsageError where the layout holds nothing that can be read.
+        Raises NothingToRead where the layout holds nothing that can be read.
         """
-        raise UsageError(f"{self.name} keys hold no time and no counter: nothing in these {len(keys)} can be decoded.")
+        raise NothingToRead(
+            f"{self.name} keys hold no time and no counter: nothing in these {len(keys)} can be decoded."
+        )
 
 
 @cache
