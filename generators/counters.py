@@ -1,6 +1,6 @@
-"""Counters that run ahead of the clock: the recurrences by which layouts keep keys apart inside one clock quantum.
+"""Counters that start anew in each clock quantum and may run ahead of the clock, for many keys at once.
 
-Each is a loop over keys in the originals; here it is a running maximum or arithmetic on runs of equal quanta.
+Each is a loop over keys in the originals; here it is arithmetic on the runs of keys that share a quantum.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Ints
 from keybench.generators.instants import text_of
+from keybench.generators.sequences import never_falling
 
 NEVER: Final = -1
 """The value before the first key: below every quantum, its successor 0."""
@@ -21,29 +22,19 @@ NEVER: Final = -1
 Starts = NDArray[np.intp]
 
 
-def count_up(floors: Ints, last: int, step: int = 1) -> Ints:
-    """v(i) = max(v(i−1) + step, floor(i)), with v(−1) = last."""
-    # v(i) − step·(i+1) never falls.
-    steps = np.arange(step, step * len(floors) + 1, step)
-    values = floors - steps
-    if len(values):
-        values[0] = max(values[0], last)
-        np.maximum.accumulate(values, out=values)
-        values += steps
-    return values
-
-
 def fresh(quanta: Ints, last: int) -> NDArray[np.bool_]:
     """Which quanta lie above all before them, and above `last`: keys that begin a new run."""
-    highest = np.empty(len(quanta) + 1, np.int64)
-    highest[0] = last
-    np.maximum.accumulate(quanta, out=highest[1:])
-    np.maximum(highest[1:], last, out=highest[1:])
-    return quanta > highest[:-1]
+    highest = never_falling(quanta, last)
+    above = np.empty(len(quanta), np.bool_)
+    above[:1] = quanta[:1] > last
+    np.greater(quanta[1:], highest[:-1], out=above[1:])
+    return above
 
 
 def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
     """v(i) = heads(j) + i − starts(j) in run j; before the first start, v(i) = last + 1 + i."""
+    if len(starts) == n:
+        return heads
     base = np.concatenate([[last + 1], heads - starts])
     lengths = np.diff(starts, prepend=0, append=n)
     return np.repeat(base, lengths) + np.arange(n)
@@ -58,7 +49,10 @@ def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Int
     n = len(quanta)
     starts = np.flatnonzero(fresh(quanta, last >> bits))
     while True:
-        heads = (quanta[starts] << bits) | seeds(starts)
+        heads = (quanta if len(starts) == n else quanta[starts]) << bits
+        heads |= seeds(starts)
+        if len(starts) == n:
+            return heads, starts
         before, at = np.concatenate([[last], heads[:-1]]), np.concatenate([[-1], starts[:-1]])
         # An overflow may carry a run into the quanta of the next ones, which then are no runs of their own.
         swallowed = (before[: len(starts)] + (starts - 1 - at[: len(starts)])) >> bits >= quanta[starts]

@@ -24,12 +24,13 @@ import numpy as np
 from keybench.generators.bits import Words, big_endian, read_words, words
 from keybench.generators.byteorder import Bytes, Ints, Keys
 from keybench.generators.clock import UNIX_EPOCH
-from keybench.generators.counters import NEVER, count_up, require_room
+from keybench.generators.counters import NEVER, require_room
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rfc9562 import require_version
-from keybench.generators.rfc9562_v7 import stamp_variant
+from keybench.generators.rfc9562_v7 import random_half
+from keybench.generators.sequences import never_repeated
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
 GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
@@ -86,7 +87,7 @@ class NodeUuids(GuidStream):
         """The next n UUIDs; UsageError before 1582-10-15 and beyond 60 bits."""
         name = self._layout.name
         ticks = require_instants(name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST)
-        times = require_room(name, count_up(ticks - GREGORIAN, self._last), (1 << 60) - 1, GREGORIAN_LAST)
+        times = require_room(name, never_repeated(ticks - GREGORIAN, self._last), (1 << 60) - 1, GREGORIAN_LAST)
         self._last = int(times[-1]) if n else self._last
         data = np.empty((n, 16), np.uint8)
         words(data)[:, 0] = big_endian(self._layout.pack(times.view(np.uint64)))
@@ -163,11 +164,10 @@ class TimedV8Uuids(GuidStream):
     def chunk(self, n: int) -> Bytes:
         """The next n UUIDs; UsageError before 1970 and beyond 60 bits."""
         data = np.empty((n, 16), np.uint8)
-        words(data)[:, 1] = self._entropy.take(n, 8).view(np.uint64)[:, 0]
+        words(data)[:, 1] = random_half(self._entropy, n)
         ticks, odd = self._clock.read_fine(n)
         times: Ints = (require_instants(self._name, ticks, UNIX_EPOCH, _V8_LAST) - UNIX_EPOCH) * 10 + odd // 10
         words(data)[:, 0] = big_endian(pack_front(times.view(np.uint64), 8))
-        stamp_variant(data)
         return data
 
 

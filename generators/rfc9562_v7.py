@@ -23,11 +23,12 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import big_endian, words
+from keybench.generators.bits import Words, big_endian, stamp_version, words
 from keybench.generators.byteorder import Bytes, Ints, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.counters import NEVER, Starts, count_runs, fresh, require_room
 from keybench.generators.description import Description, Timestamp
+from keybench.generators.entropy import Entropy
 from keybench.generators.instants import require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rfc9562 import V7_LAST, require_version
@@ -35,6 +36,8 @@ from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
 RAND_B: Final = np.uint64((1 << 62) - 1)
 VARIANT: Final = np.uint64(1 << 63)
+_KEEP: Final = big_endian(np.array([RAND_B]))[0]
+_PUT: Final = big_endian(np.array([VARIANT]))[0]
 _SEED: Final = 0x7FF
 _NS_PER_MS: Final = 1_000_000
 _LAST_VALUE: Final = (1 << 60) - 1
@@ -42,11 +45,11 @@ _LAST_VALUE: Final = (1 << 60) - 1
 
 def put_v7(data: Bytes, values: Ints) -> None:
     """Overwrites r0 … r7 with 48 bits of milliseconds, the version and 12 bits; `values` holds both, 60 bits."""
-    numbers = values.view(np.uint64)
-    high = numbers >> np.uint64(12)
-    high <<= np.uint64(16)
-    high |= numbers & np.uint64(0xFFF)
-    high |= np.uint64(7 << 12)
+    # Adding the bits above the last 12 fifteen times moves them up by four.
+    high = values & ~0xFFF
+    high *= 15
+    high += values
+    high |= 7 << 12
     words(data)[:, 0] = big_endian(high)
 
 
@@ -77,8 +80,8 @@ class CountedV7(GuidStream):
         milliseconds = milliseconds_of(self._name, self._clock.read(n))
         values = require_room(self._name, count_runs(milliseconds, self._last, 12, seeds)[0], _LAST_VALUE, V7_LAST)
         self._last = int(values[-1]) if n else self._last
+        stamp_version(data, 7)
         put_v7(data, values)
-        stamp_variant(data)
         return data
 
 
@@ -130,21 +133,29 @@ class PreciseV7(GuidStream):
         data = self._entropy.take(n, 16)
         ticks, odd = self._clock.read_fine(n)
         ticks = require_instants(self._name, ticks, UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
-        put_v7(data, sub_milliseconds(ticks // TICKS_PER_MS, ticks % TICKS_PER_MS * 100 + odd))
-        stamp_variant(data)
+        milliseconds = ticks // TICKS_PER_MS
+        nanoseconds = ticks - milliseconds * TICKS_PER_MS
+        nanoseconds *= 100
+        nanoseconds += odd
+        stamp_version(data, 7)
+        put_v7(data, sub_milliseconds(milliseconds, nanoseconds))
         return data
 
 
 def sub_milliseconds(milliseconds: Ints, nanoseconds: Ints) -> Ints:
     """Milliseconds, then their fraction in 1/4096: 60 bits."""
-    return milliseconds << 12 | (nanoseconds << 12) // _NS_PER_MS
+    values = nanoseconds << 12
+    values //= _NS_PER_MS
+    values |= milliseconds << 12
+    return values
 
 
-def stamp_variant(data: Bytes) -> None:
-    """Sets the RFC variant alone: the version is written with the time."""
-    low = words(data)[:, 1]
-    low &= big_endian(np.array([RAND_B]))[0]
-    low |= big_endian(np.array([VARIANT]))[0]
+def random_half(entropy: Entropy, n: int) -> Words:
+    """r8 … r15 with the RFC variant and 62 random bits, from 8 bytes of entropy each, as memory words."""
+    low = entropy.take(n, 8).view(np.uint64)[:, 0]
+    low &= _KEEP
+    low |= _PUT
+    return low
 
 
 def _read(layout: str, keys: Keys) -> tuple[Ticks, Ints, Ints]:

@@ -30,12 +30,13 @@ import numpy as np
 
 from keybench.generators.bits import Words, big_endian, read_words, words
 from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.counters import NEVER, count_up, require_room
+from keybench.generators.counters import NEVER, require_room
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import refuse_keys, require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rfc9562 import require_version
 from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST, pack_v1, unpack_v1
+from keybench.generators.sequences import never_repeated
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
 _SEQUENCES: Final = 16_383
@@ -104,7 +105,7 @@ class ServerUuids(GuidStream):
             if step:
                 self._sequence = self._number(self._entropy.take(1, 2).tobytes())
                 self._last = NEVER
-            times[start:end] = count_up(times[start:end], self._last)
+            times[start:end] = never_repeated(times[start:end], self._last)
             self._last = int(times[end - 1]) if end > start else self._last
             low[start:end] = (1 << 63) | self._sequence << 48 | self._node
             require_room(name, times[start:end], (1 << 60) - 1, GREGORIAN_LAST)

@@ -27,12 +27,13 @@ import numpy as np
 from keybench.generators.bits import words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.counters import count_up, require_room
+from keybench.generators.counters import require_room
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rfc9562 import V7_LAST, require_version
-from keybench.generators.rfc9562_v7 import put_v7, stamp_variant, sub_milliseconds
+from keybench.generators.rfc9562_v7 import put_v7, random_half, sub_milliseconds
+from keybench.generators.sequences import never_repeated
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
 _NS_PER_MS: Final = 1_000_000
@@ -55,15 +56,14 @@ class PostgreSqlUuids(GuidStream):
     def chunk(self, n: int) -> Bytes:
         """The next n UUIDs; UsageError before 1970 and beyond 64 bits of nanoseconds."""
         data = np.empty((n, 16), np.uint8)
-        words(data)[:, 1] = self._entropy.take(n, 8).view(np.uint64)[:, 0]
+        words(data)[:, 1] = random_half(self._entropy, n)
         ticks, odd = self._clock.read_fine(n)
         nanoseconds = (require_instants(self._name, ticks, UNIX_EPOCH, _POSTGRESQL_LAST) - UNIX_EPOCH) * 100 + odd
-        used = count_up(nanoseconds, self._last, _STEP_NS)
+        used = never_repeated(nanoseconds, self._last, _STEP_NS)
         require_room(self._name, used, _LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
         self._last = int(used[-1]) if n else self._last
         milliseconds = used // _NS_PER_MS
         put_v7(data, sub_milliseconds(milliseconds, used - milliseconds * _NS_PER_MS))
-        stamp_variant(data)
         return data
 
 
@@ -93,15 +93,14 @@ class MariaDbUuids(GuidStream):
     def chunk(self, n: int) -> Bytes:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         data = np.empty((n, 16), np.uint8)
-        words(data)[:, 1] = self._entropy.take(n, 8).view(np.uint64)[:, 0]
+        words(data)[:, 1] = random_half(self._entropy, n)
         quarters = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
         quarters //= 10
         quarters *= 4
-        values = require_room(self._name, count_up(quarters, self._last), _MARIADB_LAST_VALUE, V7_LAST)
+        values = require_room(self._name, never_repeated(quarters, self._last), _MARIADB_LAST_VALUE, V7_LAST)
         self._last = int(values[-1]) if n else self._last
         milliseconds = values // _PER_MS
         put_v7(data, milliseconds << 12 | (values - milliseconds * _PER_MS))
-        stamp_variant(data)
         return data
 
 

@@ -34,10 +34,11 @@ import numpy as np
 from keybench.generators.alphabets import require_form
 from keybench.generators.byteorder import Ints, Keys, Kind
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.counters import NEVER, count_up, require_room
+from keybench.generators.counters import NEVER, require_room
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import require_instants
 from keybench.generators.layout import Decoded, Stream
+from keybench.generators.sequences import never_repeated
 from keybench.generators.worker_ids import refuse_steps_back, worker_id
 from keybench.generators.writer import ChunkStream, Writer, WriterLayout
 
@@ -104,7 +105,7 @@ class Flakes(ChunkStream):
         if layout.refuses_steps_back:
             self._reading = refuse_steps_back(layout.name, quanta, self._reading, "ms")
         bits = layout.sequence_bits
-        values = count_up(quanta << bits, self._value)
+        values = never_repeated(quanta << bits, self._value)
         require_room(layout.name, values, (1 << layout.time_bits + bits) - 1, layout.last)
         self._value = int(values[-1]) if n else self._value
         return layout.put(values >> bits, values & (1 << bits) - 1, self._worker)

@@ -9,18 +9,9 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.clock import UNIX_EPOCH
-from keybench.generators.counters import NEVER, count_runs, count_up, fresh, require_room, run_values
+from keybench.generators.counters import NEVER, count_runs, fresh, require_room, run_values
 
 QUANTA = st.lists(st.integers(0, 40), max_size=60)
-
-
-@given(floors=QUANTA, last=st.integers(-1, 50), step=st.integers(1, 7))
-def test_count_up(floors, last, step) -> None:
-    expected, value = [], last
-    for floor in floors:
-        value = max(value + step, floor)
-        expected.append(value)
-    assert count_up(np.array(floors, np.int64), last, step).tolist() == expected
 
 
 @given(quanta=QUANTA, last=st.integers(-1, 50))

@@ -17,7 +17,7 @@ from keybench.generators.layout import layout, layouts
 from keybench.generators.process import Process
 
 START = 637_811_545_420_000_000
-BITS = 200_000
+BITS = 50_000
 REPEATS = 10_000_000
 FEW = 1_000_000
 WIDE = 60
