@@ -78,7 +78,8 @@ class Sequentials(GuidStream):
             put_u48(data, layout.time_at, milliseconds)
             swap_net(data)
         else:
-            swap_net(data)
+            # Time goes over Data1 and Data2, so that only Data3 is left to swap.
+            data.view(np.uint16)[:, 3].byteswap(inplace=True)
             put_u48(data, layout.time_at, milliseconds)
         if layout.versioned:
             stamp_version(data, 4)

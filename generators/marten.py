@@ -1,6 +1,6 @@
 """Marten's and JasperFx's `CombGuidIdGeneration`, of today and of its first months.
 
-Byte maps (G base GUID from `Guid.NewGuid`, which the stream's `guids` replace):
+Byte maps (G base GUID from `Guid.NewGuid`, 16 bytes of entropy, which the stream's `guids` replace):
 
 marten        r0 … r5 T                                            r6 … r15 G    since 2016-10
 marten-2016   n0 n1 D   n2 n3 U27 … U12   n4 4 and U11 … U8   n5 U7 … U0   n6 … n15 G   2016-03 … 2016-10

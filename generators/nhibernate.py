@@ -1,6 +1,7 @@
 """NHibernate's `guid.comb`: the COMB of 2002 with a divisor of its own.
 
-Byte map (G base GUID from `Guid.NewGuid`, which the stream's `guids` replace; most significant byte first):
+Byte map (G base GUID from `Guid.NewGuid`, 16 bytes of entropy, which the stream's `guids` replace; most significant
+byte first):
 
 r0 … r9 G   r10 r11 days since 1900   r12 … r15 milliseconds since midnight ÷ 3.333333, truncated
 

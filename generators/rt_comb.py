@@ -3,7 +3,7 @@
 Each of the three providers below comes with each of the two date strategies, and each pair once more with timestamps
 that never repeat (`-no-repeat`: `rt_comb_timestamps.UtcNoRepeat`, 4 ms unless replaced). `Provider.Sql`, `.PostgreSql`
 and `.Oracle` = `.SqliteBinary` have `UnixDates`; `Provider.Legacy` is the first with `SqlDates`. The replaceable GUID
-provider is the stream's `guids`; a base GUID is taken before the clock is read.
+provider is the stream's `guids`; a base GUID (16 bytes of entropy) is taken before the clock is read.
 
 Byte maps (G base GUID, T date and time):
 

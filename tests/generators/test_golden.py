@@ -9,36 +9,20 @@ import numpy as np
 import pytest
 
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Order
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.entropy import ScriptedEntropy
 from keybench.generators.guids import ScriptedGuids
-from keybench.generators.layout import Layout, layout
+from keybench.generators.layout import layout
 from keybench.generators.process import Process
-from keybench.generators.rt_comb import (
-    EPOCH_1900,
-    BinaryProvider,
-    PostgreSqlProvider,
-    SqlDates,
-    UnixDates,
-)
-
-
-def comb(name: str) -> Layout:
-    """A pair of provider and strategy that the registry does not hold."""
-    provider = PostgreSqlProvider() if "pg" in name else BinaryProvider()
-    dates = SqlDates() if "sqldatetime" in name else UnixDates()
-    order: Order = "net" if "binary" in name else "rfc"
-    return replace(layout("rt-comb-sql"), name=name, order=order, provider=provider, dates=dates)
-
+from keybench.generators.rt_comb import EPOCH_1900, SqlDates
 
 COMBS = {
     "rtcomb_sql_unix": layout("rt-comb-sql"),
     "rtcomb_sql_legacy": layout("rt-comb-legacy"),
     "rtcomb_pg_unix": layout("rt-comb-postgresql"),
-    "rtcomb_pg_sqldatetime": comb("pg-sqldatetime"),
-    "rtcomb_binary_unix": comb("binary-unix"),
-    "rtcomb_binary_sqldatetime": comb("binary-sqldatetime"),
+    "rtcomb_pg_sqldatetime": layout("rt-comb-postgresql-legacy"),
+    "rtcomb_binary_unix": layout("rt-comb-oracle"),
+    "rtcomb_binary_sqldatetime": layout("rt-comb-oracle-legacy"),
 }
 
 
