@@ -5,6 +5,18 @@ GUIDs are held in RFC order, the order of the hexadecimal text (r0 … r15). The
 net         .NET `ToByteArray()`, Oracle RAW and SQLite BLOB as .NET binds them: r3 r2 r1 r0 r5 r4 r7 r6 r8 … r15
 mssql       SQL Server's comparison of uniqueidentifier (SqlGuid): r10 … r15, r8, r9, r7, r6, r5, r4, r3, r2, r1, r0
 mysql-swap  MySQL `UUID_TO_BIN(u, 1)`: r6 r7 r4 r5 r0 … r3 r8 … r15
+mariadb     MariaDB's `uuid` (10.10.6, 10.11.5 and later; plugin/type_uuid/sql_type_uuid.h), which looks at each value:
+            r10 … r15, r8, r9, r6, r7, r4, r5, r0 … r3 where 0x01 ≤ r6 ≤ 0x5f and r8 ≥ 0x80, as in versions 1 to 5;
+            all others as they are. It refuses some values: `accepts`
+
+Which column of which database sorts by which order, and what clients send:
+
+rfc         PostgreSQL uuid; .NET's Guid.CompareTo; BINARY(16), RAW(16) and BLOB that hold the bytes of the text;
+            CHAR(36) of one letter case in a binary collation
+net         Oracle RAW(16), MySQL BINARY(16) with LittleEndianBinary16, SQLite BLOB with BinaryGUID, bound from .NET
+mssql       SQL Server uniqueidentifier; binary(16) columns that keybench fills in this order on other servers
+mysql-swap  MySQL BINARY(16) filled by UUID_TO_BIN(u, 1)
+mariadb     MariaDB uuid
 """
 
 from __future__ import annotations
@@ -17,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Kind = Literal["uuid", "bytes", "text", "int"]
-Order = Literal["rfc", "net", "mssql", "mysql-swap", "none"]
+Order = Literal["rfc", "net", "mssql", "mysql-swap", "mariadb", "none"]
 """The byte order in which a layout ascends or a column sorts (`byteorder`); integers sort by value and say `rfc`;
 `none` is for layouts that ascend in no order."""
 
@@ -58,17 +70,56 @@ PERMUTATIONS: Final[dict[Order, tuple[int, ...]]] = {
     "mssql": (*range(10, 16), 8, 9, 7, 6, 5, 4, 3, 2, 1, 0),
     "mysql-swap": (6, 7, 4, 5, 0, 1, 2, 3, *range(8, 16)),
 }
+"""The orders that place the bytes of all values alike."""
+
+_MARIADB_SWAPPED: Final = (*range(10, 16), 8, 9, 6, 7, 4, 5, 0, 1, 2, 3)
+
+_CHUNK: Final = 16_384
 
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
-_PAIRS: Final = np.stack([_HEX[np.arange(256) >> 4], _HEX[np.arange(256) & 15]], axis=1)
-_HYPHENS: Final = (8, 13, 18, 23)
-_DIGITS: Final = np.setdiff1d(np.arange(36), _HYPHENS)
+_PAIRS = np.stack([_HEX[np.arange(256) >> 4], _HEX[np.arange(256) & 15]], axis=1)
+_BYTES = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
+_DIGITS: Final = np.ascontiguousarray(_PAIRS[_BYTES].reshape(-1, 4)).view(np.uint32)[:, 0]
+"""The four hexadecimal digits, as they lie in memory, of each two bytes, as they lie in memory."""
+
+_GROUPS: Final = (8, 4, 4, 4, 12)
+
+
+def _groups(gap: int) -> np.dtype[np.void]:
+    """The five groups of a GUID's digits, `gap` characters apart."""
+    starts = [sum(_GROUPS[:group]) + gap * group for group in range(5)]
+    return np.dtype({
+        "names": [str(group) for group in range(5)],
+        "formats": [f"V{width}" for width in _GROUPS],
+        "offsets": starts,
+        "itemsize": 32 + 4 * gap,
+    })  # fmt: skip
+
+
+_HYPHENATED: Final = _groups(1)
+_PLAIN: Final = _groups(0)
 
 
 def _permute(data: Bytes, order: Order) -> Bytes:
     if order == "none":
         raise ValueError("'none' is the order of layouts that ascend in no order; no column stores it")
+    if order == "mariadb":
+        swapped = (data[:, 6] >= 0x01) & (data[:, 6] <= 0x5F) & (data[:, 8] >= 0x80)
+        return np.where(swapped[:, None], np.take(data, _MARIADB_SWAPPED, axis=1), data)
     return data if order == "rfc" else np.take(data, PERMUTATIONS[order], axis=1)
+
+
+def accepts(keys: Keys, order: Order) -> NDArray[np.bool_]:
+    """Which keys a column of that order takes: bool (n,). All, but for GUIDs in MariaDB's `uuid`.
+
+    It raises "Incorrect uuid value" where r6 ≥ 0x80 and 0x01 ≤ r8 ≤ 0x80: its stored form could not be told from a
+    swapped one. What `stored` gives for such a key no server holds.
+    """
+    if keys.kind != "uuid" or order != "mariadb":
+        return np.full(len(keys), True)
+    data: Bytes = keys.data  # type: ignore[assignment]
+    refused: NDArray[np.bool_] = (data[:, 6] >= 0x80) & (data[:, 8] >= 0x01) & (data[:, 8] <= 0x80)
+    return ~refused
 
 
 def stored(keys: Keys, order: Order) -> Bytes | Ints:
@@ -84,7 +135,14 @@ def hexadecimal(data: Bytes) -> Bytes:
 def text36(keys: Keys) -> Bytes:
     """GUIDs as 36 characters of lower-case ASCII: uint8 (n, 36)."""
     text = np.full((len(keys), 36), ord("-"), np.uint8)
-    text[:, _DIGITS] = hexadecimal(keys.data)  # type: ignore[arg-type]
+    pairs = np.ascontiguousarray(keys.data).view(np.uint16).reshape(-1, 8)
+    digits = np.empty((min(len(keys), _CHUNK), 8), np.uint32)
+    for start in range(0, len(keys), _CHUNK):
+        part = pairs[start : start + _CHUNK]
+        plain = np.take(_DIGITS, part, out=digits[: len(part)], mode="wrap").view(_PLAIN)[:, 0]
+        hyphenated = text[start : start + _CHUNK].view(_HYPHENATED)[:, 0]
+        for group in _PLAIN.names or ():
+            hyphenated[group] = plain[group]
     return text
 
 

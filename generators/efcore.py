@@ -18,6 +18,7 @@ import numpy as np
 
 from keybench.generators.bits import read_sql_sequence, sql_sequence, words
 from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.description import Description
 from keybench.generators.instants import require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -58,5 +59,17 @@ LAYOUTS = (
         "EF Core's default for SQL Server: 60 random bits, then a counter that read the clock once",
         "github.com/dotnet/efcore SequentialGuidValueGenerator",
         order="mssql",
+        description=Description(
+            "R48 V4:4 R12 L16 C48",
+            {"L": "low 16 bits of the counter", "C": "high 48 bits of the counter, which started at the clock's ticks"},
+            within="always",
+            counts_from_clock="counter",
+            caveats=(
+                "the counter reads the clock once and falls behind it: several processes, or tables of one process, "
+                "each insert at a place of their own, and a restart jumps ahead of all of them",
+                "the counter tells no key's time",
+                "the counter overwrites the variant: these are no UUIDs of RFC 9562",
+            ),
+        ),
     ),
 )

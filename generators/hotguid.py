@@ -5,6 +5,12 @@ Byte map in .NET order (LE: least significant byte first):
 n0 … n3 Unix seconds, LE   n4 … n6 first bytes of MD5(machine name)   n7 n8 low 16 bits of the process id
 n9 … n11 counter           n12 … n15 shard, LE
 
+hotguid-sql is the same after `.ToSqlGuid()`, whose order in SQL Server is the plain keys' order in the text. The
+original's readers do not understand that form; `decode` turns it back first.
+
+`shard(region, key)` and `split` put two keys into the shard as its documentation proposes: a region of 10 bits (UN
+M.49) above a key of 22.
+
 In the text the seconds therefore stand first, most significant byte first: RFC order. The counter has 24 bits: keys of
 a process ascend strictly up to 16,777,216 a second, except across the counter's wrap inside one second.
 
@@ -26,24 +32,49 @@ from keybench.errors import UsageError
 from keybench.generators.bits import big_endian, read_words, words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import require_instants
 from keybench.generators.layout import Decoded, Stream
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.sqlguid import TwoFormLayout, TwoFormStream
+from keybench.generators.writer import Writer
 
 _COUNTER_STARTS: Final = 500_000
 _COUNTER_MASK: Final = 0xFFFFFF
 _U32: Final = 0xFFFFFFFF
+_KEY_BITS: Final = 22
+_REGION_LAST: Final = (1 << 32 - _KEY_BITS) - 1
+_KEY_LAST: Final = (1 << _KEY_BITS) - 1
+# The last four ticks count as the next second, which is 0 again.
+_LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 5
+
+
+def shard(region: int, key: int) -> int:
+    """The shard of a region (0 … 1,023) and a key in it (0 … 4,194,303); UsageError for one that does not fit."""
+    for name, value, last in (("region", region, _REGION_LAST), ("shard key", key, _KEY_LAST)):
+        if not 0 <= value <= last:
+            raise UsageError(f"{name} {value} does not fit {last.bit_length()} bits: choose one from 0 to {last}.")
+    return region << _KEY_BITS | key
+
+
+def split(shard: int) -> tuple[int, int]:
+    """The region and the key that `shard` put together; UsageError for what is no shard."""
+    return _require_shard(shard) >> _KEY_BITS, shard & _KEY_LAST
+
+
+def _require_shard(shard: int) -> int:
+    if not 0 <= shard <= _U32:
+        raise UsageError(f"shard {shard} does not fit 32 bits: choose one from 0 to {_U32}.")
+    return shard
 
 
 @dataclass(frozen=True)
-class HotGuid(WriterLayout):
+class HotGuid(TwoFormLayout):
     """HotGuid for one shard, 0 … 2³²−1."""
 
     shard: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.shard <= _U32:
-            raise UsageError(f"shard {self.shard} does not fit 32 bits: choose one from 0 to {_U32}.")
+        _require_shard(self.shard)
 
     def start(self, writer: Writer) -> Stream:
         """A stream for the writer's machine and process."""
@@ -51,7 +82,7 @@ class HotGuid(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The second, and as numbers: shard, counter, the process id's low 16 bits, the machine's 24 bits of MD5."""
-        high, low = (word.view(np.int64) for word in read_words(keys, "net"))
+        high, low = (word.view(np.int64) for word in read_words(self.plain(keys), "net"))
         # In .NET order the first word is SSSSMMMP and the last PCCCHHHH, seconds S and shard H least significant first.
         seconds, shard = (part.astype(np.uint32).byteswap().astype(np.int64) for part in (high >> 32, low))
         return Decoded(
@@ -65,10 +96,11 @@ class HotGuid(WriterLayout):
         )
 
 
-class HotGuids(GuidStream):
+class HotGuids(TwoFormStream):
     """The keys of one process; four bytes of entropy in all, for the counter's start."""
 
     def __init__(self, layout: HotGuid, writer: Writer) -> None:
+        super().__init__(layout)
         machine = hashlib.md5(writer.process.machine.encode(), usedforsecurity=False).digest()
         pid = writer.process.pid
         self._name = layout.name
@@ -78,7 +110,7 @@ class HotGuids(GuidStream):
         self._end = (pid & 0xFF) << 56 | int.from_bytes(layout.shard.to_bytes(4, "little"))
         self._counter = int.from_bytes(writer.entropy.take(1, 4).tobytes()) * _COUNTER_STARTS >> 32
 
-    def chunk(self, n: int) -> Bytes:
+    def plain_chunk(self, n: int) -> Bytes:
         """The next n keys; UsageError for a reading that .NET's DateTime cannot hold."""
         ticks = require_instants(self._name, self._clock.read(n))
         seconds = ((ticks - UNIX_EPOCH) / TICKS_PER_SECOND).astype(np.int64).view(np.uint64)
@@ -90,11 +122,48 @@ class HotGuids(GuidStream):
         return data
 
 
+def _described(diagram: str, placed: str, *caveats: str) -> Description:
+    return Description(
+        diagram,
+        {
+            "T": "seconds since 1970",
+            "M": "first 24 bits of MD5(machine name), as .NET's bytes place them",
+            "P": "low 16 bits of the process id: its high byte and its low byte",
+            "C": "counter, started below 500,000" + placed,
+            "S": "shard" + placed,
+        },
+        within="forward",
+        across="by time",
+        uniqueness="process",
+        time=Timestamp("seconds since 1970", UNIX_EPOCH, _LAST, TICKS_PER_SECOND, "another instant"),
+        caveats=(
+            "order breaks where the 24-bit counter wraps inside one second",
+            "nothing is random: containers with one machine name and process id 1 can make equal keys",
+            *caveats,
+        ),
+    )
+
+
 LAYOUTS = (
     HotGuid(
         "hotguid",
         "HotGuid: seconds, machine, process, counter, and a 32-bit shard at the end",
         "github.com/dmlarionov/HotGuid HotGuidGenerator",
         order="rfc",
+        description=_described(
+            "T32 M16 P8 M8 P8 C24 S32", "", "SQL Server sorts the shard first: hotguid-sql is shuffled for it"
+        ),
+    ),
+    HotGuid(
+        "hotguid-sql",
+        "HotGuid after ToSqlGuid: the shard first, the seconds where SQL Server looks first",
+        "github.com/dmlarionov/HotGuid HotGuidGenerator + HotGuidExtensions.ToSqlGuid",
+        order="mssql",
+        for_sql=True,
+        description=_described(
+            "S32 C24 P8 P8 M8 T32 M16",
+            ", bytes in reverse",
+            "the original reads the shard only after turning the key back (ToGuid)",
+        ),
     ),
 )

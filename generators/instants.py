@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
-from keybench.generators.clock import UNIX_EPOCH, Ticks
+from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 
 DATETIME_LAST: Final = 3_155_378_975_999_999_999
 """The last tick of .NET's DateTime, 9999-12-31T23:59:59.9999999Z; its first is 0."""
@@ -39,3 +39,16 @@ def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str
         place = int(refused.argmax())
         guid = uuid.UUID(bytes=keys.data[place].tobytes())
         raise UsageError(f"{guid} is no {layout} key: {reason}. Decode it as the layout that made it.")
+
+
+def unix_milliseconds(ticks: Ticks) -> NDArray[np.uint64]:
+    """Whole milliseconds since 1970, of ticks from 1970 on."""
+    # Unsigned numbers are divided at half the cost.
+    return (ticks - UNIX_EPOCH).view(np.uint64) // np.uint64(TICKS_PER_MS)
+
+
+def since_midnight(ticks: Ticks) -> Ticks:
+    """Ticks since the day began, of ticks that are not negative."""
+    # numpy's remainder costs twice a division.
+    numbers, day = ticks.view(np.uint64), np.uint64(86_400 * TICKS_PER_SECOND)
+    return (numbers - numbers // day * day).view(np.int64)

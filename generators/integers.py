@@ -7,6 +7,7 @@ rows itself makes another layout, because it numbers them in the order in which 
 from __future__ import annotations
 
 from keybench.generators.byteorder import Keys
+from keybench.generators.description import Description
 from keybench.generators.layout import Stream
 from keybench.generators.process import Process
 from keybench.generators.writer import Writer, WriterLayout
@@ -43,5 +44,13 @@ LAYOUTS = (
         "keybench",
         order="rfc",
         kind="int",
+        description=Description(
+            "N64",
+            {"N": "row number"},
+            within="always",
+            across="always",
+            uniqueness="plan",
+            caveats=("stands for what a server's identity or sequence does; the client sends it",),
+        ),
     ),
 )

@@ -1,11 +1,18 @@
 """jhtodd's SequentialGuid, also published as Zaabee.SequentialGuid: six bytes of time and ten random ones.
 
+ABP's SequentialGuidGenerator is the same code: `SequentialAtEnd` unless set otherwise, `SequentialAsString` set by its
+MySQL and PostgreSQL modules, `SequentialAsBinary` by the Oracle ones.
+
 Byte maps (n0 … n15 are the bytes in .NET order; T the low 48 bits of the milliseconds since 0001-01-01, most
 significant byte first; R0 … R9 the ten random bytes of a key):
 
 jhtodd-string   r0 … r5 T        n6 … n15 R0 … R9       for text and for PostgreSQL's uuid
 jhtodd-binary   n0 … n5 T        n6 … n15 R0 … R9       for bytes as .NET binds them (Oracle RAW)
 jhtodd-end      n0 … n9 R0 … R9  n10 … n15 T            for SQL Server
+
+The article says of version and variant that they could easily be added back: jhtodd-string-v4, jhtodd-binary-v4 and
+jhtodd-end-v4 are the three with the bits of RFC 9562 version 4 over six of the random ones (the first four of r6, the
+first two of r8; in no form do they touch the time). Nobody published these.
 
 Quirks, kept: no version and no variant, so a quarter of the keys is no valid UUID of any version. The string form
 reverses only Data1 and Data2, hence R1 comes before R0 in its text. The time wraps at 8920-08-03T05:31:50.656Z. Keys of
@@ -19,10 +26,11 @@ from typing import Final, Literal
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, put_bytes, put_u48, swap_net
+from keybench.generators.bits import get_u48, has_version, put_bytes, put_u48, stamp_version, swap_net
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS
-from keybench.generators.instants import require_instants
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import refuse_keys, require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
@@ -31,18 +39,24 @@ _RANDOM_BYTES: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Sequential(WriterLayout):
-    """One of the three forms: where time and random bytes go, and in which byte order the time counts."""
+    """One of the three forms: where time and random bytes go, and in which byte order the time counts.
+
+    `versioned` forms carry the version and variant that the published ones lack.
+    """
 
     random_at: Literal[0, 6]
     time_at: Literal[0, 10]
     time_order: Order
+    versioned: bool = False
 
     def start(self, writer: Writer) -> Stream:
         """A stream of GUIDs, each with its own random bytes and clock reading."""
         return Sequentials(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The millisecond, taken to lie before the first wrap."""
+        """The millisecond, taken to lie before the first wrap; UsageError for a version and variant that lack."""
+        if self.versioned:
+            refuse_keys(self.name, keys, ~has_version(keys, 4), "version and variant are not those of UUIDv4")
         return Decoded(get_u48(keys, self.time_at, self.time_order).view(np.int64) * TICKS_PER_MS)
 
 
@@ -58,48 +72,96 @@ class Sequentials(GuidStream):
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
         layout, data = self._layout, np.empty((n, 16), np.uint8)
         put_bytes(data, layout.random_at, self._entropy.take(n, _RANDOM_BYTES))
-        milliseconds = (require_instants(layout.name, self._clock.read(n)) // TICKS_PER_MS).view(np.uint64)
+        milliseconds = require_instants(layout.name, self._clock.read(n)).view(np.uint64) // np.uint64(TICKS_PER_MS)
         milliseconds &= np.uint64((1 << 48) - 1)
         if layout.time_order == "net":
             put_u48(data, layout.time_at, milliseconds)
             swap_net(data)
         else:
-            swap_net(data)
+            # Time goes over Data1 and Data2, so that only Data3 is left to swap.
+            data.view(np.uint16)[:, 3].byteswap(inplace=True)
             put_u48(data, layout.time_at, milliseconds)
+        if layout.versioned:
+            stamp_version(data, 4)
         return data
 
 
-_SOURCE: Final = "github.com/jhtodd/SequentialGuid; Zaabee.SequentialGuid"
+_WRAP: Final = TICKS_PER_MS << 48
+
+
+def _forms(
+    form: str,
+    summary: str,
+    diagrams: tuple[str, str],
+    time: str,
+    order: Order,
+    random_at: Literal[0, 6],
+    time_at: Literal[0, 10],
+    aliases: tuple[str, ...],
+) -> tuple[Sequential, Sequential]:
+    """A form as published, and with version and variant."""
+
+    def layout(versioned: bool) -> Sequential:
+        nothing = "no version and no variant: MariaDB's uuid refuses a quarter of the keys"
+        version = "MariaDB's uuid sorts version 4 by its end" + (
+            "" if form == "end" else ": there these keys are random"
+        )
+        return Sequential(
+            f"jhtodd-{form}" + ("-v4" if versioned else ""),
+            summary + (", with version and variant" if versioned else ""),
+            _SOURCE,
+            order=order,
+            aliases=() if versioned else aliases,
+            random_at=random_at,
+            time_at=time_at,
+            time_order="rfc" if form == "string" else "net",
+            versioned=versioned,
+            description=Description(
+                diagrams[versioned],
+                {"T": time},
+                within="by time",
+                across="by time",
+                time=Timestamp(
+                    "milliseconds since 0001-01-01, low 48 bits", 0, _WRAP - 1, TICKS_PER_MS, "another instant"
+                ),
+                caveats=("keys of one millisecond come in no order", version if versioned else nothing),
+            ),
+        )
+
+    return layout(False), layout(True)
+
+
+_SOURCE: Final = "github.com/jhtodd/SequentialGuid; Zaabee.SequentialGuid; ABP SequentialGuidGenerator"
 
 LAYOUTS = (
-    Sequential(
-        "jhtodd-string",
-        "SequentialAsString: milliseconds since year 1 first in the text, then 80 random bits",
-        _SOURCE,
-        order="rfc",
-        aliases=("zaabee-string",),
-        random_at=6,
-        time_at=0,
-        time_order="rfc",
+    *_forms(
+        "string",
+        "SequentialAsString: milliseconds since year 1 first in the text, then random bits",
+        ("T48 R80", "T48 V4:4 R12 X2:2 R62"),
+        "milliseconds since year 1",
+        "rfc",
+        6,
+        0,
+        ("zaabee-string", "abp-string"),
     ),
-    Sequential(
-        "jhtodd-binary",
-        "SequentialAsBinary: milliseconds since year 1 first in .NET's bytes, then 80 random bits",
-        _SOURCE,
-        order="net",
-        aliases=("zaabee-binary",),
-        random_at=6,
-        time_at=0,
-        time_order="net",
+    *_forms(
+        "binary",
+        "SequentialAsBinary: milliseconds since year 1 first in .NET's bytes, then random",
+        ("T48 R80", "T48 V4:4 R12 X2:2 R62"),
+        "milliseconds since year 1, first in .NET's bytes, so shuffled in the text",
+        "net",
+        6,
+        0,
+        ("zaabee-binary", "abp-binary"),
     ),
-    Sequential(
-        "jhtodd-end",
-        "SequentialAtEnd: 80 random bits, then milliseconds since year 1 where SQL Server looks first",
-        _SOURCE,
-        order="mssql",
-        aliases=("zaabee-end",),
-        random_at=0,
-        time_at=10,
-        time_order="net",
+    *_forms(
+        "end",
+        "SequentialAtEnd: random, then milliseconds since year 1 where SQL Server looks first",
+        ("R80 T48", "R48 V4:4 R12 X2:2 R14 T48"),
+        "milliseconds since year 1",
+        "mssql",
+        0,
+        10,
+        ("zaabee-end", "abp-end", "abp"),
     ),
 )

@@ -7,7 +7,7 @@ A family of layouts is one module with a `LAYOUTS` sequence; the registry finds 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar, Literal, Protocol
@@ -18,9 +18,13 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.byteorder import Bytes, Ints, Keys, Kind, Order
 from keybench.generators.clock import Clock
+from keybench.generators.description import Description
 from keybench.generators.entropy import Entropy
 from keybench.generators.process import Process
 from keybench.plugins import discover
+
+Composer = Callable[[int, int], int]
+"""Makes one GUID, as a number, of a reading in nanoseconds since 1970 and of 128 random bits."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,10 @@ class Decoded:
 
     ticks: Ints | None = None
     fields: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+
+
+class NothingToRead(UsageError):
+    """These may be keys of the layout, but its keys hold nothing that can be read back."""
 
 
 class GuidProvider(Protocol):
@@ -60,7 +68,8 @@ class Stream(ABC):
 class Layout(ABC):
     """How the bits of a key are composed.
 
-    `order` is the byte order in which the layout ascends; `reads_clock` says when its streams read the clock.
+    `order` is the byte order in which the layout ascends; `reads_clock` says when its streams read the clock;
+    `description` is what `show`, `list`, `decode` and the tests of all layouts go by.
     Instances are immutable and picklable: all state is in the stream.
     """
 
@@ -72,6 +81,7 @@ class Layout(ABC):
     order: Order
     kind: Kind = "uuid"
     aliases: tuple[str, ...] = ()
+    description: Description = field(kw_only=True)
 
     @abstractmethod
     def stream(
@@ -85,12 +95,22 @@ class Layout(ABC):
     ) -> Stream:
         """A new stream for one writer; `guids` and `names` replace the sources of base GUIDs and names."""
 
+    def composer(self) -> Composer | None:
+        """For GUIDs of which nothing but one reading and random bits decides: how to make one without arrays.
+
+        The 128 bits are the first 16 bytes of entropy that a stream takes for the key, most significant byte first.
+        None where there is more to it, or where nobody needs single keys faster than a stream makes them.
+        """
+        return None
+
     def decode(self, keys: Keys) -> Decoded:
         """Reads back what the original can read back, or what the byte map holds.
 
-        Raises UsageError where the layout holds nothing that can be read.
+        Raises NothingToRead where the layout holds nothing that can be read.
         """
-        raise UsageError(f"{self.name} keys hold no time and no counter: nothing in these {len(keys)} can be decoded.")
+        raise NothingToRead(
+            f"{self.name} keys hold no time and no counter: nothing in these {len(keys)} can be decoded."
+        )
 
 
 @cache
@@ -103,6 +123,11 @@ def layouts() -> Mapping[str, Layout]:
         for layout in family:
             if not isinstance(layout, Layout):
                 raise UsageError(f"{module}.LAYOUTS holds {layout!r}, which is no Layout.")
+            width = {"uuid": 128, "int": 64}.get(layout.kind, layout.description.width)
+            if layout.description.width != width:
+                raise UsageError(
+                    f"{module}: the diagram of {layout.name} has {layout.description.width} bits: make it {width}."
+                )
             for name in (layout.name, *layout.aliases):
                 if name in found and found[name] != layout:
                     raise UsageError(f"two layouts are called {name!r}; the second is in {module}: rename one.")

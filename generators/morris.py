@@ -11,62 +11,89 @@ Quirk, kept, because it is what this layout is measured for: the generator retur
 sequence up to the clock. Each key carries the previous key's reading plus one tick, and the first key after an idle
 hour lies an hour back, in the middle of the table. Clock readings at or below the sequence only count it up.
 
+morris-corrected does what the comment over the published code says: it returns the value that it moves the sequence to,
+so a key carries its own reading, or the previous key's time plus one tick where that is later. No published generator
+does so.
+
 The sequence starts at a clock reading taken when the stream is made (`Clock.now`), which uses up no key's reading.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.generators.bits import read_sql_sequence, read_words, sql_sequence, swap_net, words
 from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.instants import require_instants
+from keybench.generators.clock import Ticks
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import DATETIME_LAST, require_instants
 from keybench.generators.layout import Decoded, Stream
+from keybench.generators.sequences import never_repeated
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
 
+@dataclass(frozen=True)
 class Morris(WriterLayout):
-    """The published generator, stale first key included."""
+    """The published generator, stale first key included, or the corrected one."""
+
+    corrected: bool = False
 
     def start(self, writer: Writer) -> Stream:
         """A stream with eight process bytes of its own."""
-        return StaleSequence(self.name, writer)
+        return ProcessSequence(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The sequence value as a time (the previous key's), and the process bytes n0 … n7 as a number."""
+        """The sequence value as a time (as published the previous key's), and the process bytes n0 … n7 as a number."""
         return Decoded(read_sql_sequence(keys), {"process": read_words(keys, "net")[0]})
 
 
-class StaleSequence(GuidStream):
+class ProcessSequence(GuidStream):
     """The sequence of one process."""
 
-    def __init__(self, name: str, writer: Writer) -> None:
+    def __init__(self, layout: Morris, writer: Writer) -> None:
         start = np.zeros((1, 16), np.uint8)
         start[:, :8] = writer.entropy.take(1, 8)
         swap_net(start)
         self._process = words(start)[0, 0]
-        self._name = name
+        self._layout = layout
         self._clock = writer.clock
-        self._last = int(require_instants(name, np.array([writer.clock.now()]))[0])
+        self._last = int(require_instants(layout.name, np.array([writer.clock.now()]))[0])
 
     def chunk(self, n: int) -> Bytes:
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
         data = np.empty((n, 16), np.uint8)
         words(data)[:, 0] = self._process
-        words(data)[:, 1] = sql_sequence(self._next(n))
+        words(data)[:, 1] = sql_sequence(self._next(require_instants(self._layout.name, self._clock.read(n))))
         return data
 
-    def _next(self, n: int) -> NDArray[np.int64]:
-        """The values returned: with last(i) = max(last(i−1) + 1, reading(i)), the i-th is last(i−1) + 1."""
-        # last(i) − i never falls, which makes the recurrence a running maximum.
-        lead = np.empty(n + 1, np.int64)
-        lead[0] = self._last
-        step = np.arange(1, n + 1)
-        np.subtract(require_instants(self._name, self._clock.read(n)), step, out=lead[1:])
-        np.maximum.accumulate(lead, out=lead)
-        self._last = int(lead[n]) + n
-        return lead[:n] + step
+    def _next(self, readings: Ticks) -> Ticks:
+        """The values returned: those that the sequence moves to, or as published each one before it moves, plus one."""
+        moved = never_repeated(readings, self._last)
+        values = moved if self._layout.corrected else np.concatenate([[self._last], moved[:-1]])[: len(moved)] + 1
+        if len(moved):
+            self._last = int(moved[-1])
+        return values
+
+
+def _described(*caveats: str) -> Description:
+    return Description(
+        "P64 L16 T48",
+        {
+            "P": "random, drawn once a process",
+            "L": "low 16 bits of the time",
+            "T": "high 48 bits of the time: ticks of 100 ns since 0001-01-01",
+        },
+        within="always",
+        across="no" if caveats else "by time",
+        uniqueness="process",
+        time=Timestamp("ticks of 100 ns since 0001-01-01", 0, DATETIME_LAST, 1),
+        caveats=(
+            *caveats,
+            "nothing is random for each key, and more than ten million keys a second run ahead of the clock",
+        ),
+    )
 
 
 LAYOUTS = (
@@ -75,5 +102,17 @@ LAYOUTS = (
         "Peter Morris: 8 bytes a process, then ticks of the previous key plus one, where SQL Server looks first",
         "Peter Morris and Phillipa Berresford, mostly-sequential keys across processes",
         order="mssql",
+        description=_described(
+            "a key carries its process's previous reading plus one tick: with several processes nearly in order",
+            "the first key after an idle hour lies an hour back, in the middle of the table",
+        ),
+    ),
+    Morris(
+        "morris-corrected",
+        "Peter Morris as its comment says: 8 bytes a process, then the key's own ticks, where SQL Server looks first",
+        "keybench, after Peter Morris and Phillipa Berresford",
+        order="mssql",
+        corrected=True,
+        description=_described(),
     ),
 )

@@ -14,15 +14,30 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, put_u48, read_words, stamp_version
+from keybench.generators.bits import Words, get_u48, put_u48, read_words, stamp_version
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.description import Description, Timestamp
 from keybench.generators.guids import RandomGuids
 from keybench.generators.instants import refuse_keys, require_instants
-from keybench.generators.layout import Decoded, Stream
+from keybench.generators.layout import Composer, Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
-_V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
+V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
+"""The last tick of the last of 2^48 milliseconds since 1970."""
+
+
+def require_version(layout: str, keys: Keys, version: int) -> tuple[Words, Words]:
+    """The two halves of each UUID as numbers (`read_words`); UsageError for a key of another version or variant."""
+    high, low = read_words(keys)
+    other = (high >> np.uint64(12) & np.uint64(15) != version) | (low >> np.uint64(62) != 2)
+    refuse_keys(layout, keys, other, f"version and variant are not those of UUIDv{version}")
+    return high, low
+
+
+_FIXED: Final = {version: version << 76 | 2 << 62 for version in (4, 7)}
+_RANDOM_V4: Final = (1 << 128) - 1 ^ (0xF << 76 | 3 << 62)
+_RANDOM_V7: Final = (1 << 80) - 1 ^ (0xF << 76 | 3 << 62)
 
 
 class RandomUuids(GuidStream):
@@ -47,7 +62,7 @@ class TimedUuids(GuidStream):
     def chunk(self, n: int) -> Bytes:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         data = self._entropy.take(n, 16)
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, _V7_LAST)
+        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, V7_LAST)
         put_u48(data, 0, ((ticks - UNIX_EPOCH) // TICKS_PER_MS).view(np.uint64))
         stamp_version(data, 7)
         return data
@@ -62,6 +77,11 @@ class Version4(WriterLayout):
         """A stream of random UUIDs."""
         return RandomUuids(RandomGuids(writer.entropy))
 
+    def composer(self) -> Composer:
+        """One UUID."""
+        fixed, mask = _FIXED[4], _RANDOM_V4
+        return lambda _, random: random & mask | fixed
+
 
 class Version7(WriterLayout):
     """UUIDs that begin with the millisecond."""
@@ -70,15 +90,50 @@ class Version7(WriterLayout):
         """A stream of UUIDs, each with its own clock reading."""
         return TimedUuids(self.name, writer)
 
+    def composer(self) -> Composer:
+        """One UUID; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        fixed, mask = _FIXED[7], _RANDOM_V7
+
+        def compose(ns: int, random: int) -> int:
+            milliseconds = ns // 1_000_000
+            if milliseconds >> 48:
+                require_instants(self.name, np.array([ns // 100 + UNIX_EPOCH]), UNIX_EPOCH, V7_LAST)
+            return milliseconds << 80 | random & mask | fixed
+
+        return compose
+
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond; UsageError for a key of another version or variant."""
-        high, low = read_words(keys)
-        other = (high >> np.uint64(12) & np.uint64(15) != 7) | (low >> np.uint64(62) != 2)
-        refuse_keys(self.name, keys, other, "version and variant are not those of UUIDv7")
+        require_version(self.name, keys, 7)
         return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
 
 
 LAYOUTS = (
-    Version4("uuid-v4", "122 random bits: no order at all", "RFC 9562 §5.4", order="none"),
-    Version7("uuid-v7", "48-bit Unix milliseconds, then 74 random bits, no counter", "RFC 9562 §5.7", order="rfc"),
+    Version4(
+        "uuid-v4",
+        "122 random bits: no order at all",
+        "RFC 9562 §5.4",
+        order="none",
+        description=Description(
+            "R48 V4:4 R12 X2:2 R62",
+            caveats=("every key goes to a random place of the index, in every column of every database",),
+        ),
+    ),
+    Version7(
+        "uuid-v7",
+        "48-bit Unix milliseconds, then 74 random bits, no counter",
+        "RFC 9562 §5.7",
+        order="rfc",
+        description=Description(
+            "T48 V4:7 R12 X2:2 R62",
+            {"T": "milliseconds since 1970"},
+            within="by time",
+            across="by time",
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, V7_LAST, TICKS_PER_MS),
+            caveats=(
+                "keys of one millisecond come in no order",
+                "random to SQL Server's uniqueidentifier, which sorts by the end",
+            ),
+        ),
+    ),
 )

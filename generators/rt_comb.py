@@ -1,5 +1,10 @@
 """RT.Comb (Richard Tallent, 4.0.3): a GUID of which six bytes are overwritten with a date and time.
 
+Each of the three providers below comes with each of the two date strategies, and each pair once more with timestamps
+that never repeat (`-no-repeat`: `rt_comb_timestamps.UtcNoRepeat`, 4 ms unless replaced). `Provider.Sql`, `.PostgreSql`
+and `.Oracle` = `.SqliteBinary` have `UnixDates`; `Provider.Legacy` is the first with `SqlDates`. The replaceable GUID
+provider is the stream's `guids`; a base GUID (16 bytes of entropy) is taken before the clock is read.
+
 Byte maps (G base GUID, T date and time):
 
 SqlProvider         r0 … r9 G   r10 … r15 T      ascends in SQL Server's order
@@ -8,7 +13,11 @@ BinaryProvider      the same in .NET order: n0 … n5 T, n6 … n15 G
 
 T, most significant byte first: `UnixDates` 48 bits of milliseconds since 1970; `SqlDates` 16 bits of days since 1900
 and 32 bits of 1/300 s since midnight, as in SQL Server's datetime. Version and variant are the base GUID's, untouched.
-Keys of one millisecond (or 1/300 s) come in no order.
+Keys of one millisecond (or 1/300 s) come in no order, save those that never repeat themselves.
+
+RT.Comb's T-SQL functions make the same keys: `NewComb` those of rt-comb-sql, from whole milliseconds without the double
+arithmetic below, `NewCombLegacy` those of rt-comb-legacy, from a time that SQL Server has rounded to 1/300 s. All rows
+of one statement get the same time there.
 
 Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
 
@@ -30,11 +39,13 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, get_u48, put_u48, swap_net
-from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.bits import Words, get_u48, put_u48, swap_first_fields
+from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
-from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants
+from keybench.generators.description import Ascent, Description, Timestamp
+from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants, since_midnight
 from keybench.generators.layout import Decoded, Stream
+from keybench.generators.rt_comb_timestamps import UTC_NOW, TimestampProvider, UtcNoRepeat
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
 EPOCH_1900: Final = 599_266_080_000_000_000
@@ -44,6 +55,8 @@ _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
 _UNITS_PER_DAY: Final = 86_400 * 300
 _UNITS_PER_MS: Final = 0.3
 _LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
+_UNIX_LAST: Final = DATETIME_LAST - 256
+_SQL_LAST: Final = EPOCH_1900 + (_TICKS_PER_DAY << 16) - 5
 
 
 class DateStrategy(ABC):
@@ -79,7 +92,7 @@ class SqlDates(DateStrategy):
 
     def encode(self, ticks: Ticks) -> Words:
         """Both truncated after computing with doubles; days modulo 2^16."""
-        units = (ticks % _TICKS_PER_DAY / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
+        units = (since_midnight(ticks) / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
         days = ((ticks - EPOCH_1900) / _TICKS_PER_DAY).astype(np.int64) & 0xFFFF
         return (days << 32 | units).view(np.uint64)
 
@@ -140,9 +153,8 @@ class BinaryProvider(Provider):
 
     def put(self, guids: Bytes, dates: Words) -> None:
         """Overwrites n0 … n5."""
-        swap_net(guids)
         put_u48(guids, 0, dates)
-        swap_net(guids)
+        swap_first_fields(guids)
 
     def get(self, keys: Keys) -> Words:
         """n0 … n5."""
@@ -151,10 +163,11 @@ class BinaryProvider(Provider):
 
 @dataclass(frozen=True, kw_only=True)
 class Comb(WriterLayout):
-    """One pair of provider and date strategy."""
+    """One pair of provider and date strategy, and where its timestamps come from."""
 
     provider: Provider
     dates: DateStrategy
+    timestamps: TimestampProvider = UTC_NOW
 
     def start(self, writer: Writer) -> Stream:
         """A stream of COMBs over the writer's base GUIDs."""
@@ -166,44 +179,121 @@ class Comb(WriterLayout):
 
 
 class Combs(GuidStream):
-    """Base GUIDs, each stamped with its own clock reading."""
+    """Base GUIDs, each with a timestamp of its own."""
 
     def __init__(self, layout: Comb, writer: Writer) -> None:
         self._layout = layout
         self._guids = writer.guids
         self._clock = writer.clock
+        self._timestamps = layout.timestamps.start()
 
     def chunk(self, n: int) -> Bytes:
-        """The next n COMBs; UsageError for a reading that .NET's DateTime cannot hold."""
+        """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
         data = self._guids.take(n)
-        ticks = require_instants(self._layout.name, self._clock.read(n))
+        readings = require_instants(self._layout.name, self._clock.read(n))
+        ticks = self._timestamps.of(readings)
+        if ticks is not readings:
+            require_instants(self._layout.name, ticks)
         self._layout.provider.put(data, self._layout.dates.encode(ticks))
         return data
 
 
+_UNCHANGED: Final = "whatever version and variant the base GUID has stay: a key says 4, random, whatever it sorts like"
+_MARIADB: Final = "MariaDB's uuid sorts version 4 by its end: there these keys are random"
+_LATE: Final = "the last four ticks before midnight read back a day late"
+_MEANINGS: Final = {"U": "milliseconds since 1970", "D": "days since 1900", "T": "1/300 s since midnight"}
+_NO_REPEAT: Final = (
+    "timestamps lie 4 ms apart: more than 250 keys a second run ahead of the clock",
+    "after a step back of the clock timestamps stay ahead of it",
+)
+
+
+def _comb(
+    name: str, called: str, provider: Provider, order: Order, unix: bool, diagram: str, *aliases: str
+) -> tuple[Comb, Comb]:
+    """One pair of provider and strategy: with a timestamp for each reading, and with timestamps that never repeat."""
+    dates, strategy = (UnixDates(), "UnixDateTimeStrategy") if unix else (SqlDates(), "SqlDateTimeStrategy")
+    shuffled = ", in .NET's byte order" if order == "net" else ""
+    legend = {letter: meaning + shuffled for letter, meaning in _MEANINGS.items() if letter in diagram}
+    # The last 256 ticks of the year 9999 round up to the next one, which .NET's DateTime does not have.
+    time = (
+        Timestamp("milliseconds since 1970", UNIX_EPOCH, _UNIX_LAST, TICKS_PER_MS, "another instant")
+        if unix
+        else Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another instant")
+    )
+    caveats = (_UNCHANGED, *([] if order == "mssql" else [_MARIADB]), *([] if unix else [_LATE]))
+    source = f"github.com/richardtallent/RT.Comb {type(provider).__name__.removesuffix('Provider')}CombProvider"
+
+    def layout(suffix: str, told: str, timestamps: TimestampProvider, ascent: Ascent, more: tuple[str, ...]) -> Comb:
+        return Comb(
+            name + suffix,
+            f"{called}{told}",
+            f"{source} + {strategy}",
+            order=order,
+            aliases=tuple(alias + suffix for alias in aliases),
+            provider=provider,
+            dates=dates,
+            timestamps=timestamps,
+            description=Description(
+                diagram, legend, within=ascent, across="by time", time=time, caveats=(*more, *caveats)
+            ),
+        )
+
+    return (
+        layout("", "", UTC_NOW, "by time", ("keys of one quantum come in no order",)),
+        layout("-no-repeat", ", never repeated", UtcNoRepeat(), "always", _NO_REPEAT),
+    )
+
+
 LAYOUTS = (
-    Comb(
+    *_comb(
         "rt-comb-sql",
         "RT.Comb Provider.Sql: a random GUID whose last six bytes are Unix milliseconds",
-        "github.com/richardtallent/RT.Comb SqlCombProvider + UnixDateTimeStrategy",
-        order="mssql",
-        provider=SqlProvider(),
-        dates=UnixDates(),
+        SqlProvider(),
+        "mssql",
+        True,
+        "R48 V4:4 R12 X2:2 R14 U48",
     ),
-    Comb(
+    *_comb(
         "rt-comb-postgresql",
         "RT.Comb Provider.PostgreSql: a random GUID whose first six bytes are Unix milliseconds",
-        "github.com/richardtallent/RT.Comb PostgreSqlCombProvider + UnixDateTimeStrategy",
-        order="rfc",
-        provider=PostgreSqlProvider(),
-        dates=UnixDates(),
+        PostgreSqlProvider(),
+        "rfc",
+        True,
+        "U48 V4:4 R12 X2:2 R62",
     ),
-    Comb(
+    *_comb(
+        "rt-comb-oracle",
+        "RT.Comb Provider.Oracle, .SqliteBinary: a random GUID, Unix milliseconds in .NET's first bytes",
+        BinaryProvider(),
+        "net",
+        True,
+        "U48 V4:4 R12 X2:2 R62",
+        "rt-comb-sqlite-binary",
+    ),
+    *_comb(
         "rt-comb-legacy",
         "RT.Comb Provider.Legacy: the COMB of 2002, last six bytes days and 1/300 s",
-        "github.com/richardtallent/RT.Comb SqlCombProvider + SqlDateTimeStrategy",
-        order="mssql",
-        provider=SqlProvider(),
-        dates=SqlDates(),
+        SqlProvider(),
+        "mssql",
+        False,
+        "R48 V4:4 R12 X2:2 R14 D16 T32",
+    ),
+    *_comb(
+        "rt-comb-postgresql-legacy",
+        "RT.Comb PostgreSqlCombProvider with days and 1/300 s in the first six bytes",
+        PostgreSqlProvider(),
+        "rfc",
+        False,
+        "D16 T32 V4:4 R12 X2:2 R62",
+    ),
+    *_comb(
+        "rt-comb-oracle-legacy",
+        "RT.Comb BinaryCombProvider with days and 1/300 s in the first .NET bytes",
+        BinaryProvider(),
+        "net",
+        False,
+        "T16 D16 T16 V4:4 R12 X2:2 R62",
+        "rt-comb-sqlite-binary-legacy",
     ),
 )

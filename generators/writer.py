@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.byteorder import Bytes, Ints, Keys, Kind
 from keybench.generators.clock import Clock
 from keybench.generators.entropy import Entropy
 from keybench.generators.guids import RandomGuids
@@ -66,3 +66,18 @@ class GuidStream(Stream):
     @abstractmethod
     def chunk(self, n: int) -> Bytes:
         """The next n GUIDs: fresh uint8 (n, 16) in RFC order."""
+
+
+class ChunkStream(Stream):
+    """A stream of keys of one kind, whichever it is, made a chunk at a time."""
+
+    kind: Kind
+
+    def take(self, n: int) -> Keys:
+        """The next n keys."""
+        parts = [Keys(self.chunk(min(CHUNK, n - start)), self.kind) for start in range(0, max(n, 1), CHUNK)]
+        return parts[0] if len(parts) == 1 else Keys.concat(parts)
+
+    @abstractmethod
+    def chunk(self, n: int) -> Bytes | Ints:
+        """The next n keys: fresh uint8 (n, width), or int64 (n,)."""

@@ -13,7 +13,7 @@ COMMAND = {"commandline"}
 """How commands end; for the modules that are commands."""
 
 ALLOWED = {
-    "generators": SHARED,
+    "generators": SHARED | COMMAND,
     "scenarios": SHARED,
     "databases": SHARED | {"generators.byteorder", "results.metrics"},
     "results": SHARED | COMMAND,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from keybench.generators.byteorder import Keys
 from keybench.generators.clock import VirtualClock
@@ -17,11 +18,18 @@ from keybench.generators.entropy import AesEntropy
 from keybench.generators.layout import Layout, Stream, layout
 from keybench.generators.process import Process
 
+settings.register_profile("generators", deadline=None)
+settings.load_profile("generators")
+
 Vector = dict[str, Any]
 Vectors = Callable[[str], list[Vector]]
 Opened = Callable[..., Stream]
 
-GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))["vectors"]
+GOLDEN = [
+    vector
+    for file in sorted(Path(__file__).parent.glob("golden*.json"))
+    for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]
+]
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keybench.generators.byteorder import PERMUTATIONS, Keys, rank, sort_words, stored, text36
+from keybench.generators.byteorder import PERMUTATIONS, Keys, accepts, rank, sort_words, stored, text36
 
-ORDERS = sorted(PERMUTATIONS)
 GUIDS = (
     st.integers(1, 40)
     .flatmap(lambda n: arrays(np.uint8, (n, 16), elements=st.integers(0, 255)))
@@ -21,12 +20,23 @@ GUIDS = (
 SQL_GUID = (10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3)
 """The order in which SqlGuid compares the bytes of `Guid.ToByteArray` (.NET's SQLGuid.cs)."""
 
+
+def mariadb(guid: UUID) -> bytes:
+    """What MariaDB's uuid type stores: node, clock sequence, time from high to low where the value looks like one."""
+    data = guid.bytes
+    if 0x01 <= data[6] <= 0x5F and data[8] >= 0x80:
+        return data[10:] + data[8:10] + data[6:8] + data[4:6] + data[:4]
+    return data
+
+
 REFERENCES = {
     "rfc": lambda guid: guid.bytes,
     "net": lambda guid: guid.bytes_le,
     "mssql": lambda guid: bytes(guid.bytes_le[place] for place in SQL_GUID),
     "mysql-swap": lambda guid: guid.bytes[6:8] + guid.bytes[4:6] + guid.bytes[0:4] + guid.bytes[8:],
+    "mariadb": mariadb,
 }
+ORDERS = sorted(REFERENCES)
 
 
 def uuids(keys: Keys) -> list[UUID]:
@@ -55,6 +65,51 @@ def test_golden_net_bytes(vectors, guids_of) -> None:
     (vector,) = vectors("sort_orders")
     rows = stored(guids_of(vector["inputs"]["guids"]), "net")
     assert [row.tobytes().hex() for row in rows] == vector["net_bytes_of_inputs"]
+
+
+def test_golden_mariadb_takes_and_sorts(vectors, guids_of, texts_of) -> None:
+    (vector,) = vectors("mariadb_sort_order")
+    keys = guids_of(vector["inputs"]["guids"])
+    taken = accepts(keys, "mariadb")
+    assert texts_of(keys[~taken]) == vector["mariadb_uuid_rejected"]
+    assert texts_of(keys[taken][np.argsort(rank(keys[taken], "mariadb"))]) == vector["sorted_by_mariadb_uuid_type"]
+
+
+def test_golden_mariadb_records(vectors, guids_of) -> None:
+    for vector in vectors("mariadb_uuid_record"):
+        keys = guids_of([vector["inputs"]["uuid"]])
+        assert accepts(keys, "mariadb").tolist() == [not vector["rejected"]]
+        if not vector["rejected"]:
+            assert stored(keys, "mariadb").tobytes().hex() == vector["record_hex"]
+
+
+def test_mariadb_looks_at_each_bound_of_both_bytes() -> None:
+    data = np.full((9, 16), 0x77, np.uint8)
+    data[:, 6], data[:, 8] = zip(
+        *[(0x00, 0x80), (0x01, 0x7F), (0x01, 0x80), (0x5F, 0xFF), (0x60, 0x80),
+          (0x7F, 0x80), (0x80, 0x00), (0x80, 0x01), (0xFF, 0x80)],
+        strict=True,
+    )  # fmt: skip
+    keys = Keys(data, "uuid")
+    swapped = (stored(keys, "mariadb") != data).any(axis=1)
+    assert np.flatnonzero(swapped).tolist() == [2, 3]
+    assert np.flatnonzero(~accepts(keys, "mariadb")).tolist() == [7, 8]
+    data[8, 8] = 0x81
+    assert accepts(keys, "mariadb").tolist()[8]
+
+
+@given(keys=GUIDS)
+def test_mariadb_tells_all_that_it_takes_apart(keys) -> None:
+    taken = keys[np.flatnonzero(accepts(keys, "mariadb"))]
+    unique = len({row.tobytes() for row in taken.data})
+    assert len({row.tobytes() for row in stored(taken, "mariadb")}) == unique
+
+
+@pytest.mark.parametrize("order", sorted(PERMUTATIONS))
+def test_all_other_orders_take_all(order) -> None:
+    data = np.random.default_rng(1).integers(0, 256, (500, 16)).astype(np.uint8)
+    assert accepts(Keys(data, "uuid"), order).all()
+    assert accepts(Keys(np.arange(3), "int"), "mariadb").tolist() == [True] * 3
 
 
 def test_golden_mysql_swap(vectors, guids_of) -> None:
@@ -90,7 +145,7 @@ def test_one_bit_apart_is_told_apart_from_the_first_byte_to_the_last(order) -> N
     assert np.argsort(rank(keys, order)).tolist() == expected
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", sorted(PERMUTATIONS))
 def test_a_permutation_loses_no_byte(order) -> None:
     assert sorted(PERMUTATIONS[order]) == list(range(16))
 

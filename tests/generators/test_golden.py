@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
@@ -11,33 +12,17 @@ from keybench.errors import UsageError
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.entropy import ScriptedEntropy
 from keybench.generators.guids import ScriptedGuids
-from keybench.generators.hotguid import HotGuid
-from keybench.generators.layout import Layout, layout
+from keybench.generators.layout import layout
 from keybench.generators.process import Process
-from keybench.generators.rt_comb import (
-    EPOCH_1900,
-    BinaryProvider,
-    Comb,
-    PostgreSqlProvider,
-    SqlDates,
-    UnixDates,
-)
-
-
-def comb(name: str) -> Layout:
-    """A pair of provider and strategy that the registry does not hold."""
-    provider = PostgreSqlProvider() if "pg" in name else BinaryProvider()
-    dates = SqlDates() if "sqldatetime" in name else UnixDates()
-    return Comb(name, "", "", order="net" if "binary" in name else "rfc", provider=provider, dates=dates)
-
+from keybench.generators.rt_comb import EPOCH_1900, SqlDates
 
 COMBS = {
     "rtcomb_sql_unix": layout("rt-comb-sql"),
     "rtcomb_sql_legacy": layout("rt-comb-legacy"),
     "rtcomb_pg_unix": layout("rt-comb-postgresql"),
-    "rtcomb_pg_sqldatetime": comb("pg-sqldatetime"),
-    "rtcomb_binary_unix": comb("binary-unix"),
-    "rtcomb_binary_sqldatetime": comb("binary-sqldatetime"),
+    "rtcomb_pg_sqldatetime": layout("rt-comb-postgresql-legacy"),
+    "rtcomb_binary_unix": layout("rt-comb-oracle"),
+    "rtcomb_binary_sqldatetime": layout("rt-comb-oracle-legacy"),
 }
 
 
@@ -149,7 +134,7 @@ def hotguid_entropy(start: int) -> ScriptedEntropy:
 def test_hotguid(vectors, opened) -> None:
     for vector in vectors("hotguid"):
         inputs = vector["inputs"]
-        chosen = HotGuid("hotguid", "", "", order="rfc", shard=inputs["shard"])
+        chosen = replace(layout("hotguid"), shard=inputs["shard"])
         used = inputs["counter_after_increment"]
         start = min(used - 1, 499_999)
         readings = np.broadcast_to(np.int64(inputs["ticks"]), used - start)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -10,7 +12,6 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.entropy import ScriptedEntropy
-from keybench.generators.hotguid import HotGuid
 from keybench.generators.instants import DATETIME_LAST, text_of
 from keybench.generators.layout import layout
 from keybench.generators.process import Process
@@ -181,7 +182,7 @@ def test_efcore_keeps_the_version_and_loses_the_variant(opened) -> None:
 @example(ticks=UNIX_EPOCH, shard=0)
 @example(ticks=UNIX_EPOCH + U32 * TICKS_PER_SECOND - 5, shard=U32 - 1)
 def test_hotguid_reads_back_second_and_shard(ticks, shard, opened) -> None:
-    chosen = HotGuid("hotguid", "", "", order="rfc", shard=shard)
+    chosen = replace(layout("hotguid"), shard=shard)
     decoded = chosen.decode(opened(chosen, [ticks]).take(1))
     second = int(float(ticks - UNIX_EPOCH) / 1e7)
     assert decoded.ticks[0] == UNIX_EPOCH + second * TICKS_PER_SECOND
@@ -222,7 +223,7 @@ def test_hotguid_keeps_16_bits_of_the_process_id(pid, kept, opened) -> None:
 @pytest.mark.parametrize("shard", [-1, U32])
 def test_a_shard_beyond_32_bits_is_refused(shard) -> None:
     with pytest.raises(UsageError) as refused:
-        HotGuid("hotguid", "", "", order="rfc", shard=shard)
+        replace(layout("hotguid"), shard=shard)
     assert str(refused.value) == f"shard {shard} does not fit 32 bits: choose one from 0 to 4294967295."
 
 

@@ -17,7 +17,10 @@ PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
 from keybench.generators.byteorder import Keys
+from keybench.generators.description import Description
 from keybench.generators.layout import Layout, Stream
+
+TWENTY = Description("Z160", {"Z": "zeros"})
 
 class Zeros(Stream):
     def take(self, n):
@@ -63,7 +66,13 @@ from keybench.generators.process import Process
 stream = layout("acme-zero").stream(Process.current(), SystemClock(), AesEntropy.system())
 print(layout("acme-null").name, stream.take(3).data.shape, "uuid-v7" in layouts())
 """
-ONE = 'LAYOUTS = (Zero("acme-zero", "twenty zeros", "nowhere", order="none", kind="bytes", aliases=("acme-null",)),)'
+ONE = """
+LAYOUTS = (
+    Zero(
+        "acme-zero", "twenty zeros", "nowhere", order="none", kind="bytes", aliases=("acme-null",), description=TWENTY
+    ),
+)
+"""
 FAIL = """
 from keybench.errors import UsageError
 from keybench.generators.layout import layouts
@@ -85,12 +94,16 @@ def test_another_distribution_plugs_in_a_layout(module, plugged) -> None:
     ("declaration", "message"),
     [
         (
-            'LAYOUTS = (Zero("uuid-v4", "", "", order="none"),)',
+            'LAYOUTS = (Zero("uuid-v4", "", "", order="none", description=Description("R128")),)',
             "two layouts are called 'uuid-v4'; the second is in {}: rename one.",
         ),
         (
-            'LAYOUTS = (Zero("acme", "", "", order="none", aliases=("zaabee-end",)),)',
+            'LAYOUTS = (Zero("acme", "", "", order="none", aliases=("zaabee-end",), description=Description("R128")),)',
             "two layouts are called 'zaabee-end'; the second is in {}: rename one.",
+        ),
+        (
+            'LAYOUTS = (Zero("acme-zero", "", "", order="none", description=TWENTY),)',
+            "acme_layouts: the diagram of acme-zero has 160 bits: make it 128.",
         ),
         ('LAYOUTS = ("uuid-v9",)', "acme_layouts.LAYOUTS holds 'uuid-v9', which is no Layout."),
         ("LAYOUTS = 9", "acme_layouts.LAYOUTS must be a sequence of Layout instances."),

@@ -1,0 +1,146 @@
+"""CUID2 (github.com/paralleldrive/cuid2): a random letter and 23 characters of a SHA-3 digest.
+
+Character map: c0 L a random letter a–z   c1 … c23 D: of SHA3-512(time + salt + count + fingerprint), as one number in
+base 36, the digits 2 … 24, counted from 0.
+
+All parts are text: time the Unix milliseconds and count the counter, both in base 36; salt 24 random digits of base 36;
+fingerprint the digits 1 … 32 of the digest of 32 random digits. Upstream puts the names of the environment's global
+objects before those, which no other environment can repeat: here there are none, as upstream has it where it finds no
+globals.
+
+Entropy: upstream's `random()` is four bytes, least significant first, divided by 2^32. When the stream is made it takes
+one for the counter's start, below 476,782,367, and 32 for the fingerprint; then for each key one for the letter and 24
+for the salt, 100 bytes. Nothing can be read back, and there is no order.
+
+Each key is a digest of its own: this is the one layout that is made key by key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.alphabets import BASE36
+from keybench.generators.byteorder import Bytes, Ints, Kind
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.description import Description
+from keybench.generators.entropy import Entropy
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Stream
+from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+
+_LENGTH: Final = 24
+_FINGERPRINT: Final = 32
+_COUNTS: Final = 476_782_367
+_DIGITS: Final = np.frombuffer(BASE36, np.uint8)
+_LETTERS: Final = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
+_POWERS: Final = tuple(36**exponent for exponent in range(102))
+_HALF: Final = 12
+
+
+def below(entropy: Entropy, n: int, width: int, limit: int) -> Ints:
+    """floor(random() · limit), n × width of them."""
+    drawn = entropy.take(n, 4 * width).view("<u4").astype(np.int64)
+    return drawn * limit >> 32
+
+
+def base36(number: int) -> str:
+    """A number as JavaScript's toString(36) writes it."""
+    digits = ""
+    while number >= 36:
+        number, digit = divmod(number, 36)
+        digits = chr(BASE36[digit]) + digits
+    return chr(BASE36[number]) + digits
+
+
+def digest(text: bytes) -> int:
+    """SHA3-512 as a number."""
+    return int.from_bytes(hashlib.sha3_512(text).digest())
+
+
+def _texts36(numbers: Ints) -> list[bytes]:
+    """Numbers from 0 on in base 36."""
+    columns = []
+    while True:
+        columns.append(_DIGITS[numbers % 36])
+        numbers = numbers // 36
+        if not numbers.any():
+            break
+    # Leading zeros of the shorter ones go, down to a single digit.
+    rows = np.stack(columns[::-1], axis=1)
+    return [row.tobytes().lstrip(b"0") or b"0" for row in rows]
+
+
+def _put_base36(out: Bytes, first: int, end: int, numbers: Ints) -> None:
+    """Writes the last digits of each number into the columns first … end−1."""
+    for column in range(end - 1, first - 1, -1):
+        more = numbers // 36
+        out[:, column] = _DIGITS[numbers - more * 36]
+        numbers = more
+
+
+class Cuid2(WriterLayout):
+    """CUID2 of the default length."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream with a counter and a fingerprint of its own."""
+        return Cuids(self.name, writer)
+
+
+class Cuids(ChunkStream):
+    """Digests of time, salt, count and fingerprint."""
+
+    kind: Kind = "text"
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+        self._count = int(below(writer.entropy, 1, 1, _COUNTS)[0, 0])
+        source = _DIGITS[below(writer.entropy, 1, _FINGERPRINT, 36)].tobytes()
+        self._fingerprint = base36(digest(source))[1 : 1 + _FINGERPRINT].encode()
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys; UsageError before 1970."""
+        drawn = self._entropy.take(n, 4 * (_LENGTH + 1)).view("<u4").astype(np.int64)
+        salts = _DIGITS[drawn[:, 1:] * 36 >> 32]
+        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH)
+        times = _texts36((ticks - UNIX_EPOCH) // TICKS_PER_MS)
+        counts = _texts36(np.arange(self._count, self._count + n))
+        self._count += n
+        high, low = np.empty(n, np.int64), np.empty(n, np.int64)
+        for row, (time, salt, count) in enumerate(zip(times, salts, counts, strict=True)):
+            number = digest(time + salt.tobytes() + count + self._fingerprint)
+            length = 99 if number < _POWERS[99] else 100
+            while number < _POWERS[length - 1]:
+                length -= 1
+            # Of the digits 2 … 24 the first 11 and the last 12.
+            kept = number // _POWERS[length - 25] % _POWERS[23]
+            high[row], low[row] = divmod(kept, _POWERS[_HALF])
+        out = np.empty((n, _LENGTH), np.uint8)
+        out[:, 0] = _LETTERS[drawn[:, 0] * 26 >> 32]
+        _put_base36(out, 1, _HALF, high)
+        _put_base36(out, _HALF, _LENGTH, low)
+        return out
+
+
+LAYOUTS = (
+    Cuid2(
+        "cuid2",
+        "CUID2, 24 characters: a letter, then a SHA-3 digest of time, salt, counter and fingerprint",
+        "github.com/paralleldrive/cuid2",
+        order="none",
+        kind="text",
+        description=Description(
+            "L1 D23",
+            {
+                "L": "random letter, new for each key",
+                "D": "SHA3-512 of milliseconds, salt, counter and fingerprint, in base 36",
+            },
+            random="LD",
+            caveats=("every key goes to a random place of the index", "slow by intent: a SHA3-512 for each key"),
+        ),
+    ),
+)

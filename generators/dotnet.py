@@ -1,0 +1,93 @@
+"""What .NET itself makes: `Guid.CreateVersion7` (.NET 9), and `RandomNumberGenerator.GetInt32`.
+
+Byte map of CreateVersion7 (T 48-bit Unix milliseconds, G base GUID from `Guid.NewGuid`, which the stream's `guids`
+replace):
+
+r0 … r5 T   r6 7G   r7 G   r8 variant and G   r9 … r15 G
+
+74 random bits and no counter: keys of one millisecond come in no order. With random base GUIDs (16 bytes of entropy a
+key) the keys are those of `uuid-v7`. Npgsql's `NpgsqlSequentialGuidValueGenerator` calls it since 2025-07 and held a
+copy of it in 9.0. In .NET an instant is a DateTimeOffset, so 1970 … 9999; earlier ones are refused there too
+(ArgumentOutOfRangeException). .NET has no reader; `decode` reads the byte map.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import get_u48, has_version, put_u48, stamp_version
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.entropy import Entropy
+from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants, unix_milliseconds
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_DRAWN: Final = np.dtype("<u4")
+
+
+def get_int32(entropy: Entropy, below: int) -> int:
+    """`RandomNumberGenerator.GetInt32(below)`: four bytes a try, least significant first, until a try fits.
+
+    As many low bits are tried as `below` − 1 has.
+    """
+    mask = (1 << (below - 1).bit_length()) - 1
+    while True:
+        drawn = int(entropy.take(1, 4).view(_DRAWN)[0, 0]) & mask
+        if drawn < below:
+            return drawn
+
+
+class CreateVersion7(WriterLayout):
+    """`Guid.CreateVersion7`: a base GUID with the millisecond, version and variant over it."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream over the writer's base GUIDs."""
+        return StampedGuids(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond; UsageError for a key of another version or variant."""
+        refuse_keys(self.name, keys, ~has_version(keys, 7), "version and variant are not those of UUIDv7")
+        return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+
+
+class StampedGuids(GuidStream):
+    """Base GUIDs, each stamped with its own clock reading."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._guids = writer.guids
+        self._clock = writer.clock
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n GUIDs; UsageError for a reading before 1970 or beyond the year 9999."""
+        data = self._guids.take(n)
+        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, DATETIME_LAST)
+        put_u48(data, 0, unix_milliseconds(ticks))
+        stamp_version(data, 7)
+        return data
+
+
+LAYOUTS = (
+    CreateVersion7(
+        "dotnet-v7",
+        ".NET 9 Guid.CreateVersion7, also Npgsql's: a NewGuid with Unix milliseconds over its first six bytes",
+        "github.com/dotnet/runtime Guid.cs; github.com/npgsql/efcore.pg NpgsqlSequentialGuidValueGenerator",
+        order="rfc",
+        aliases=("dotnet-createversion7", "npgsql-sequential"),
+        description=Description(
+            "T48 V4:7 R12 X2:2 R62",
+            {"T": "milliseconds since 1970"},
+            within="by time",
+            across="by time",
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS),
+            caveats=(
+                "keys of one millisecond come in no order",
+                "random to SQL Server's uniqueidentifier, which sorts by the end",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,99 @@
+"""FlakeId (github.com/boundary/flake): milliseconds, worker and sequence in 16 bytes.
+
+Byte map: r0 … r7 T Unix milliseconds of 64 bits   r8 … r13 W worker   r14 r15 S sequence; all big-endian. No version
+and no variant: not a UUID, though it fits into a UUID column and ascends in RFC order. The upper 16 bits of T are 0
+until 10889.
+
+The worker is `Process.index`, as upstream's configured one; by default upstream takes a network address, and runs one
+server a host. The server keeps the highest millisecond, from its start on (`Clock.now`): the first key of a later one
+has sequence 0, and every further one, the very first in the millisecond of the start too, one more. While the clock
+shows less, it refuses to make a key, and so does this.
+
+Quirk, kept: the sequence wraps at 65,536 in silence, and keys of that millisecond repeat.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import big_endian, read_words, words
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.counters import fresh, run_values
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import DATETIME_LAST, require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.worker_ids import refuse_steps_back, worker_id
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_WORKERS: Final = 1 << 48
+
+
+class FlakeId(WriterLayout):
+    """Boundary's 128-bit flakes."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream for the writer's worker id."""
+        return FlakeIds(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, the worker and the sequence."""
+        high, low = (word.view(np.int64) for word in read_words(keys))
+        ticks = (high & (1 << 48) - 1) * TICKS_PER_MS + UNIX_EPOCH
+        return Decoded(ticks, {"worker": low >> 16 & _WORKERS - 1, "sequence": low & 0xFFFF})
+
+
+class FlakeIds(GuidStream):
+    """Keys numbered inside a millisecond."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._clock = writer.clock
+        self._worker = worker_id(name, writer.process, _WORKERS)
+        started = require_instants(name, np.array([writer.clock.now()]), UNIX_EPOCH)
+        self._time = int(started[0] - UNIX_EPOCH) // TICKS_PER_MS
+        self._sequence = 0
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys; UsageError for a reading before 1970, or below the one before."""
+        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH)
+        milliseconds = (ticks - UNIX_EPOCH) // TICKS_PER_MS
+        starts = np.flatnonzero(fresh(milliseconds, self._time))
+        sequence = run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
+        self._time = refuse_steps_back(self._name, milliseconds, self._time, "ms")
+        self._sequence = int(sequence[-1]) if n else self._sequence
+        data = np.empty((n, 16), np.uint8)
+        words(data)[:, 0] = big_endian(milliseconds)
+        words(data)[:, 1] = big_endian(sequence & 0xFFFF | self._worker << 16)
+        return data
+
+
+LAYOUTS = (
+    FlakeId(
+        "flakeid",
+        "Boundary's flake, 16 bytes: 64-bit milliseconds, 48-bit worker, 16-bit sequence",
+        "github.com/boundary/flake flake_server.erl",
+        order="rfc",
+        description=Description(
+            "Z16:0 T48 W48 S16",
+            {
+                "Z": "first bits of the time",
+                "T": "milliseconds since 1970",
+                "W": "worker id (Process.index)",
+                "S": "sequence, from 0 in each millisecond",
+            },
+            within="forward",
+            across="by time",
+            uniqueness="worker id",
+            worker_ids=_WORKERS,
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS),
+            caveats=(
+                "makes no key while the clock lies behind its last reading: an error, as upstream",
+                "beyond 65,536 keys in a millisecond and worker keys repeat",
+                "no version and no variant: not a UUID",
+            ),
+        ),
+    ),
+)

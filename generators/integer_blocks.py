@@ -1,0 +1,93 @@
+"""Integers handed out to writers in blocks: cached sequences and hi/lo.
+
+A writer fetches a block of numbers and uses them up one by one before it fetches the next: Oracle's and PostgreSQL's
+`SEQUENCE … CACHE n` (an instance's, a session's block), hi/lo of EF Core, NHibernate and Hibernate. Several writers so
+insert at as many places of the index, each ascending, at most the blocks in use apart.
+
+bigint-cached   blocks of 20, Oracle's default     bigint-hilo   blocks of 10, EF Core's default
+
+Which block a writer gets depends on when the others fetch theirs, which a client cannot know beforehand. Here blocks
+are dealt in turns, as when all writers are equally fast: block b of writer i of n is b · n + i, and its numbers are
+block · size + 1 … block · size + size. SQL Server's identity cache is one for the whole server and leaves gaps only at
+a restart: `bigint-identity` stands for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keybench.errors import UsageError
+from keybench.generators.byteorder import Ints, Kind
+from keybench.generators.description import Description
+from keybench.generators.layout import Stream
+from keybench.generators.process import Process
+from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocked(WriterLayout):
+    """64-bit integers in blocks of `size` a writer."""
+
+    reads_clock = "never"
+
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise UsageError(f"{self.name} with blocks of {self.size}: a block holds 1 number or more.")
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream over the writer's blocks."""
+        return BlockNumbers(self.size, writer.process)
+
+
+class BlockNumbers(ChunkStream):
+    """One writer's numbers."""
+
+    kind: Kind = "int"
+
+    def __init__(self, size: int, process: Process) -> None:
+        self._size = size
+        self._index, self._of = process.index, process.of
+        self._position = 0
+
+    def chunk(self, n: int) -> Ints:
+        """The next n numbers."""
+        blocks, places = np.divmod(np.arange(self._position, self._position + n, dtype=np.int64), self._size)
+        self._position += n
+        return (blocks * self._of + self._index) * self._size + places + 1
+
+
+def _described(*caveats: str) -> Description:
+    return Description(
+        "N64",
+        {"N": "number from the writer's block"},
+        within="always",
+        across="by block",
+        uniqueness="plan",
+        caveats=("each writer inserts at a place of its own, a few blocks apart", *caveats),
+    )
+
+
+LAYOUTS = (
+    Blocked(
+        "bigint-cached",
+        "64-bit integers, 20 at a time for each writer, as from a sequence with CACHE 20",
+        "Oracle and PostgreSQL documentation, CREATE SEQUENCE … CACHE",
+        order="rfc",
+        kind="int",
+        size=20,
+        description=_described("Oracle: a block an instance; PostgreSQL: a block a session, and CACHE 1 unless set"),
+    ),
+    Blocked(
+        "bigint-hilo",
+        "64-bit integers, 10 at a time for each writer, as from hi/lo",
+        "EF Core documentation, HiLo; NHibernate, hilo",
+        order="rfc",
+        kind="int",
+        size=10,
+        description=_described("NHibernate's default block is far larger: 32,768"),
+    ),
+)

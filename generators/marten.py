@@ -1,0 +1,159 @@
+"""Marten's and JasperFx's `CombGuidIdGeneration`, of today and of its first months.
+
+Byte maps (G base GUID from `Guid.NewGuid`, 16 bytes of entropy, which the stream's `guids` replace):
+
+marten        r0 … r5 T                                            r6 … r15 G    since 2016-10
+marten-2016   n0 n1 D   n2 n3 U27 … U12   n4 4 and U11 … U8   n5 U7 … U0   n6 … n15 G   2016-03 … 2016-10
+
+T: milliseconds since 1970, most significant byte first, the low 48 bits of a whole number: RT.Comb's PostgreSql
+provider without its double arithmetic. D days since 1900, U the low 28 bits of the 1/300 s since midnight, both as
+RT.Comb's SqlDateTimeStrategy computes them.
+
+Quirks, kept. marten: instants before 1970 come out as others; version and variant are the base GUID's. marten-2016: the
+time went into .NET's bytes unswapped, so its text and PostgreSQL's uuid sort it by the wrong bytes first (issue 579);
+the digit 4 stands in n4, where no version is looked for; dates outside 1900-01-01 … 2079-06-06T00:00 were refused.
+Nothing read marten-2016 keys back; `decode` reads the byte map. `GetTimestamp` of today's throws beyond the year 9999,
+where `decode` still gives the tick.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import get_u48, put_u48, swap_first_fields
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import refuse_keys, require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.rt_comb import EPOCH_1900, SqlDates
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_U48: Final = np.uint64((1 << 48) - 1)
+_LAST: Final = np.iinfo(np.int64).max
+_TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
+_UNITS_PER_DAY: Final = 86_400 * 300
+_LAST_2016: Final = EPOCH_1900 + 65_535 * _TICKS_PER_DAY
+
+
+class Marten(WriterLayout):
+    """`CombGuidIdGeneration` since issue 579."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream over the writer's base GUIDs."""
+        return UnixGuids(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond."""
+        return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+
+
+class Marten2016(WriterLayout):
+    """`CombGuidIdGeneration` before issue 579."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream over the writer's base GUIDs."""
+        return ShiftedGuids(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The unit's first tick; UsageError for a key without the digit 4 or with a time of more than a day."""
+        dates = get_u48(keys, 0, "net")
+        refuse_keys(self.name, keys, dates >> np.uint64(12) & np.uint64(15) != 4, "there is no 4 in its fifth byte")
+        high, low = dates >> np.uint64(16) & np.uint64(0xFFFF), dates & np.uint64(0xFFF)
+        units = (high << np.uint64(12) | low).view(np.int64)
+        refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
+        days = (dates >> np.uint64(32)).view(np.int64)
+        return Decoded(EPOCH_1900 + days * _TICKS_PER_DAY + -(-units * 100_000 // 3))
+
+
+class UnixGuids(GuidStream):
+    """Base GUIDs, each with its millisecond in front."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._guids = writer.guids
+        self._clock = writer.clock
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n GUIDs; UsageError for a reading before the year 1."""
+        data = self._guids.take(n)
+        ticks = require_instants(self._name, self._clock.read(n), 0, _LAST)
+        put_u48(data, 0, ((ticks - UNIX_EPOCH) // TICKS_PER_MS).view(np.uint64) & _U48)
+        return data
+
+
+class ShiftedGuids(GuidStream):
+    """Base GUIDs, each with its day and its 1/300 s, parted by a 4, in front of its .NET bytes."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._guids = writer.guids
+        self._clock = writer.clock
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n GUIDs; UsageError for a reading that the original refuses."""
+        data = self._guids.take(n)
+        ticks = require_instants(self._name, self._clock.read(n), EPOCH_1900, _LAST_2016)
+        dates = SqlDates().encode(ticks)
+        days, units = dates >> np.uint64(32), dates & np.uint64(0xFFFF_FFFF)
+        high, low = units >> np.uint64(12) & np.uint64(0xFFFF), units & np.uint64(0xFFF)
+        put_u48(data, 0, days << np.uint64(32) | high << np.uint64(16) | np.uint64(4 << 12) | low)
+        swap_first_fields(data)
+        return data
+
+
+_SOURCE: Final = "CombGuidIdGeneration: github.com/JasperFx/marten, github.com/JasperFx/jasperfx"
+
+LAYOUTS = (
+    Marten(
+        "marten",
+        "Marten / JasperFx CombGuidIdGeneration: a random GUID whose first six bytes are Unix milliseconds",
+        _SOURCE,
+        order="rfc",
+        aliases=("jasperfx", "marten-comb"),
+        description=Description(
+            "T48 V4:4 R12 X2:2 R62",
+            {"T": "milliseconds since 1970"},
+            within="by time",
+            across="by time",
+            time=Timestamp(
+                "milliseconds since 1970",
+                UNIX_EPOCH,
+                UNIX_EPOCH + (TICKS_PER_MS << 48) - 1,
+                TICKS_PER_MS,
+                "another instant",
+            ),
+            caveats=(
+                "keys of one millisecond come in no order",
+                "MariaDB's uuid sorts version 4 by its end: there these keys are random",
+            ),
+        ),
+    ),
+    Marten2016(
+        "marten-2016",
+        "Marten of 2016-03 … 2016-10: days and 1/300 s in .NET's first bytes, unsorted in PostgreSQL",
+        _SOURCE + ", before issue 579",
+        order="net",
+        description=Description(
+            "L8 H8 D16 U8 C4:4 M4 V4:4 R12 X2:2 R62",
+            {
+                "D": "days since 1900, its bytes exchanged",
+                "H": "1/300 s since midnight, bits 27 … 20",
+                "L": "bits 19 … 12",
+                "M": "bits 11 … 8",
+                "U": "bits 7 … 0",
+                "C": "a digit 4",
+            },
+            within="by time",
+            across="by time",
+            time=Timestamp("1/300 s", EPOCH_1900, _LAST_2016, 33_334),
+            caveats=(
+                "keys of one unit come in no order",
+                "in the order of the text, which PostgreSQL's uuid has, the keys are scattered",
+                "the last ticks before midnight count as the day after next midnight's",
+            ),
+        ),
+    ),
+)

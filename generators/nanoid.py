@@ -1,0 +1,59 @@
+"""NanoID (github.com/ai/nanoid): 21 random characters of an alphabet of 64.
+
+Character map: c0 … c20 R, each the alphabet's character at a byte's low six bits: 126 random bits. 21 bytes of entropy
+a key, in the order of the characters (`nanoid()` of version 4 and later; earlier ones took them from the end). The
+alphabet is the package's own, in no order, and so are the keys.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.byteorder import Bytes, Kind
+from keybench.generators.description import Description
+from keybench.generators.layout import Stream
+from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+
+ALPHABET: Final = b"useandom-26T198340PX75pxJACKVERYMINDBUSHWOLF_GQZbfghjklqvwyzrict"
+_LETTERS: Final = np.tile(np.frombuffer(ALPHABET, np.uint8), 4)
+_CHARACTERS: Final = 21
+
+
+class NanoId(WriterLayout):
+    """NanoIDs of the package's default length and alphabet."""
+
+    reads_clock = "never"
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream of random keys."""
+        return NanoIds(writer)
+
+
+class NanoIds(ChunkStream):
+    """Random characters."""
+
+    kind: Kind = "text"
+
+    def __init__(self, writer: Writer) -> None:
+        self._entropy = writer.entropy
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys."""
+        return _LETTERS[self._entropy.take(n, _CHARACTERS)]
+
+
+LAYOUTS = (
+    NanoId(
+        "nanoid",
+        "NanoID, 21 characters: 126 random bits, no order at all",
+        "github.com/ai/nanoid",
+        order="none",
+        kind="text",
+        description=Description(
+            "R21",
+            caveats=("every key goes to a random place of the index", "needs a binary collation: case counts"),
+        ),
+    ),
+)

@@ -1,0 +1,198 @@
+"""NewId (Chris Patterson; part of MassTransit): ticks, a worker, and a 16-bit sequence, in three forms.
+
+Byte maps (T the 64-bit tick since 0001-01-01, most significant byte first; w0 … w5 the worker; S the sequence, its high
+byte S1 and low byte S0):
+
+newid                  r0 r1 w4 w5   r2 S0   r3 S1   r4 r5 w2 w3   r6 r7 w0 w1   r8 r9 T6 T7   r10 … r15 T0 … T5
+newid-sequential       r0 … r7 T0 … T7   r8 … r13 w0 … w5   r14 S0   r15 S1
+newid-to-sequential    r0 … r7 T0 … T7   r8 … r13 w0 … w5   r14 S1   r15 S0
+
+newid is `NextGuid()`, also `Next().ToGuid()`, for SQL Server. newid-sequential is `NextSequentialGuid()`,
+newid-to-sequential `Next().ToSequentialGuid()`, both for RFC order.
+
+Rule: a reading above the last tick starts it with sequence 0; otherwise the sequence goes up, and after 65,535 keys
+(0 … 65,534) of one tick the next tick starts, ahead of the clock. A clock that steps back is waited for.
+
+Quirks, kept: `NextSequentialGuid` exchanges the sequence's bytes, which SQL Server's order needs and RFC order does
+not: it breaks every 256 keys of one tick. By default nothing tells two processes of one machine apart, and they can
+make equal keys; the `-process` layouts have a process id provider, which puts the process id's two low bytes, least
+significant first, in place of w4 and w5.
+
+The worker is the first network card's address; here it is what NewId takes where there is none, bytes 12 … 17 of
+SHA-1(machine name) with the top bit set, unless `worker` gives six bytes. Nothing is random, and no version or variant
+is set. NewId's readers are `NewId.FromGuid` and `FromSequentialGuid`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from keybench.errors import UsageError
+from keybench.generators.bits import (
+    big_endian,
+    read_sql_sequence,
+    read_words,
+    sql_sequence,
+    swap_u16,
+    words,
+)
+from keybench.generators.byteorder import Bytes, Keys, Order
+from keybench.generators.clock import Ticks
+from keybench.generators.description import Ascent, Description, Timestamp
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.sequences import never_falling, places_in_run
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+Form = Literal["guid", "sequential", "to-sequential"]
+
+PER_TICK: Final = 65_535
+"""Keys of one tick; one more starts the next."""
+
+_LAST: Final = np.iinfo(np.int64).max - 1
+"""The last tick after which one more still fits."""
+
+_U16: Final = np.uint64(0xFFFF)
+
+
+@dataclass(frozen=True)
+class NewId(WriterLayout):
+    """One form, with or without a process id provider."""
+
+    form: Form = "guid"
+    with_process: bool = False
+    worker: bytes | None = None
+
+    def __post_init__(self) -> None:
+        if self.worker is not None and len(self.worker) != 6:
+            raise UsageError(f"a NewId worker has six bytes, such as a network card's, not {len(self.worker)}.")
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream for the writer's machine and process."""
+        return NewIds(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The tick, the sequence, the worker (w0 … w5, or w0 … w3) and, where it is in the key, the process id."""
+        high, low = read_words(keys)
+        if self.form == "guid":
+            ticks, sequence = read_sql_sequence(keys), swap_u16(high >> np.uint64(32) & _U16)
+            worker = (high & _U16) << np.uint64(32) | high & _U16 << np.uint64(16) | high >> np.uint64(48)
+        else:
+            ticks, sequence, worker = high.view(np.int64), low & _U16, low >> np.uint64(16)
+            if self.form == "sequential":
+                sequence = swap_u16(sequence)
+        fields = {"sequence": sequence.view(np.int64), "worker": worker.view(np.int64)}
+        if self.with_process:
+            fields["pid"] = swap_u16(worker & _U16).view(np.int64)
+            fields["worker"] = (worker >> np.uint64(16)).view(np.int64)
+        return Decoded(ticks, fields)
+
+
+class NewIds(GuidStream):
+    """The keys of one generator."""
+
+    def __init__(self, layout: NewId, writer: Writer) -> None:
+        worker = layout.worker
+        if worker is None:
+            name = hashlib.sha1(writer.process.machine.encode(), usedforsecurity=False).digest()[12:18]
+            worker = bytes([name[0] | 0x80]) + name[1:]
+        if layout.with_process:
+            worker = worker[:4] + (writer.process.pid & 0xFFFF).to_bytes(2, "little")
+        self._name = layout.name
+        self._form = layout.form
+        self._worker = int.from_bytes(worker)
+        self._clock = writer.clock
+        self._last = 0
+        self._sequence = 0
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys; UsageError for a reading before the year 1."""
+        ticks, sequence = self._next(require_instants(self._name, self._clock.read(n), 0, _LAST))
+        worker = self._worker
+        data = np.empty((n, 16), np.uint8)
+        if self._form == "guid":
+            first = worker << 48 & 0xFFFF << 48 | worker & 0xFFFF << 16 | worker >> 32
+            words(data)[:, 0] = big_endian(swap_u16(sequence) << np.uint64(32) | np.uint64(first))
+            words(data)[:, 1] = sql_sequence(ticks)
+        else:
+            if self._form == "sequential":
+                sequence = swap_u16(sequence)
+            words(data)[:, 0] = big_endian(ticks)
+            words(data)[:, 1] = big_endian(np.uint64(worker << 16) | sequence)
+        return data
+
+    def _next(self, ticks: Ticks) -> tuple[Ticks, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
+        """The tick and the sequence of each key; at most `PER_TICK` readings at once."""
+        ahead = PER_TICK - self._sequence
+        # Only the tick of an earlier call can run full here, and only once: from there on the next tick counts.
+        if ahead < len(ticks):
+            ticks = ticks.copy()
+            np.maximum(ticks[ahead:], self._last + 1, out=ticks[ahead:])
+        used = never_falling(ticks, self._last) if len(ticks) else ticks
+        sequence = places_in_run(used, self._last, self._sequence)
+        if len(used):
+            self._last, self._sequence = int(used[-1]), int(sequence[-1]) + 1
+        return used, sequence.view(np.uint64)
+
+
+def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within: Ascent, *caveats: str) -> list[NewId]:
+    """The layout without and the one with a process id provider."""
+    legend = {"T": "ticks since 0001-01-01", "W": "worker", "L": "sequence, low byte", "H": "sequence, high byte"}
+    time = Timestamp("100 ns since 0001-01-01", 0, _LAST, 1)
+    source = "github.com/phatboyg/NewId NewIdGenerator"
+    alone = "two processes of one machine can make equal keys: give one process a machine, or take the -process layout"
+    in_process = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")
+    return [
+        NewId(
+            name,
+            f"NewId {call}: 100 ns ticks, worker and sequence, nothing random",
+            source,
+            order=order,
+            form=form,
+            description=Description(
+                diagram,
+                legend,
+                within=within,
+                across="by time",
+                uniqueness="machine",
+                time=time,
+                caveats=(*caveats, alone, "more than 65,535 keys a tick run ahead of the clock"),
+            ),
+        ),
+        NewId(
+            f"{name}-process",
+            f"NewId {call} with a process id provider",
+            f"{source} with CurrentProcessIdProvider",
+            order=order,
+            form=form,
+            with_process=True,
+            description=Description(
+                in_process,
+                {**legend, "P": "process id, low byte, then high byte"},
+                within=within,
+                across="by time",
+                uniqueness="process",
+                time=time,
+                caveats=(*caveats, "more than 65,535 keys a tick run ahead of the clock"),
+            ),
+        ),
+    ]
+
+
+LAYOUTS = (
+    *_layout("newid", "guid", "mssql", "NextGuid", "W16 L8 H8 W16 W16 T16 T48", "always"),
+    *_layout(
+        "newid-sequential",
+        "sequential",
+        "rfc",
+        "NextSequentialGuid",
+        "T64 W48 L8 H8",
+        "by time",
+        "not sequential: order breaks every 256 keys of one tick; newid-to-sequential is right",
+    ),
+    *_layout("newid-to-sequential", "to-sequential", "rfc", "Next().ToSequentialGuid", "T64 W48 H8 L8", "always"),
+)

@@ -1,0 +1,162 @@
+"""SQL Server's NEWSEQUENTIALID(), simulated: a version 1 UUID with the bytes of its first three fields reversed.
+
+Byte map in .NET order, which is what SQL Server stores; these are the bytes of the UUID in RFC order:
+
+n0 … n3 time_low   n4 n5 time_mid   n6 n7 1 and time_high   n8 n9 variant and clock sequence   n10 … n15 node
+
+SQL Server compares node and clock sequence first, then the time from its high end: it ascends in SQL Server's order,
+and in .NET's bytes within each wrap of time_low (429 s).
+
+The time counts 100 ns since 1582-10-15 in 60 bits (to 5236-03-31). It goes up by one a key where the clock stands still
+or steps back, as UuidCreateSequential hands out consecutive values. One stream stands for one server, whose tables and
+clients share one counter. Eight bytes of entropy are taken when it starts: two for the clock sequence (14 bits), six
+for a node that no network card has (multicast bit set, RFC 9562 §6.10); `clock_sequence` and `node` replace either.
+Where the stream is given `guids`, these are the UUIDs that UuidCreateSequential returned, and are shuffled as they are.
+
+SQL Server on Linux since 2017 CU4 starts its time at a random value: `decode` reads that back as a time all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keybench.errors import UsageError
+from keybench.generators.bits import big_endian, read_words, swap_net, words
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import UNIX_EPOCH, Clock
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.entropy import Entropy
+from keybench.generators.instants import refuse_keys, require_instants
+from keybench.generators.layout import Decoded, GuidProvider, NameProvider, Stream
+from keybench.generators.process import Process
+from keybench.generators.sequences import never_repeated
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
+"""Ticks at 1582-10-15."""
+
+_LAST: Final = _GREGORIAN + (1 << 60) - 1
+_U14: Final = (1 << 14) - 1
+_U48: Final = (1 << 48) - 1
+_MULTICAST: Final = 1 << 40
+
+
+@dataclass(frozen=True)
+class NewSequentialId(WriterLayout):
+    """One server's NEWSEQUENTIALID; `node` (48 bits) and `clock_sequence` (14 bits) are drawn unless given."""
+
+    node: int | None = None
+    clock_sequence: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.node is not None and not 0 <= self.node <= _U48:
+            raise UsageError(f"node {self.node:#x} does not fit 48 bits: give a network card's six bytes.")
+        if self.clock_sequence is not None and not 0 <= self.clock_sequence <= _U14:
+            raise UsageError(f"clock sequence {self.clock_sequence} does not fit 14 bits: choose one from 0 to {_U14}.")
+
+    def stream(
+        self,
+        process: Process,
+        clock: Clock,
+        entropy: Entropy,
+        *,
+        guids: GuidProvider | None = None,
+        names: NameProvider | None = None,
+    ) -> Stream:
+        """A new stream; `guids` replace UuidCreateSequential."""
+        return ShuffledGuids(guids) if guids is not None else super().stream(process, clock, entropy, names=names)
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream that counts from the writer's clock."""
+        return ServerSequence(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The tick, the clock sequence and the node; UsageError for a key that is no shuffled version 1 UUID."""
+        high, low = read_words(keys, "net")
+        other = (high >> np.uint64(12) & np.uint64(15) != 1) | (low >> np.uint64(62) != 2)
+        refuse_keys(self.name, keys, other, "version and variant are not those of a shuffled UUIDv1")
+        time = (high & np.uint64(0xFFF)) << np.uint64(48) | (high >> np.uint64(16) & np.uint64(0xFFFF)) << np.uint64(32)
+        time |= high >> np.uint64(32)
+        return Decoded(
+            time.view(np.int64) + _GREGORIAN,
+            {
+                "clock_sequence": (low >> np.uint64(48) & np.uint64(_U14)).view(np.int64),
+                "node": (low & np.uint64(_U48)).view(np.int64),
+            },
+        )
+
+
+class ShuffledGuids(GuidStream):
+    """Given version 1 UUIDs, shuffled."""
+
+    def __init__(self, guids: GuidProvider) -> None:
+        self._guids = guids
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys."""
+        data = self._guids.take(n)
+        swap_net(data)
+        return data
+
+
+class ServerSequence(GuidStream):
+    """The keys of one server since its start."""
+
+    def __init__(self, layout: NewSequentialId, writer: Writer) -> None:
+        drawn = int.from_bytes(writer.entropy.take(1, 8).tobytes())
+        sequence = drawn >> 48 & _U14 if layout.clock_sequence is None else layout.clock_sequence
+        node = drawn & _U48 | _MULTICAST if layout.node is None else layout.node
+        self._end = big_endian(np.array([2 << 62 | sequence << 48 | node], np.uint64))[0]
+        self._name = layout.name
+        self._clock = writer.clock
+        self._last = -1
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys; UsageError for a reading before 1582-10-15 or beyond 60 bits."""
+        ticks = require_instants(self._name, self._clock.read(n), _GREGORIAN, _LAST)
+        times = never_repeated(ticks - _GREGORIAN, self._last)
+        self._last = int(times[-1]) if n else self._last
+        require_instants(self._name, times[-1:] + _GREGORIAN, _GREGORIAN, _LAST)
+        time = times.view(np.uint64)
+        data = np.empty((n, 16), np.uint8)
+        high = time << np.uint64(32) | (time >> np.uint64(32) & np.uint64(0xFFFF)) << np.uint64(16)
+        words(data)[:, 0] = big_endian(high | np.uint64(0x1000) | time >> np.uint64(48))
+        words(data)[:, 1] = self._end
+        swap_net(data)
+        return data
+
+
+LAYOUTS = (
+    NewSequentialId(
+        "newsequentialid",
+        "SQL Server NEWSEQUENTIALID, made by the client: a shuffled UUIDv1 of one server",
+        "SQL Server; David Browne, How to Generate Sequential GUIDs for SQL Server in .NET, 2012",
+        order="mssql",
+        description=Description(
+            "A8 B8 C8 D8 M16 H8 V4:1 H4 X2:2 S14 N48",
+            {
+                "A": "time bits 7 … 0",
+                "B": "time bits 15 … 8",
+                "C": "time bits 23 … 16",
+                "D": "time bits 31 … 24",
+                "M": "time bits 47 … 32, the two bytes exchanged",
+                "H": "time bits 55 … 48, then 59 … 56 after the version",
+                "S": "clock sequence, drawn when the server starts",
+                "N": "node: the server's network card, or random",
+            },
+            within="always",
+            uniqueness="process",
+            time=Timestamp("100 ns since 1582-10-15", _GREGORIAN, _LAST, 1),
+            caveats=(
+                "a server makes the keys of all its clients from one counter: several streams stand for several "
+                "servers, each with a place of its own in the index",
+                "a restart or another network card starts a new place",
+                "SQL Server makes them only as a DEFAULT; on Linux its time starts at a random value",
+                "stored as .NET's bytes, order breaks every 429 s",
+            ),
+        ),
+    ),
+)

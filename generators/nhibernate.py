@@ -1,0 +1,94 @@
+"""NHibernate's `guid.comb`: the COMB of 2002 with a divisor of its own.
+
+Byte map (G base GUID from `Guid.NewGuid`, 16 bytes of entropy, which the stream's `guids` replace; most significant
+byte first):
+
+r0 … r9 G   r10 r11 days since 1900   r12 … r15 milliseconds since midnight ÷ 3.333333, truncated
+
+Quirks, kept: the divisor is 3.333333 where SQL Server's unit is 10/3 ms, so the time runs up to three units ahead of a
+COMB's by the end of the day, and in the day's last 5 ms exceeds 25,920,000 units, which RT.Comb's reader and SQL
+Server's CAST AS DATETIME refuse. The quotient is computed with doubles. Days wrap: 2079-06-07 and 1900-01-01 are both
+0. Version and variant are the base GUID's. Since 4.1 (2015) the time is UTC, before it was local. Nothing upstream
+reads it back; `decode` reads the byte map.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import get_u48, put_u48
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import refuse_keys, require_instants, since_midnight
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.rt_comb import EPOCH_1900
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
+_MS_PER_UNIT: Final = 3.333333
+_UNITS_PER_DAY: Final = 25_920_003
+"""Units that begin within a day, the last two of them in its last milliseconds."""
+
+
+class NHibernateComb(WriterLayout):
+    """`GuidCombGenerator`."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream over the writer's base GUIDs."""
+        return DatedGuids(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The unit's first tick, or one before it; UsageError where the time component is longer than a day."""
+        dates = get_u48(keys, 10)
+        units = (dates & np.uint64(0xFFFF_FFFF)).view(np.int64)
+        refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
+        since_midnight = (units * _MS_PER_UNIT * TICKS_PER_MS).astype(np.int64)
+        return Decoded((dates >> np.uint64(32)).view(np.int64) * _TICKS_PER_DAY + EPOCH_1900 + since_midnight)
+
+
+class DatedGuids(GuidStream):
+    """Base GUIDs, each stamped with its own clock reading."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._guids = writer.guids
+        self._clock = writer.clock
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
+        data = self._guids.take(n)
+        ticks = require_instants(self._name, self._clock.read(n))
+        units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
+        # TimeSpan.Days truncates towards zero, so the day before 1900 is a second day 0.
+        since_1900 = ticks - EPOCH_1900
+        days = np.where(since_1900 < 0, -(-since_1900 // _TICKS_PER_DAY), since_1900 // _TICKS_PER_DAY) & 0xFFFF
+        put_u48(data, 10, (days << 32 | units).view(np.uint64))
+        return data
+
+
+LAYOUTS = (
+    NHibernateComb(
+        "nhibernate-comb",
+        "NHibernate guid.comb: a random GUID whose last six bytes are days and about 1/300 s",
+        "github.com/nhibernate/nhibernate-core GuidCombGenerator",
+        order="mssql",
+        aliases=("nhibernate-guid-comb",),
+        description=Description(
+            "R48 V4:4 R12 X2:2 R14 D16 T32",
+            {"D": "days since 1900", "T": "milliseconds since midnight ÷ 3.333333"},
+            within="by time",
+            across="by time",
+            time=Timestamp(
+                "3.333333 ms", EPOCH_1900, EPOCH_1900 + (_TICKS_PER_DAY << 16) - 1, 33_334, "another instant"
+            ),
+            caveats=(
+                "keys of one unit come in no order",
+                "in the last 5 ms of a day the time exceeds what RT.Comb and CAST AS DATETIME read",
+                "whatever version and variant the base GUID has stay",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,119 @@
+"""Pomelo.EntityFrameworkCore.MySql's MySqlSequentialGuidValueGenerator: ticks first, then seven random bytes.
+
+Byte maps (T the 64 bits of ticks since 0001-01-01, most significant first; R0 … R6 the random bytes of a key):
+
+pomelo-mysql                 r0 … r5 T63 … T16   r6 4 T15 … T12   r7 T11 … T4   r8 8 T3 … T0   r9 … r15 R0 … R6
+pomelo-mysql-little-endian   n0 … n5 T63 … T16   n6 T11 … T4   n7 4 T15 … T12   n8 8 T3 … T0   n9 … n15 R0 … R6
+
+The second is for connections with `GuidFormat=LittleEndianBinary16`, which store .NET's bytes. It keeps version and
+variant where GUIDs have them, so T11 … T4 come before T15 … T12: its order breaks every 65,536 ticks (6.5 ms).
+
+The keys say version 4, random, and variant digit 8. Seven bytes of entropy a key; keys of one tick come in no order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import big_endian, put_bytes, read_words, swap_first_fields, words
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_RANDOM_BYTES: Final = 7
+_VERSION: Final = np.uint64(0x4000)
+_VARIANT: Final = np.uint64(0x80 << 56)
+
+
+@dataclass(frozen=True)
+class Pomelo(WriterLayout):
+    """The generator for one of the two ways in which the connection stores GUIDs."""
+
+    little_endian: bool = False
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream of GUIDs, each with its own clock reading and random bytes."""
+        return TickGuids(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The tick; UsageError for a key without the digits 4 and 8, or beyond the year 9999."""
+        high, low = read_words(keys)
+        other = (high >> np.uint64(12) & np.uint64(15) != 4) | (low >> np.uint64(60) != 8)
+        refuse_keys(self.name, keys, other, "version and variant are not 4 and 8")
+        if self.little_endian:
+            first = read_words(keys, "net")[0]
+            high = first & ~np.uint64(0xFFFF) | high & np.uint64(0xFFFF)
+        ticks = (high >> np.uint64(16)) << np.uint64(16) | (high & np.uint64(0xFFF)) << np.uint64(4)
+        ticks |= low >> np.uint64(56) & np.uint64(15)
+        refuse_keys(self.name, keys, ticks > DATETIME_LAST, "its time lies beyond the year 9999")
+        return Decoded(ticks.view(np.int64))
+
+
+class TickGuids(GuidStream):
+    """Ticks and random bytes."""
+
+    def __init__(self, layout: Pomelo, writer: Writer) -> None:
+        self._layout = layout
+        self._entropy = writer.entropy
+        self._clock = writer.clock
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
+        data = np.zeros((n, 16), np.uint8)
+        put_bytes(data, 9, self._entropy.take(n, _RANDOM_BYTES))
+        ticks = require_instants(self._layout.name, self._clock.read(n)).view(np.uint64)
+        words(data)[:, 1] |= big_endian(ticks << np.uint64(60) >> np.uint64(4) | _VARIANT)
+        high = big_endian(ticks & ~np.uint64(0xFFFF) | _VERSION | ticks << np.uint64(48) >> np.uint64(52))
+        words(data)[:, 0] = high
+        if self._layout.little_endian:
+            # Data3 is the same in both forms.
+            swap_first_fields(data)
+        return data
+
+
+def _described(diagram: str, time: str, resolution: int, *caveats: str) -> Description:
+    return Description(
+        diagram,
+        {"T": time, "X": "a digit 8 where RFC 9562 has its variant"},
+        within="by time",
+        across="by time",
+        time=Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, resolution),
+        caveats=(
+            "keys of one tick come in no order",
+            "the keys say version 4: MariaDB's uuid sorts those by their end, where these are random",
+            *caveats,
+        ),
+    )
+
+
+_SOURCE: Final = "github.com/PomeloFoundation/Pomelo.EntityFrameworkCore.MySql MySqlSequentialGuidValueGenerator"
+
+LAYOUTS = (
+    Pomelo(
+        "pomelo-mysql",
+        "Pomelo EF Core provider for MySQL: 64 bits of ticks around version and variant, then 56 random bits",
+        _SOURCE,
+        order="rfc",
+        aliases=("pomelo",),
+        description=_described("T48 V4:4 T12 X4:8 T4 R56", "ticks since 0001-01-01", 1),
+    ),
+    Pomelo(
+        "pomelo-mysql-little-endian",
+        "the same for GuidFormat=LittleEndianBinary16: ascends in .NET's bytes, but only every 6.5 ms",
+        _SOURCE + " with LittleEndianBinary16",
+        order="net",
+        aliases=("pomelo-little-endian",),
+        little_endian=True,
+        description=_described(
+            "T48 V4:4 T12 X4:8 T4 R56",
+            "ticks since 0001-01-01; the first 48 bits are shuffled in the text",
+            1 << 16,
+            "order breaks every 65,536 ticks (6.5 ms)",
+        ),
+    ),
+)

@@ -1,0 +1,223 @@
+"""UUIDs of RFC 9562 that hold a finer time than milliseconds: versions 1 and 6, and the RFC's example of version 8.
+
+Byte maps (t59 … t0 the 60-bit time; Q clock sequence, N node, R random; X the variant bits 10):
+
+uuid-v1        r0 … r3 t31…t0   r4 r5 t47…t32   r6 r7 1, t59…t48   r8 r9 X, Q14   r10 … r15 N48        (§5.1)
+uuid-v6        r0 … r3 t59…t28  r4 r5 t27…t12   r6 r7 6, t11…t0    r8 r9 X, Q14   r10 … r15 N48        (§5.6)
+uuid-v8-time   r0 … r3 t59…t28  r4 r5 t27…t12   r6 r7 8, t11…t0    r8 … r15 X, R62                     (§B.1)
+
+Versions 1 and 6: 100 ns since 1582-10-15, to 5236-03-31. A stream draws clock sequence and node when it is made, eight
+bytes in the order r8 … r15, and sets the node's multicast bit, which marks it as no network card's (§6.10). Keys of one
+tick, and those after a step back, count up from the last key's time, so that a stream ascends strictly: version 6 in
+RFC order; version 1 in the order of MySQL's `UUID_TO_BIN(u, 1)`, while its text starts again every 429 s.
+
+uuid-v8-time: 10 ns since 1970, to 2335-05-10; 8 bytes of entropy a key, r8 … r15. It keeps nothing between keys.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import Words, big_endian, read_words, words
+from keybench.generators.byteorder import Bytes, Ints, Keys
+from keybench.generators.clock import UNIX_EPOCH
+from keybench.generators.counters import NEVER, require_room
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.rfc9562 import require_version
+from keybench.generators.rfc9562_v7 import random_half
+from keybench.generators.sequences import never_repeated
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
+"""Ticks at 1582-10-15, where version 1 and 6 begin."""
+
+GREGORIAN_LAST: Final = GREGORIAN + (1 << 60) - 1
+_V8_LAST: Final = UNIX_EPOCH + (1 << 60) // 10 - 1
+_MULTICAST: Final = 1 << 40
+_U12: Final = np.uint64(0xFFF)
+_SEQUENCE_AND_NODE: Final = (1 << 62) - 1
+
+
+def pack_v1(times: Words) -> Words:
+    """r0 … r7 of version 1, as numbers."""
+    high = times << np.uint64(32)
+    high |= times >> np.uint64(16) & np.uint64(0xFFFF0000)
+    high |= times >> np.uint64(48) | np.uint64(1 << 12)
+    return high
+
+
+def unpack_v1(high: Words) -> Words:
+    """What `pack_v1` packed."""
+    times = high >> np.uint64(32)
+    times |= (high & np.uint64(0xFFFF0000)) << np.uint64(16)
+    times |= (high & _U12) << np.uint64(48)
+    return times
+
+
+def pack_front(times: Words, version: int) -> Words:
+    """r0 … r7 as numbers: the first 48 of 60 bits, the version, the last 12 bits."""
+    high = times >> np.uint64(12) << np.uint64(16)
+    high |= times & _U12 | np.uint64(version << 12)
+    return high
+
+
+def unpack_front(high: Words) -> Words:
+    """What `pack_front` packed."""
+    times = high >> np.uint64(16) << np.uint64(12)
+    times |= high & _U12
+    return times
+
+
+class NodeUuids(GuidStream):
+    """The keys of one node and clock sequence."""
+
+    def __init__(self, layout: NodeLayout, writer: Writer) -> None:
+        drawn = int.from_bytes(writer.entropy.take(1, 8).tobytes())
+        self._low = (1 << 63) | (drawn & _SEQUENCE_AND_NODE) | _MULTICAST
+        self._layout = layout
+        self._clock = writer.clock
+        self._last = NEVER
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs; UsageError before 1582-10-15 and beyond 60 bits."""
+        name = self._layout.name
+        ticks = require_instants(name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST)
+        times = require_room(name, never_repeated(ticks - GREGORIAN, self._last), (1 << 60) - 1, GREGORIAN_LAST)
+        self._last = int(times[-1]) if n else self._last
+        data = np.empty((n, 16), np.uint8)
+        words(data)[:, 0] = big_endian(self._layout.pack(times.view(np.uint64)))
+        words(data)[:, 1] = big_endian(np.array([self._low], np.uint64))
+        return data
+
+
+class NodeLayout(WriterLayout):
+    """Versions 1 and 6: time, clock sequence, node."""
+
+    @abstractmethod
+    def pack(self, times: Words) -> Words:
+        """r0 … r7 as numbers."""
+
+    @abstractmethod
+    def unpack(self, keys: Keys) -> Words:
+        """The times in keys; UsageError for those of another version."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream with a clock sequence and a node of its own."""
+        return NodeUuids(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The time, the clock sequence and the node, as numbers."""
+        times, low = self.unpack(keys).view(np.int64), read_words(keys)[1].view(np.int64)
+        return Decoded(times + GREGORIAN, {"clock_sequence": low >> 48 & 0x3FFF, "node": low & (1 << 48) - 1})
+
+
+class Version1(NodeLayout):
+    """The time's low part first."""
+
+    def pack(self, times: Words) -> Words:
+        """time_low, time_mid, version, time_high."""
+        return pack_v1(times)
+
+    def unpack(self, keys: Keys) -> Words:
+        """The times in keys of version 1."""
+        return unpack_v1(require_version(self.name, keys, 1)[0])
+
+
+class Version6(NodeLayout):
+    """Version 1 with the time's high part first."""
+
+    def pack(self, times: Words) -> Words:
+        """time_high, time_mid, version, time_low."""
+        return pack_front(times, 6)
+
+    def unpack(self, keys: Keys) -> Words:
+        """The times in keys of version 6."""
+        return unpack_front(require_version(self.name, keys, 6)[0])
+
+
+class TimedV8(WriterLayout):
+    """The time-based example of version 8."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream of UUIDs, each with its own clock reading."""
+        return TimedV8Uuids(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The tick, and the 10 ns (0 … 9) beyond it."""
+        times = unpack_front(require_version(self.name, keys, 8)[0]).view(np.int64)
+        return Decoded(times // 10 + UNIX_EPOCH, {"odd_10ns": times % 10})
+
+
+class TimedV8Uuids(GuidStream):
+    """60 bits of time, 62 random ones."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs; UsageError before 1970 and beyond 60 bits."""
+        data = np.empty((n, 16), np.uint8)
+        words(data)[:, 1] = random_half(self._entropy, n)
+        ticks, odd = self._clock.read_fine(n)
+        times: Ints = (require_instants(self._name, ticks, UNIX_EPOCH, _V8_LAST) - UNIX_EPOCH) * 10 + odd // 10
+        words(data)[:, 0] = big_endian(pack_front(times.view(np.uint64), 8))
+        return data
+
+
+_COUNTED: Final = "more than ten million keys a second run ahead of the clock"
+_GREGORIAN_TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1)
+_NODE: Final = {"Q": "clock sequence, random for each stream", "N": "node, random for each stream, multicast bit set"}
+
+LAYOUTS = (
+    Version1(
+        "uuid-v1",
+        "100 ns since 1582 with the low bits first, clock sequence, random node",
+        "RFC 9562 §5.1",
+        order="mysql-swap",
+        description=Description(
+            "L32 M16 V4:1 H12 X2:2 Q14 N48",
+            {"L": "time, bits 31 to 0", "M": "time, bits 47 to 32", "H": "time, bits 59 to 48", **_NODE},
+            within="always",
+            across="by time",
+            uniqueness="process",
+            time=_GREGORIAN_TIME,
+            caveats=("in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)", _COUNTED),
+        ),
+    ),
+    Version6(
+        "uuid-v6",
+        "UUIDv1 with the high bits of its time first",
+        "RFC 9562 §5.6",
+        order="rfc",
+        description=Description(
+            "T48 V4:6 L12 X2:2 Q14 N48",
+            {"T": "time, bits 59 to 12", "L": "time, bits 11 to 0", **_NODE},
+            within="always",
+            across="by time",
+            uniqueness="process",
+            time=_GREGORIAN_TIME,
+            caveats=(_COUNTED,),
+        ),
+    ),
+    TimedV8(
+        "uuid-v8-time",
+        "The RFC's example of UUIDv8: 60 bits of 10 ns since 1970, then 62 random bits",
+        "RFC 9562 §B.1",
+        order="rfc",
+        description=Description(
+            "T48 V4:8 L12 X2:2 R62",
+            {"T": "10 ns since 1970, bits 59 to 12", "L": "bits 11 to 0"},
+            within="by time",
+            across="by time",
+            time=Timestamp("10 ns since 1970", UNIX_EPOCH, _V8_LAST, 1),
+            caveats=("keys of one reading come in no order",),
+        ),
+    ),
+)

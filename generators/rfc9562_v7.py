@@ -1,0 +1,264 @@
+"""UUID version 7 that ascends inside a millisecond: the three methods of RFC 9562 §6.2, each a layout of its own.
+
+Byte maps (T Unix milliseconds, big-endian, in r0 … r5 of all; 7 the version, X the variant bits 10):
+
+uuid-v7-counter            r6 r7 7, C12   r8 … r15 X, R62     method 1: C a counter of fixed length
+uuid-v7-monotonic-random   r6 r7 7, M12   r8 … r15 X, M62     method 2: M one number of 74 bits that grows at random
+uuid-v7-precise            r6 r7 7, S12   r8 … r15 X, R62     method 3: S the millisecond's fraction in 1/4096
+
+Method 1: the first key of a millisecond draws C from 11 bits, so that its first bit is 0 and guards against overflow;
+each further key, also where the clock stands still or steps back, adds one, and an overflow moves the time ahead.
+Method 2: the first key of a millisecond draws the low 73 bits of M, each further one adds 1 … 2³². M does not overflow
+below 2⁴⁰ keys a millisecond. Both ascend strictly in a stream, whatever the clock does.
+Method 3: S = floor(nanoseconds in the millisecond · 4096 / 10⁶). Keys of one step of 244 ns come in no order, and so do
+those after a step back: the RFC leaves it to be combined with a counter, as PostgreSQL's `uuidv7` does.
+
+Each key takes 16 bytes of entropy, as uuid-v7 does, and overwrites what is not random: method 1 draws C from r6 r7,
+method 2 M from r6 … r15 and the growth, less one, from r0 … r3.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import Words, big_endian, stamp_version, words
+from keybench.generators.byteorder import Bytes, Ints, Keys
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
+from keybench.generators.counters import NEVER, Starts, count_runs, fresh, require_room
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.entropy import Entropy
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.rfc9562 import V7_LAST, require_version
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+RAND_B: Final = np.uint64((1 << 62) - 1)
+VARIANT: Final = np.uint64(1 << 63)
+_KEEP: Final = big_endian(np.array([RAND_B]))[0]
+_PUT: Final = big_endian(np.array([VARIANT]))[0]
+_SEED: Final = 0x7FF
+_NS_PER_MS: Final = 1_000_000
+_LAST_VALUE: Final = (1 << 60) - 1
+
+
+def put_v7(data: Bytes, values: Ints) -> None:
+    """Overwrites r0 … r7 with 48 bits of milliseconds, the version and 12 bits; `values` holds both, 60 bits."""
+    # Adding the bits above the last 12 fifteen times moves them up by four.
+    high = values & ~0xFFF
+    high *= 15
+    high += values
+    high |= 7 << 12
+    words(data)[:, 0] = big_endian(high)
+
+
+def milliseconds_of(layout: str, ticks: Ticks) -> Ints:
+    """Unix milliseconds of the readings; UsageError outside of UUIDv7's range."""
+    milliseconds = require_instants(layout, ticks, UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
+    milliseconds //= TICKS_PER_MS
+    return milliseconds
+
+
+class CountedV7(GuidStream):
+    """Method 1."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+        self._last = NEVER << 12
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        data = self._entropy.take(n, 16)
+        drawn = words(data)[:, 0]
+
+        def seeds(starts: Starts) -> Ints:
+            return drawn[starts].byteswap().view(np.int64) & _SEED
+
+        milliseconds = milliseconds_of(self._name, self._clock.read(n))
+        values = require_room(self._name, count_runs(milliseconds, self._last, 12, seeds)[0], _LAST_VALUE, V7_LAST)
+        self._last = int(values[-1]) if n else self._last
+        stamp_version(data, 7)
+        put_v7(data, values)
+        return data
+
+
+class GrowingV7(GuidStream):
+    """Method 2; the state is the last key's milliseconds, and M as its first 12 and its last 62 bits."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+        self._last = (NEVER, 0, 0)
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        data = self._entropy.take(n, 16)
+        milliseconds = milliseconds_of(self._name, self._clock.read(n))
+        if not n:
+            return data
+        high, low = (word.byteswap() for word in words(data).T)
+        first = fresh(milliseconds, self._last[0])
+        starts = np.flatnonzero(first)
+        growth = (high >> np.uint64(32)) + np.uint64(1)
+        growth[starts] = 0
+        grown = np.cumsum(growth)
+        lengths = np.diff(starts, prepend=0, append=n)
+        heads = np.concatenate([np.array([self._last[2]], np.uint64), (low[starts] & RAND_B) - grown[starts]])
+        # Below zero a head wraps, and so does the sum back: only differences count.
+        grown += np.repeat(heads, lengths)
+        tops = np.concatenate([[self._last[1]], high[starts].view(np.int64) & _SEED])
+        rand_a = np.repeat(tops, lengths) + (grown >> np.uint64(62)).view(np.int64)
+        times = np.repeat(np.concatenate([[self._last[0]], milliseconds[starts]]), lengths)
+        grown &= RAND_B
+        self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
+        put_v7(data, times << 12 | rand_a)
+        words(data)[:, 1] = big_endian(grown | VARIANT)
+        return data
+
+
+class PreciseV7(GuidStream):
+    """Method 3."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        data = self._entropy.take(n, 16)
+        ticks, odd = self._clock.read_fine(n)
+        ticks = require_instants(self._name, ticks, UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
+        milliseconds = ticks // TICKS_PER_MS
+        nanoseconds = ticks - milliseconds * TICKS_PER_MS
+        nanoseconds *= 100
+        nanoseconds += odd
+        stamp_version(data, 7)
+        put_v7(data, sub_milliseconds(milliseconds, nanoseconds))
+        return data
+
+
+def sub_milliseconds(milliseconds: Ints, nanoseconds: Ints) -> Ints:
+    """Milliseconds, then their fraction in 1/4096: 60 bits."""
+    values = nanoseconds << 12
+    values //= _NS_PER_MS
+    values |= milliseconds << 12
+    return values
+
+
+def random_half(entropy: Entropy, n: int) -> Words:
+    """r8 … r15 with the RFC variant and 62 random bits, from 8 bytes of entropy each, as memory words."""
+    low = entropy.take(n, 8).view(np.uint64)[:, 0]
+    low &= _KEEP
+    low |= _PUT
+    return low
+
+
+def _read(layout: str, keys: Keys) -> tuple[Ticks, Ints, Ints]:
+    """The millisecond's ticks, the 12 bits behind it and the last 62; UsageError for a key that is no UUIDv7."""
+    high, low = require_version(layout, keys, 7)
+    ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
+    return ticks, (high & np.uint64(0xFFF)).view(np.int64), (low & RAND_B).view(np.int64)
+
+
+class Counted(WriterLayout):
+    """Method 1 of §6.2."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream with a counter of its own."""
+        return CountedV7(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond and the counter."""
+        ticks, counter, _ = _read(self.name, keys)
+        return Decoded(ticks, {"counter": counter})
+
+
+class Growing(WriterLayout):
+    """Method 2 of §6.2."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream with a random number of its own."""
+        return GrowingV7(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, and the growing number's first 12 and last 62 bits."""
+        ticks, high, low = _read(self.name, keys)
+        return Decoded(ticks, {"number_high": high, "number_low": low})
+
+
+class Precise(WriterLayout):
+    """Method 3 of §6.2."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream that keeps nothing between keys."""
+        return PreciseV7(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The last tick not after the step of 244 ns began, and the millisecond alone as the field `millisecond`."""
+        ticks, fraction, _ = _read(self.name, keys)
+        return Decoded(ticks + (fraction * TICKS_PER_MS >> 12), {"millisecond": ticks})
+
+
+_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, V7_LAST, TICKS_PER_MS)
+_SORTED_BY_ITS_END: Final = "random to SQL Server's uniqueidentifier, which sorts by the end"
+
+LAYOUTS = (
+    Counted(
+        "uuid-v7-counter",
+        "UUIDv7 by §6.2 method 1: milliseconds, a 12-bit counter that starts at random, 62 random bits",
+        "RFC 9562 §5.7, §6.2 method 1",
+        order="rfc",
+        description=Description(
+            "T48 V4:7 C12 X2:2 R62",
+            {"T": "milliseconds since 1970", "C": "counter, each millisecond from a random number below 2,048 on"},
+            within="always",
+            across="by time",
+            time=_TIME,
+            caveats=(
+                "more than 2,048 to 4,096 keys in one millisecond move the time ahead of the clock",
+                _SORTED_BY_ITS_END,
+            ),
+        ),
+    ),
+    Growing(
+        "uuid-v7-monotonic-random",
+        "UUIDv7 by §6.2 method 2: milliseconds, then 74 bits that grow by a random step inside each",
+        "RFC 9562 §5.7, §6.2 method 2",
+        order="rfc",
+        description=Description(
+            "T48 V4:7 M12 X2:2 N62",
+            {
+                "T": "milliseconds since 1970",
+                "M": "first 12 bits of a number: random in each millisecond's first key, with a leading 0",
+                "N": "its last 62 bits; the number grows by 1 to 2^32 from key to key of one millisecond",
+            },
+            within="always",
+            across="by time",
+            time=_TIME,
+            random="",
+            caveats=(
+                "the next key of the same millisecond can be guessed to 32 bits",
+                _SORTED_BY_ITS_END,
+            ),
+        ),
+    ),
+    Precise(
+        "uuid-v7-precise",
+        "UUIDv7 by §6.2 method 3: milliseconds and their fraction in 1/4096, then 62 random bits",
+        "RFC 9562 §5.7, §6.2 method 3",
+        order="rfc",
+        description=Description(
+            "T48 V4:7 S12 X2:2 R62",
+            {"T": "milliseconds since 1970", "S": "the millisecond's fraction, in 1/4096"},
+            within="by time",
+            across="by time",
+            time=Timestamp("steps of 244 ns since 1970", UNIX_EPOCH, V7_LAST, 4),
+            caveats=("keys of one step of 244 ns come in no order", _SORTED_BY_ITS_END),
+        ),
+    ),
+)

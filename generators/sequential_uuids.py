@@ -1,0 +1,193 @@
+"""tvondra's sequential-uuids for PostgreSQL: random UUIDs whose first bytes are the number of a block.
+
+Byte map (B the block's number, big-endian, in as many whole bytes k, 1 … 4, as the number of blocks needs; R random):
+
+tvondra-sequence   r0 … r(k−1) B   then R, version 4, variant 10     block = (sequence value − 1) / block size
+tvondra-time       r0 … r(k−1) B   then R, version 4, variant 10     block = Unix seconds / block size (interval)
+
+Blocks are counted modulo 2^(8k), after which keys start again at the front. Inside a block keys come in no order.
+The layouts registered have the extension's defaults: 65,536 blocks of 65,536 values, and 65,536 intervals of 60 s,
+which start again every 45.5 days.
+
+Quirk, kept: the prefix is rounded up to whole bytes, and the block size then becomes max(1, size · count / 2^(8k)):
+100 blocks of 100 are 256 blocks of 39. More than 2^24 blocks make the extension divide by zero, more than 2^30 loop for
+ever: both are refused here.
+
+The sequence is shared by all sessions: its values are the planned row numbers (`Process.row_numbers`), over all
+writers. 16 bytes of entropy a key, overwritten where it is not random.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+
+from keybench.errors import UsageError
+from keybench.generators.bits import big_endian, read_words, stamp_version, words
+from keybench.generators.byteorder import Bytes, Ints, Keys
+from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH, Clock
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import DATETIME_LAST, require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.process import Process
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_MOST_BLOCKS: Final = 1 << 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(WriterLayout):
+    """UUIDs in blocks: `size` values a block, `count` blocks."""
+
+    size: int
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise UsageError(f"{self.name} with blocks of {self.size}: a block holds 1 or more.")
+        if not 1 <= self.count <= _MOST_BLOCKS:
+            raise UsageError(f"{self.name} with {self.count} blocks: there are 1 to {_MOST_BLOCKS} of them.")
+
+    @property
+    def prefix_bits(self) -> int:
+        """Bits of the block's number: whole bytes."""
+        return -(-max(1, (self.count - 1).bit_length()) // 8) * 8
+
+    @property
+    def used_size(self) -> int:
+        """The block size that the whole bytes leave."""
+        return max(1, self.size * self.count >> self.prefix_bits)
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream over the shared sequence, or the clock."""
+        return BlockUuids(self, writer)
+
+    @abstractmethod
+    def values(self, writer: Writer) -> Values:
+        """Where the values come from that are divided into blocks."""
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The block's number."""
+        high, _ = read_words(keys)
+        return Decoded(fields={"block": (high >> np.uint64(64 - self.prefix_bits)).view(np.int64)})
+
+
+class Values(Protocol):
+    """A source of values, one a key."""
+
+    def take(self, n: int) -> Ints:
+        """The next n values, from 0 on."""
+        ...
+
+
+class SequenceValues:
+    """The shared sequence's values, from 0."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._position = 0
+
+    def take(self, n: int) -> Ints:
+        """The values of this writer's next n rows."""
+        values = self._process.row_numbers(self._position, n) - 1
+        self._position += n
+        return values
+
+
+class Seconds:
+    """Unix seconds."""
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        self._name = name
+        self._clock = clock
+
+    def take(self, n: int) -> Ints:
+        """n readings; UsageError for one before 1970."""
+        return (require_instants(self._name, self._clock.read(n), UNIX_EPOCH) - UNIX_EPOCH) // TICKS_PER_SECOND
+
+
+class BlockUuids(GuidStream):
+    """Random UUIDs behind the number of a block."""
+
+    def __init__(self, layout: Blocks, writer: Writer) -> None:
+        self._entropy = writer.entropy
+        self._bits, self._size = layout.prefix_bits, layout.used_size
+        self._values = layout.values(writer)
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs; UsageError for a clock before 1970."""
+        data = self._entropy.take(n, 16)
+        stamp_version(data, 4)
+        blocks = (self._values.take(n) // self._size).view(np.uint64) << np.uint64(64 - self._bits)
+        high = words(data)[:, 0]
+        high &= big_endian(np.array([(1 << 64 - self._bits) - 1], np.uint64))[0]
+        high |= big_endian(blocks)
+        return data
+
+
+class Sequence(Blocks):
+    """Blocks of a sequence's values."""
+
+    reads_clock = "never"
+
+    def values(self, writer: Writer) -> Values:
+        """The sequence that all writers share."""
+        return SequenceValues(writer.process)
+
+
+class Intervals(Blocks):
+    """Blocks of time."""
+
+    def values(self, writer: Writer) -> Values:
+        """The writer's clock."""
+        return Seconds(self.name, writer.clock)
+
+
+_SOURCE: Final = "github.com/tvondra/sequential-uuids sequential_uuids.c"
+_IN_A_BLOCK: Final = "keys of one block come in no order"
+_NO_COMB: Final = "MariaDB's uuid turns version 4 round: random there"
+_DIAGRAM: Final = "B16 R32 V4:4 R12 X2:2 R62"
+
+LAYOUTS = (
+    Sequence(
+        "tvondra-sequence",
+        "sequential-uuids: 16-bit number of a block of 65,536 sequence values, then random (version 4)",
+        _SOURCE + " uuid_sequence_nextval",
+        order="rfc",
+        size=65_536,
+        count=65_536,
+        description=Description(
+            _DIAGRAM,
+            {"B": "block of the shared sequence, modulo 65,536"},
+            within="by block",
+            across="by block",
+            caveats=(_IN_A_BLOCK, "starts again at the front every 4,294,967,296 keys", _NO_COMB),
+        ),
+    ),
+    Intervals(
+        "tvondra-time",
+        "sequential-uuids: 16-bit number of the minute, then random (version 4)",
+        _SOURCE + " uuid_time_nextval",
+        order="rfc",
+        size=60,
+        count=65_536,
+        description=Description(
+            _DIAGRAM,
+            {"B": "minutes since 1970, modulo 65,536"},
+            within="by time",
+            across="by time",
+            time=Timestamp(
+                "minutes since 1970, low 16 bits",
+                UNIX_EPOCH,
+                DATETIME_LAST,
+                60 * TICKS_PER_SECOND,
+                readable=False,
+                period=(60 << 16) * TICKS_PER_SECOND,
+            ),
+            caveats=(_IN_A_BLOCK, "starts again at the front every 45.5 days", _NO_COMB),
+        ),
+    ),
+)

@@ -1,0 +1,169 @@
+"""UUID version 1 as MySQL and MariaDB make it in `UUID()`, replicated on the client, and Percona's order of its bytes.
+
+Byte maps (t59 … t0 100 ns since 1582-10-15; Q clock sequence, N node; X the variant bits 10):
+
+mariadb-uuid-v1        r0 … r3 t31…t0   r4 r5 t47…t32   r6 r7 1, t59…t48   r8 r9 X, Q14   r10 … r15 N48
+mysql-uuid             the same
+percona-ordered-uuid   r0 r1 1, t59…t48   r2 r3 t47…t32   r4 … r7 t31…t0   r8 … r15 as above
+
+percona-ordered-uuid holds what `UUID_TO_BIN(UUID(), 1)` and Percona's `ordered_uuid(UUID())` of 2014 give: the bytes
+that a BINARY(16) column stores, in the order in which it stores them. It is no UUID of any version. MariaDB's `uuid`
+type turns version 1 round by itself.
+
+Both servers (mysys/my_uuid.c, sql/item_func.cc) draw Q when they start and keep the last key's time: a key of the same
+tick takes the next one and gives it back as soon as the clock allows, so t = max(last + 1, now). When the clock steps
+back they draw Q anew, and t = now: keys do not ascend across it. MariaDB's timer cannot step back (it takes the wall
+clock once, at start), MySQL's can; the layouts differ in nothing else, and here both see the clock that they are given.
+
+A stream stands for a server of its own. It draws 8 bytes of entropy when it is made and two more at each step back. Of
+the first 16 bits b of either, Q = floor(b · 16383 / 2^16), which never is 16383, as in the servers. The other six bytes
+are the node, with the multicast bit set, in the place of the host's network address.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import Words, big_endian, read_words, words
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.counters import NEVER, require_room
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import refuse_keys, require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.rfc9562 import require_version
+from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST, pack_v1, unpack_v1
+from keybench.generators.sequences import never_repeated
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_SEQUENCES: Final = 16_383
+_MULTICAST: Final = 1 << 40
+
+
+def _swapped(high: Words) -> Words:
+    """time_low, time_mid, time_high as numbers to time_high, time_mid, time_low."""
+    turned: Words = high << np.uint64(48) | (high & np.uint64(0xFFFF0000)) << np.uint64(16) | high >> np.uint64(32)
+    return turned
+
+
+def _unswapped(high: Words) -> Words:
+    turned: Words = high << np.uint64(32) | high >> np.uint64(16) & np.uint64(0xFFFF0000) | high >> np.uint64(48)
+    return turned
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerV1(WriterLayout):
+    """One server's `UUID()`; `swapped` holds the bytes as `UUID_TO_BIN(u, 1)` stores them."""
+
+    swapped: bool = False
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream that stands for one server."""
+        return ServerUuids(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The time, the clock sequence and the node, as numbers; UsageError for a key that is none of these."""
+        high, low = read_words(keys)
+        if self.swapped:
+            other = (high >> np.uint64(60) != 1) | (low >> np.uint64(62) != 2)
+            refuse_keys(self.name, keys, other, "version and variant are not those of a UUIDv1 turned round")
+            high = _unswapped(high)
+        else:
+            require_version(self.name, keys, 1)
+        fields = {"clock_sequence": low.view(np.int64) >> 48 & 0x3FFF, "node": low.view(np.int64) & (1 << 48) - 1}
+        return Decoded(unpack_v1(high).view(np.int64) + GREGORIAN, fields)
+
+
+class ServerUuids(GuidStream):
+    """The keys of one server; the state is the last key's time, the last reading, the clock sequence and the node."""
+
+    def __init__(self, layout: ServerV1, writer: Writer) -> None:
+        self._layout = layout
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+        drawn = writer.entropy.take(1, 8).tobytes()
+        self._sequence = self._number(drawn[:2])
+        self._node = int.from_bytes(drawn[2:]) | _MULTICAST
+        self._last = self._reading = NEVER
+
+    @staticmethod
+    def _number(drawn: bytes) -> int:
+        return int.from_bytes(drawn) * _SEQUENCES >> 16
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys; UsageError before 1582-10-15 and beyond 60 bits."""
+        name = self._layout.name
+        times = require_instants(name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST) - GREGORIAN
+        # Each step back begins a number space of its own, without regard to the last time.
+        back = np.flatnonzero(np.diff(times, prepend=self._reading) < 0)
+        low = np.empty(n, np.uint64)
+        self._reading = int(times[-1]) if n else self._reading
+        for step, (start, end) in enumerate(pairwise([0, *back.tolist(), n])):
+            if step:
+                self._sequence = self._number(self._entropy.take(1, 2).tobytes())
+                self._last = NEVER
+            times[start:end] = never_repeated(times[start:end], self._last)
+            self._last = int(times[end - 1]) if end > start else self._last
+            low[start:end] = (1 << 63) | self._sequence << 48 | self._node
+            require_room(name, times[start:end], (1 << 60) - 1, GREGORIAN_LAST)
+        high = pack_v1(times.view(np.uint64))
+        data = np.empty((n, 16), np.uint8)
+        words(data)[:, 0] = big_endian(_swapped(high) if self._layout.swapped else high)
+        words(data)[:, 1] = big_endian(low)
+        return data
+
+
+_LEGEND: Final = {
+    "L": "time, bits 31 to 0",
+    "M": "time, bits 47 to 32",
+    "H": "time, bits 59 to 48",
+    "Q": "clock sequence, random for each server start and each step back of its clock",
+    "N": "node: of a server its network address, here random for each stream, multicast bit set",
+}
+_TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1)
+_MUTEX: Final = "strict order holds in one server, under one mutex"
+
+
+def _described(diagram: str, *caveats: str) -> Description:
+    return Description(
+        diagram,
+        _LEGEND,
+        within="forward",
+        across="by time",
+        uniqueness="process",
+        time=_TIME,
+        caveats=(*caveats, _MUTEX),
+    )
+
+
+_V1: Final = "L32 M16 V4:1 H12 X2:2 Q14 N48"
+
+LAYOUTS = (
+    ServerV1(
+        "mariadb-uuid-v1",
+        "MariaDB's UUID(): UUIDv1 of the server, which its uuid type stores time first",
+        "github.com/MariaDB/server mysys/my_uuid.c",
+        order="mysql-swap",
+        description=_described(_V1, "in plain byte order (CHAR(36), BINARY(16)) it starts again every 429 s"),
+    ),
+    ServerV1(
+        "mysql-uuid",
+        "MySQL's UUID(): UUIDv1 of the server, for UUID_TO_BIN(UUID(), 1)",
+        "MySQL manual, UUID() and UUID_TO_BIN(); sql/item_func.cc",
+        order="mysql-swap",
+        description=_described(_V1, "in plain byte order (CHAR(36), UUID_TO_BIN(u)) it starts again every 429 s"),
+    ),
+    ServerV1(
+        "percona-ordered-uuid",
+        "UUIDv1 turned time first, as UUID_TO_BIN(UUID(), 1) and Percona's ordered_uuid() store it",
+        "Percona, store UUID in an optimized way (2014); MySQL manual, UUID_TO_BIN()",
+        order="rfc",
+        swapped=True,
+        description=_described(
+            "V4:1 H12 M16 L32 X2:2 Q14 N48", "no UUID of any version: only BINARY(16) should hold it"
+        ),
+    ),
+)

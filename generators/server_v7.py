@@ -1,0 +1,161 @@
+"""UUID version 7 as PostgreSQL 18 and MariaDB 11.7 make it, replicated on the client.
+
+Byte maps (T Unix milliseconds, big-endian; X the variant bits 10):
+
+postgresql-uuidv7   r0 … r5 T   r6 r7 7, S12   r8 … r15 X, R62     S the millisecond's fraction in 1/4096
+mariadb-uuid-v7     r0 … r5 T   r6 r7 7, C12   r8 … r15 X, R62     C = 4 · microseconds + counter, 0 … 3,999
+
+postgresql-uuidv7 (src/backend/utils/adt/uuid.c, REL_18): each backend keeps the last key's nanoseconds; the next key's
+are max(now, last + 245), one step of S, so that keys of a backend ascend strictly, whatever the clock does. Other
+backends know nothing of it and interleave. On macOS and with MSVC the step is 977 ns and the low two bits of S are
+random: not replicated. Nanoseconds are 64 bits, signed: to 2262-04-11. `uuid_extract_timestamp` reads the millisecond,
+which is what `decode` gives as ticks.
+
+mariadb-uuid-v7 (plugin/type_uuid/sql_type_uuid_v7.h): tv = max(last + 1, 4 · microseconds), behind one mutex of the
+server; T is tv / 4000 and C the rest. A stream stands for a server of its own: several streams repeat each other's
+tv, as several servers do. Faster than four keys a microsecond moves the time ahead of the clock.
+
+Both draw 8 bytes of entropy a key, r8 … r15.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.bits import words
+from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.counters import require_room
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.rfc9562 import V7_LAST, require_version
+from keybench.generators.rfc9562_v7 import put_v7, random_half, sub_milliseconds
+from keybench.generators.sequences import never_repeated
+from keybench.generators.writer import GuidStream, Writer, WriterLayout
+
+_NS_PER_MS: Final = 1_000_000
+_STEP_NS: Final = _NS_PER_MS // 4096 + 1
+_LAST_NS: Final = (1 << 63) - (1 << 48)
+_POSTGRESQL_LAST: Final = UNIX_EPOCH + _LAST_NS // 100
+_PER_MS: Final = 4_000
+_MARIADB_LAST_VALUE: Final = (_PER_MS << 48) - 1
+
+
+class PostgreSqlUuids(GuidStream):
+    """The keys of one backend."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+        self._last = 0
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs; UsageError before 1970 and beyond 64 bits of nanoseconds."""
+        data = np.empty((n, 16), np.uint8)
+        words(data)[:, 1] = random_half(self._entropy, n)
+        ticks, odd = self._clock.read_fine(n)
+        nanoseconds = (require_instants(self._name, ticks, UNIX_EPOCH, _POSTGRESQL_LAST) - UNIX_EPOCH) * 100 + odd
+        used = never_repeated(nanoseconds, self._last, _STEP_NS)
+        require_room(self._name, used, _LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
+        self._last = int(used[-1]) if n else self._last
+        milliseconds = used // _NS_PER_MS
+        put_v7(data, sub_milliseconds(milliseconds, used - milliseconds * _NS_PER_MS))
+        return data
+
+
+class PostgreSqlV7(WriterLayout):
+    """`uuidv7()` of PostgreSQL 18 on Linux."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream that stands for one backend."""
+        return PostgreSqlUuids(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, as `uuid_extract_timestamp` does, and the fraction in 1/4096."""
+        high, _ = require_version(self.name, keys, 7)
+        ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
+        return Decoded(ticks, {"fraction": (high & np.uint64(0xFFF)).view(np.int64)})
+
+
+class MariaDbUuids(GuidStream):
+    """The keys of one server."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name = name
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+        self._last = 0
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        data = np.empty((n, 16), np.uint8)
+        words(data)[:, 1] = random_half(self._entropy, n)
+        quarters = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
+        quarters //= 10
+        quarters *= 4
+        values = require_room(self._name, never_repeated(quarters, self._last), _MARIADB_LAST_VALUE, V7_LAST)
+        self._last = int(values[-1]) if n else self._last
+        milliseconds = values // _PER_MS
+        put_v7(data, milliseconds << 12 | (values - milliseconds * _PER_MS))
+        return data
+
+
+class MariaDbV7(WriterLayout):
+    """`UUID_v7()` of MariaDB 11.7."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream that stands for one server."""
+        return MariaDbUuids(self.name, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The microsecond, and the counter, 0 … 3, inside it."""
+        high, _ = require_version(self.name, keys, 7)
+        quarters = (high & np.uint64(0xFFF)).view(np.int64)
+        ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + (quarters >> 2) * 10 + UNIX_EPOCH
+        return Decoded(ticks, {"counter": quarters & 3})
+
+
+_SORTED_BY_ITS_END: Final = "random to SQL Server's uniqueidentifier, which sorts by the end"
+
+LAYOUTS = (
+    PostgreSqlV7(
+        "postgresql-uuidv7",
+        "PostgreSQL 18's uuidv7(): milliseconds and their 4096ths, strictly ascending in each backend",
+        "github.com/postgres/postgres src/backend/utils/adt/uuid.c (REL_18)",
+        order="rfc",
+        description=Description(
+            "T48 V4:7 S12 X2:2 R62",
+            {"T": "milliseconds since 1970", "S": "the millisecond's fraction, in 1/4096"},
+            within="always",
+            across="by time",
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, _POSTGRESQL_LAST, TICKS_PER_MS),
+            caveats=(
+                "each backend counts for itself: connections interleave within the steps of 244 ns",
+                "more than four million keys a second run ahead of the clock",
+                _SORTED_BY_ITS_END,
+            ),
+        ),
+    ),
+    MariaDbV7(
+        "mariadb-uuid-v7",
+        "MariaDB 11.7's UUID_v7(): milliseconds, then quarter microseconds, strictly ascending in a server",
+        "github.com/MariaDB/server plugin/type_uuid/sql_type_uuid_v7.h",
+        order="rfc",
+        description=Description(
+            "T48 V4:7 C12 X2:2 R62",
+            {"T": "milliseconds since 1970", "C": "4 · microseconds in it, plus a counter"},
+            within="always",
+            across="by time",
+            time=Timestamp("microseconds since 1970", UNIX_EPOCH, V7_LAST, 10),
+            caveats=(
+                "strict order holds in one server, under one mutex",
+                "more than four million keys a second run ahead of the clock",
+                _SORTED_BY_ITS_END,
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,261 @@
+"""64-bit integers of time, worker and sequence: Twitter's Snowflake, Discord's, Instagram's, Sonyflake.
+
+Bit maps from the sign bit, which is 0 in all, on (T time, W worker, S sequence):
+
+snowflake           0, T41 ms since 2010-11-04T01:42:54.657Z, W10 (5 data centre, 5 worker), S12
+snowflake-discord   0, T41 ms since 2015-01-01, W10 (5 worker, 5 process), S12
+instagram           0, T40 ms since 2011-08-24T21:07:01.721Z, W13 (shard), S10
+sonyflake           0, T39 10 ms since 2014-09-01, S8, W16
+
+The worker is `Process.index`: nobody but the runner of the processes can see to it that each has its own.
+
+snowflake (Twitter's IdWorker.scala) numbers the keys of a millisecond from 0; when the 12 bits are used up it waits for
+the next millisecond, which here is taken to come at once: the key's time moves ahead of the reading. While the clock
+shows less than before, it refuses to make a key, and so does this. snowflake-discord is taken to do the same; Discord
+has published its bits only.
+
+sonyflake (sony/sonyflake) numbers the keys of 10 ms from 0, goes on from its last time when the clock steps back, and
+sleeps when the 8 bits are used up, which here is taken to pass at once.
+
+instagram: S is the shard's sequence modulo 1,024, from 1 on, as nextval() gives it, whatever the time. Quirks, kept:
+order breaks where it wraps inside a millisecond, and more than 1,024 keys in one repeat.
+
+Discord's and Instagram's times have one bit more, which in a bigint is the sign: from 2084-09-06 and 2046-06-27 on
+their keys would be negative and start again below all others. Readings from there on are refused here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.alphabets import require_form
+from keybench.generators.byteorder import Ints, Keys, Kind
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.counters import NEVER, require_room
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.sequences import never_repeated
+from keybench.generators.worker_ids import refuse_steps_back, worker_id
+from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flake(WriterLayout):
+    """Time in quanta of so many ticks since an epoch, then worker and sequence, in either order."""
+
+    epoch: int
+    quantum: int
+    time_bits: int
+    worker_bits: int
+    sequence_bits: int
+    sequence_first: bool = False
+    refuses_steps_back: bool = True
+
+    @property
+    def last(self) -> int:
+        """The last tick that the time has bits for."""
+        return self.epoch + (self.quantum << self.time_bits) - 1
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream for the writer's worker id."""
+        return Flakes(self, writer)
+
+    def put(self, quanta: Ints, sequence: Ints, worker: int) -> Ints:
+        """Keys of these parts."""
+        quanta = quanta << (self.worker_bits + self.sequence_bits)
+        if self.sequence_first:
+            return quanta | sequence << self.worker_bits | worker
+        return quanta | worker << self.sequence_bits | sequence
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The time, the worker and the sequence."""
+        require_form(self.name, keys, "int", 0)
+        numbers = np.asarray(keys.data, np.int64)
+        sequence_at, worker_at = (self.worker_bits, 0) if self.sequence_first else (0, self.sequence_bits)
+        return Decoded(
+            (numbers >> self.worker_bits + self.sequence_bits) * self.quantum + self.epoch,
+            {
+                "worker": numbers >> worker_at & (1 << self.worker_bits) - 1,
+                "sequence": numbers >> sequence_at & (1 << self.sequence_bits) - 1,
+            },
+        )
+
+
+class Flakes(ChunkStream):
+    """Keys numbered inside a quantum; the state is the last key's time and sequence, as one number."""
+
+    kind: Kind = "int"
+
+    def __init__(self, layout: Flake, writer: Writer) -> None:
+        self._layout = layout
+        self._clock = writer.clock
+        self._worker = worker_id(layout.name, writer.process, 1 << layout.worker_bits)
+        self._value = NEVER
+        self._reading = NEVER
+
+    def chunk(self, n: int) -> Ints:
+        """The next n keys; UsageError outside of the layout's range, or for a step back where upstream refuses it."""
+        layout = self._layout
+        ticks = require_instants(layout.name, self._clock.read(n), layout.epoch, layout.last)
+        quanta = (ticks - layout.epoch) // layout.quantum
+        if layout.refuses_steps_back:
+            self._reading = refuse_steps_back(layout.name, quanta, self._reading, "ms")
+        bits = layout.sequence_bits
+        values = never_repeated(quanta << bits, self._value)
+        require_room(layout.name, values, (1 << layout.time_bits + bits) - 1, layout.last)
+        self._value = int(values[-1]) if n else self._value
+        return layout.put(values >> bits, values & (1 << bits) - 1, self._worker)
+
+
+class Instagram(Flake):
+    """Flakes whose sequence goes on through all milliseconds."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream for the writer's shard."""
+        return ShardKeys(self, writer)
+
+
+class ShardKeys(ChunkStream):
+    """The keys of one shard."""
+
+    kind: Kind = "int"
+
+    def __init__(self, layout: Flake, writer: Writer) -> None:
+        self._layout = layout
+        self._clock = writer.clock
+        self._shard = worker_id(layout.name, writer.process, 1 << layout.worker_bits)
+        self._sequence = 0
+
+    def chunk(self, n: int) -> Ints:
+        """The next n keys; UsageError outside of the layout's range."""
+        layout = self._layout
+        ticks = require_instants(layout.name, self._clock.read(n), layout.epoch, layout.last)
+        sequence = np.arange(self._sequence + 1, self._sequence + n + 1)
+        self._sequence += n
+        return layout.put((ticks - layout.epoch) // layout.quantum, sequence & 1023, self._shard)
+
+
+def _unix_ms(milliseconds: int) -> int:
+    return UNIX_EPOCH + milliseconds * TICKS_PER_MS
+
+
+_TWITTER: Final = _unix_ms(1_288_834_974_657)
+_DISCORD: Final = _unix_ms(1_420_070_400_000)
+_INSTAGRAM: Final = _unix_ms(1_314_220_021_721)
+_SONY: Final = _unix_ms(1_409_529_600_000)
+_TEN_MS: Final = 10 * TICKS_PER_MS
+_REFUSES: Final = "makes no key while the clock lies behind its last reading: an error, as upstream"
+_WAITS: Final = "4,096 keys a millisecond and worker; faster than that upstream waits, and here the time moves ahead"
+_WORKERS: Final = {"W": "worker id (Process.index)", "S": "sequence, from 0 in each millisecond"}
+
+
+def _time(unit: str, epoch: int, quantum: int, bits: int) -> Timestamp:
+    return Timestamp(unit, epoch, epoch + (quantum << bits) - 1, quantum)
+
+
+LAYOUTS = (
+    Flake(
+        "snowflake",
+        "Twitter's Snowflake, 64 bits: milliseconds since 2010, 10-bit worker, 12-bit sequence",
+        "github.com/twitter-archive/snowflake IdWorker.scala (2010)",
+        order="rfc",
+        kind="int",
+        epoch=_TWITTER,
+        quantum=TICKS_PER_MS,
+        time_bits=41,
+        worker_bits=10,
+        sequence_bits=12,
+        description=Description(
+            "Z1:0 T41 W10 S12",
+            {"Z": "sign", "T": "milliseconds since 2010-11-04T01:42:54.657Z", **_WORKERS},
+            within="forward",
+            across="by time",
+            uniqueness="worker id",
+            worker_ids=1 << 10,
+            time=_time("milliseconds since 2010-11-04T01:42:54.657Z", _TWITTER, TICKS_PER_MS, 41),
+            caveats=(_REFUSES, _WAITS),
+        ),
+    ),
+    Flake(
+        "snowflake-discord",
+        "Discord's Snowflake, 64 bits: milliseconds since 2015, 10-bit worker and process, 12-bit increment",
+        "Discord developer documentation, snowflakes",
+        order="rfc",
+        kind="int",
+        epoch=_DISCORD,
+        quantum=TICKS_PER_MS,
+        time_bits=41,
+        worker_bits=10,
+        sequence_bits=12,
+        description=Description(
+            "Z1:0 T41 W10 S12",
+            {"Z": "first bit of the time, the sign of a bigint", "T": "milliseconds since 2015-01-01", **_WORKERS},
+            within="forward",
+            across="by time",
+            uniqueness="worker id",
+            worker_ids=1 << 10,
+            time=_time("milliseconds since 2015-01-01", _DISCORD, TICKS_PER_MS, 41),
+            caveats=("only the bits are published: sequence and steps back are taken from Twitter's", _WAITS),
+        ),
+    ),
+    Instagram(
+        "instagram",
+        "Instagram's ids, 64 bits: milliseconds since 2011, 13-bit shard, 10 bits of its sequence",
+        "Instagram engineering, sharding and IDs at Instagram",
+        order="rfc",
+        kind="int",
+        epoch=_INSTAGRAM,
+        quantum=TICKS_PER_MS,
+        time_bits=40,
+        worker_bits=13,
+        sequence_bits=10,
+        description=Description(
+            "Z1:0 T40 W13 S10",
+            {
+                "Z": "first bit of the time, the sign of a bigint",
+                "T": "milliseconds since 2011-08-24T21:07:01.721Z",
+                "W": "shard (Process.index)",
+                "S": "the shard's sequence modulo 1,024",
+            },
+            within="by time",
+            across="by time",
+            uniqueness="worker id",
+            worker_ids=1 << 13,
+            time=_time("milliseconds since 2011-08-24T21:07:01.721Z", _INSTAGRAM, TICKS_PER_MS, 40),
+            caveats=("order breaks where the sequence wraps inside a millisecond; beyond 1,024 in one, keys repeat",),
+        ),
+    ),
+    Flake(
+        "sonyflake",
+        "Sonyflake, 64 bits: 10 ms since 2014, 8-bit sequence, 16-bit machine",
+        "github.com/sony/sonyflake",
+        order="rfc",
+        kind="int",
+        epoch=_SONY,
+        quantum=_TEN_MS,
+        time_bits=39,
+        worker_bits=16,
+        sequence_bits=8,
+        sequence_first=True,
+        refuses_steps_back=False,
+        description=Description(
+            "Z1:0 T39 S8 W16",
+            {
+                "Z": "sign",
+                "T": "10 ms since 2014-09-01",
+                "S": "sequence, from 0 in each 10 ms",
+                "W": "machine (Process.index)",
+            },
+            within="always",
+            across="by time",
+            uniqueness="worker id",
+            worker_ids=1 << 16,
+            time=_time("10 ms since 2014-09-01", _SONY, _TEN_MS, 39),
+            caveats=("256 keys in 10 ms and machine; faster than that upstream sleeps, and here the time moves ahead",),
+        ),
+    ),
+)

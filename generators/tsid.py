@@ -1,0 +1,137 @@
+"""TSID (github.com/f4b6a3/tsid-creator): a 64-bit integer of milliseconds, node and a counter that starts at random.
+
+Bit map from the sign bit on: T42 ms since 2020-01-01, of which the first is the sign and 0 until 2089-09-06; N10 node;
+C12 counter. tsid-text is the same number as 13 characters of Crockford's base 32, upper case.
+
+The node is `Process.index`, below 1,024 (upstream draws one at random where none is configured). The first key of a
+millisecond draws C from two bytes of entropy, big-endian, its low 12 bits; any further key, also where the clock steps
+back, adds one, and an overflow moves the time one millisecond ahead (`TsidFactory.getTime`). Keys ascend strictly,
+whatever the clock does. Upstream draws two more bytes when the factory is made, which no key ever shows: not here.
+
+Readings from 2089-09-06 on, whose numbers a signed column would sort below all others, are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.alphabets import CROCKFORD32, bits_of_text, require_form, text_of_bits
+from keybench.generators.byteorder import Bytes, Ints, Keys, Kind
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.counters import NEVER, Starts, count_runs, require_room
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.instants import require_instants
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.worker_ids import worker_id
+from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+
+EPOCH: Final = UNIX_EPOCH + 1_577_836_800_000 * TICKS_PER_MS
+_TIME_BITS: Final = 41
+_LAST: Final = EPOCH + (TICKS_PER_MS << _TIME_BITS) - 1
+_NODES: Final = 1 << 10
+_COUNTER_BITS: Final = 12
+_COUNTER: Final = (1 << _COUNTER_BITS) - 1
+_CHARACTERS: Final = 13
+
+
+class Tsid(WriterLayout):
+    """TSIDs of one node, of kind int or text."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream for the writer's node."""
+        return Tsids(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, the node and the counter; UsageError for what is no TSID."""
+        require_form(self.name, keys, self.kind, _CHARACTERS)
+        if self.kind == "text":
+            numbers = bits_of_text(self.name, keys, 5, CROCKFORD32)[1].view(np.int64)
+        else:
+            numbers = np.asarray(keys.data, np.int64)
+        milliseconds = numbers.view(np.uint64) >> np.uint64(22)
+        return Decoded(
+            milliseconds.view(np.int64) * TICKS_PER_MS + EPOCH,
+            {"node": numbers >> _COUNTER_BITS & _NODES - 1, "counter": numbers & _COUNTER},
+        )
+
+
+class Tsids(ChunkStream):
+    """The keys of one node; the state is the last key's time and counter, as one number."""
+
+    def __init__(self, layout: Tsid, writer: Writer) -> None:
+        self._name = layout.name
+        self.kind: Kind = layout.kind
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+        self._node = worker_id(layout.name, writer.process, _NODES)
+        self._value = NEVER
+        # Starts drawn for milliseconds that an overflow then took: the next ones get them.
+        self._drawn = np.empty(0, np.int64)
+
+    def chunk(self, n: int) -> Bytes | Ints:
+        """The next n keys; UsageError before 2020 and from 2089-09-06 on."""
+        ticks = require_instants(self._name, self._clock.read(n), EPOCH, _LAST)
+        values, starts = count_runs((ticks - EPOCH) // TICKS_PER_MS, self._value, _COUNTER_BITS, self._seeds)
+        self._drawn = self._drawn[len(starts) :]
+        require_room(self._name, values, (1 << _TIME_BITS + _COUNTER_BITS) - 1, _LAST)
+        self._value = int(values[-1]) if n else self._value
+        numbers = (values >> _COUNTER_BITS) << 22 | self._node << _COUNTER_BITS | values & _COUNTER
+        if self.kind == "int":
+            return numbers
+        return text_of_bits(np.zeros(n, np.uint64), numbers.view(np.uint64), 5, _CHARACTERS, CROCKFORD32)
+
+    def _seeds(self, starts: Starts) -> Ints:
+        missing = len(starts) - len(self._drawn)
+        if missing > 0:
+            drawn = self._entropy.take(missing, 2).view(">u2")[:, 0].astype(np.int64) & _COUNTER
+            self._drawn = np.concatenate([self._drawn, drawn])
+        return self._drawn[: len(starts)]
+
+
+def _described(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
+    return Description(
+        diagram,
+        legend,
+        within="always",
+        across="by time",
+        random="",
+        uniqueness="worker id",
+        worker_ids=_NODES,
+        time=Timestamp("milliseconds since 2020-01-01", EPOCH, _LAST, TICKS_PER_MS),
+        caveats=(
+            "faster than some 2,000 to 4,096 keys a millisecond and node the time moves ahead of the clock",
+            *caveats,
+        ),
+    )
+
+
+_SOURCE: Final = "github.com/f4b6a3/tsid-creator TsidFactory"
+
+LAYOUTS = (
+    Tsid(
+        "tsid",
+        "TSID, 64 bits: milliseconds since 2020, 10-bit node, 12-bit counter from a random start",
+        _SOURCE,
+        order="rfc",
+        kind="int",
+        description=_described(
+            "Z1:0 T41 N10 C12",
+            {
+                "Z": "first bit of the time, the sign of a bigint",
+                "T": "milliseconds since 2020-01-01",
+                "N": "node (Process.index)",
+                "C": "counter, random in each millisecond's first key",
+            },
+        ),
+    ),
+    Tsid(
+        "tsid-text",
+        "TSID as 13 characters of base 32",
+        _SOURCE,
+        order="rfc",
+        kind="text",
+        description=_described("K13", {"K": "the 64 bits, 5 a character"}, "13 bytes a key instead of 8"),
+    ),
+)

@@ -1,0 +1,181 @@
+"""ULID (github.com/ulid/spec): milliseconds, then 80 random bits; as 16 bytes, and as 26 characters of base 32.
+
+Byte map: r0 … r5 T Unix milliseconds, big-endian   r6 … r15 R random. No version and no variant: not a UUID, though it
+fits into a UUID column and ascends in RFC order.
+
+ulid, ulid-text                       10 bytes of entropy a key, r6 … r15. Keys of one millisecond come in no order.
+ulid-monotonic, ulid-monotonic-text   10 bytes of entropy for each key whose millisecond is above all before; any other
+                                      key keeps the last one's millisecond and adds 1 to its 80 bits, so that keys
+                                      ascend strictly whatever the clock does, as the specification's author does in
+                                      ulid/javascript. An overflow of the 80 bits is an error there and here.
+
+The text is Crockford's base 32, upper case, most significant digit first: its binary order is that of the bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keybench.errors import UsageError
+from keybench.generators.alphabets import CROCKFORD32, bits_of_text, require_form, text_of_bits
+from keybench.generators.bits import Words, big_endian, put_bytes, put_u48, read_words, words
+from keybench.generators.byteorder import Bytes, Ints, Keys, Kind
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.counters import NEVER, fresh
+from keybench.generators.description import Description, Timestamp
+from keybench.generators.layout import Decoded, Stream
+from keybench.generators.rfc9562 import V7_LAST
+from keybench.generators.rfc9562_v7 import milliseconds_of
+from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+
+_CHARACTERS: Final = 26
+_RANDOM_BYTES: Final = 10
+
+
+@dataclass(frozen=True)
+class Ulid(WriterLayout):
+    """ULIDs whose 80 bits are random in each key; of kind uuid, or text."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream that keeps nothing between keys."""
+        return Ulids(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond; UsageError for a text that is no ULID."""
+        if self.kind == "text":
+            require_form(self.name, keys, "text", _CHARACTERS)
+            high, _ = bits_of_text(self.name, keys, 5, CROCKFORD32)
+            too_high = keys.data[:, 0] > ord("7")
+            if too_high.any():
+                text = keys.data[int(too_high.argmax())].tobytes().decode()
+                raise UsageError(f"{text!r} is no {self.name} key: the greatest begins with 7.")
+        else:
+            high, _ = read_words(keys)
+        return Decoded((high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+
+
+class MonotonicUlid(Ulid):
+    """ULIDs whose 80 bits count up inside a millisecond."""
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream that goes on from its last key."""
+        return MonotonicUlids(self, writer)
+
+
+class Ulids(ChunkStream):
+    """Random ULIDs."""
+
+    def __init__(self, layout: Ulid, writer: Writer) -> None:
+        self._name = layout.name
+        self.kind: Kind = layout.kind
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n ULIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        data = np.empty((n, 16), np.uint8)
+        put_bytes(data, 6, self._entropy.take(n, _RANDOM_BYTES))
+        put_u48(data, 0, milliseconds_of(self._name, self._clock.read(n)).view(np.uint64))
+        return data if self.kind == "uuid" else _text(*read_words(Keys(data, "uuid")))
+
+
+class MonotonicUlids(ChunkStream):
+    """ULIDs that count up; the state is the last millisecond and the last 80 bits, as 16 and 64."""
+
+    def __init__(self, layout: Ulid, writer: Writer) -> None:
+        self._name = layout.name
+        self.kind: Kind = layout.kind
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+        self._last = (NEVER, 0, 0)
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n ULIDs; UsageError outside of 48 bits of milliseconds, and where the 80 bits overflow."""
+        milliseconds = milliseconds_of(self._name, self._clock.read(n))
+        starts = np.flatnonzero(fresh(milliseconds, self._last[0]))
+        drawn = self._entropy.take(len(starts), _RANDOM_BYTES)
+        tops = _with_first(self._last[1], drawn[:, :2].copy().view(">u2")[:, 0].astype(np.uint64))
+        bottoms = _with_first(self._last[2], drawn[:, 2:].copy().view(">u8")[:, 0].astype(np.uint64))
+        lengths = np.diff(starts, prepend=0, append=n)
+        # Keys of the run that goes on from the last chunk add one more than their place.
+        steps = (np.arange(n) - np.repeat(np.concatenate([[-1], starts]), lengths)).view(np.uint64)
+        low: Words = np.repeat(bottoms, lengths) + steps
+        high = np.repeat(tops, lengths) + (low < steps)
+        if (high >> np.uint64(16)).any():
+            raise UsageError(
+                f"{self._name}: the 80 random bits of a millisecond are used up, as they began with almost all ones: "
+                "make the key again in the next millisecond."
+            )
+        times: Ints = np.repeat(np.concatenate([[self._last[0]], milliseconds[starts]]), lengths)
+        if n:
+            self._last = (int(times[-1]), int(high[-1]), int(low[-1]))
+        high |= times.view(np.uint64) << np.uint64(16)
+        if self.kind == "text":
+            return _text(high, low)
+        data = np.empty((n, 16), np.uint8)
+        words(data)[:, 0] = big_endian(high)
+        words(data)[:, 1] = big_endian(low)
+        return data
+
+
+def _with_first(first: int, rest: Words) -> Words:
+    return np.concatenate([np.array([first], np.uint64), rest])
+
+
+def _text(high: Words, low: Words) -> Bytes:
+    return text_of_bits(high, low, 5, _CHARACTERS, CROCKFORD32)
+
+
+_SOURCE: Final = "github.com/ulid/spec"
+_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, V7_LAST, TICKS_PER_MS)
+_NO_UUID: Final = "no version and no variant: MariaDB's uuid refuses about a quarter of the keys"
+_TEXT: Final = "26 bytes a key instead of 16; a column needs a binary collation"
+_GUESS: Final = "the next key of the same millisecond can be guessed"
+
+
+def _plain(diagram: str, legend: dict[str, str], random: str, *caveats: str) -> Description:
+    return Description(diagram, legend, within="by time", across="by time", random=random, time=_TIME, caveats=caveats)
+
+
+def _counting(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
+    return Description(diagram, legend, within="always", across="by time", random="", time=_TIME, caveats=caveats)
+
+
+_T: Final = "milliseconds since 1970"
+_N: Final = "random in each millisecond's first key, then one more a key"
+
+LAYOUTS = (
+    Ulid(
+        "ulid",
+        "ULID as 16 bytes: 48-bit Unix milliseconds, then 80 random bits",
+        _SOURCE,
+        order="rfc",
+        description=_plain("T48 R80", {"T": _T}, "R", "keys of one millisecond come in no order", _NO_UUID),
+    ),
+    MonotonicUlid(
+        "ulid-monotonic",
+        "Monotonic ULID as 16 bytes: inside a millisecond each key is the last one plus 1",
+        _SOURCE + "; github.com/ulid/javascript monotonicFactory",
+        order="rfc",
+        description=_counting("T48 N80", {"T": _T, "N": _N}, _GUESS, _NO_UUID),
+    ),
+    Ulid(
+        "ulid-text",
+        "ULID as 26 characters of base 32",
+        _SOURCE,
+        order="rfc",
+        kind="text",
+        description=_plain("T10 R16", {"T": _T}, "R", "keys of one millisecond come in no order", _TEXT),
+    ),
+    MonotonicUlid(
+        "ulid-monotonic-text",
+        "Monotonic ULID as 26 characters of base 32",
+        _SOURCE + "; github.com/ulid/javascript monotonicFactory",
+        order="rfc",
+        kind="text",
+        description=_counting("T10 N16", {"T": _T, "N": _N}, _GUESS, _TEXT),
+    ),
+)

@@ -1,0 +1,268 @@
+"""Generators of the .NET world that take a base GUID or random bytes and one clock reading a key."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from keybench.errors import UsageError
+from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.dotnet import get_int32
+from keybench.generators.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.guids import ScriptedGuids
+from keybench.generators.instants import DATETIME_LAST
+from keybench.generators.layout import layout
+from keybench.generators.rt_comb import EPOCH_1900
+
+DAY = 86_400 * TICKS_PER_SECOND
+U48 = 1 << 48
+LAST_48 = UNIX_EPOCH + U48 * TICKS_PER_MS - 1
+
+
+def base(text: str) -> ScriptedGuids:
+    return ScriptedGuids(np.frombuffer(UUID(text).bytes, np.uint8).reshape(1, 16))
+
+
+def key_of(keys) -> str:
+    (row,) = keys.data
+    return str(UUID(bytes=row.tobytes()))
+
+
+# Guid.CreateVersion7 and GetInt32
+
+
+def test_dotnet_v7_vectors(vectors, opened) -> None:
+    for vector in vectors("dotnet_v7"):
+        inputs, guids = vector["inputs"], base(vector["inputs"]["base_guid"])
+        keys = opened("dotnet-v7", [inputs["ticks"]], guids=guids).take(1)
+        assert key_of(keys) == vector["guid"]
+        assert layout("dotnet-v7").decode(keys).ticks == UNIX_EPOCH + inputs["unix_ms"] * TICKS_PER_MS
+        entropy = ScriptedEntropy(UUID(inputs["base_guid"]).bytes)
+        assert key_of(opened("dotnet-v7", [inputs["ticks"]], entropy=entropy).take(1)) == vector["guid"]
+
+
+def test_dotnet_v7_is_uuid_v7_with_random_base_guids(opened) -> None:
+    ticks = UNIX_EPOCH + np.arange(500) * 7_777
+    assert np.array_equal(opened("dotnet-v7", ticks).take(500).data, opened("uuid-v7", ticks).take(500).data)
+    assert layout("npgsql-sequential") is layout("dotnet-createversion7") is layout("dotnet-v7")
+
+
+@pytest.mark.parametrize(
+    ("ticks", "shown"),
+    [
+        (UNIX_EPOCH - 1, "1969-12-31T23:59:59.9999999Z"),
+        (DATETIME_LAST + 1, "10000-01-01T00:00:00.0000000Z"),
+    ],
+)
+def test_dotnet_v7_refuses_what_it_cannot_hold(ticks, shown, opened) -> None:
+    with pytest.raises(UsageError) as refused:
+        opened("dotnet-v7", [ticks]).take(1)
+    assert str(refused.value) == (
+        "dotnet-v7 keys hold instants from 1970-01-01T00:00:00.0000000Z to 9999-12-31T23:59:59.9999999Z, "
+        f"and the clock shows {shown}: set the clock inside that range."
+    )
+
+
+def test_dotnet_v7_refuses_other_versions(guids_of) -> None:
+    with pytest.raises(UsageError, match=r"is no dotnet-v7 key: version and variant are not those of UUIDv7\."):
+        layout("dotnet-v7").decode(guids_of(["017f22e2-79b0-4cc3-98c4-dc0c0c07398f"]))
+
+
+@pytest.mark.parametrize(
+    ("script", "below", "drawn"),
+    [
+        ("01000000", 512, 1),
+        ("ffffffff", 512, 511),
+        ("00020000", 512, 0),
+        ("1fa10700", 500_000, 499_999),
+        ("20a1070005000000", 500_000, 5),
+        ("20a1ffffffffffff00000800", 500_000, 0),
+        ("00000000", 1, 0),
+    ],
+)
+def test_get_int32_masks_and_tries_again(script, below, drawn) -> None:
+    entropy = ScriptedEntropy(bytes.fromhex(script) + b"\xa5")
+    assert get_int32(entropy, below) == drawn
+    assert entropy.take(1, 1).tolist() == [[0xA5]], "four bytes a try"
+
+
+def test_get_int32_is_even() -> None:
+    entropy = AesEntropy.seeded("dice")
+    counts = np.bincount([get_int32(entropy, 6) for _ in range(6_000)], minlength=6)
+    assert len(counts) == 6
+    assert np.abs(counts - 1_000).max() < 150
+
+
+# NHibernate guid.comb
+
+
+def test_nhibernate_vectors(vectors, opened) -> None:
+    for vector in vectors("nhibernate_comb"):
+        inputs = vector["inputs"]
+        keys = opened("nhibernate-comb", [inputs["ticks"]], guids=base(inputs["base_guid"])).take(1)
+        assert key_of(keys) == vector["guid"]
+
+
+@given(ticks=st.integers(EPOCH_1900, EPOCH_1900 + 65_536 * DAY - 1))
+@example(ticks=EPOCH_1900)
+@example(ticks=EPOCH_1900 + 65_536 * DAY - 1)
+def test_nhibernate_reads_back_to_the_unit(ticks, opened) -> None:
+    decoded = layout("nhibernate-comb").decode(opened("nhibernate-comb", [ticks]).take(1)).ticks[0]
+    assert 0 <= ticks - decoded <= 33_334
+
+
+def test_nhibernate_exceeds_the_day_of_rt_comb(opened) -> None:
+    midnight = EPOCH_1900 + 46_000 * DAY
+    keys = opened("nhibernate-comb", [midnight + DAY - 1]).take(1)
+    assert int.from_bytes(keys.data[0, 12:].tobytes(), "big") == 25_920_002
+    assert layout("nhibernate-comb").decode(keys).ticks[0] < midnight + DAY
+    with pytest.raises(UsageError, match="is no rt-comb-legacy key: its time component exceeds 24 hours"):
+        layout("rt-comb-legacy").decode(keys)
+
+
+def test_nhibernate_days_wrap_and_truncate_towards_1900(opened) -> None:
+    ticks = [EPOCH_1900 + 65_536 * DAY, EPOCH_1900 - 1, EPOCH_1900 - DAY, EPOCH_1900 - DAY - 1]
+    data = opened("nhibernate-comb", ticks).take(4).data
+    assert [int.from_bytes(row[10:12].tobytes(), "big") for row in data] == [0, 0, 65_535, 65_535]
+
+
+def test_nhibernate_refuses_longer_days(guids_of) -> None:
+    with pytest.raises(UsageError) as refused:
+        layout("nhibernate-comb").decode(guids_of(["00000000-0000-0000-0000-b13a018b8203"]))
+    assert str(refused.value) == (
+        "00000000-0000-0000-0000-b13a018b8203 is no nhibernate-comb key: its time component exceeds 24 hours. "
+        "Decode it as the layout that made it."
+    )
+
+
+# Marten
+
+
+def test_marten_vectors(vectors, opened) -> None:
+    for vector in vectors("jasperfx_comb"):
+        ticks = UNIX_EPOCH + vector["inputs"]["unix_ms"] * TICKS_PER_MS
+        keys = opened("marten", [ticks], guids=base(vector["inputs"]["base_guid"])).take(1)
+        assert key_of(keys) == vector["guid"]
+        assert layout("jasperfx").decode(keys).ticks == ticks
+
+
+@given(ticks=st.integers(UNIX_EPOCH, LAST_48))
+@example(ticks=UNIX_EPOCH)
+@example(ticks=LAST_48)
+def test_marten_reads_back_to_the_millisecond(ticks, opened) -> None:
+    decoded = layout("marten").decode(opened("marten", [ticks]).take(1)).ticks[0]
+    assert decoded == ticks - (ticks - UNIX_EPOCH) % TICKS_PER_MS
+
+
+def test_marten_has_no_double_arithmetic(opened) -> None:
+    of_2015 = 635_634_431_990_000_000
+    decoded = layout("marten").decode(opened("marten", [of_2015 + 9_999]).take(1)).ticks[0]
+    assert decoded == of_2015
+    assert (
+        layout("rt-comb-postgresql").decode(opened("rt-comb-postgresql", [of_2015 + 9_999]).take(1)).ticks[0] > of_2015
+    )
+
+
+def test_marten_stores_instants_before_1970_modulo_48_bits(opened) -> None:
+    data = opened("marten", [UNIX_EPOCH - 1, UNIX_EPOCH - 2 * TICKS_PER_MS]).take(2).data
+    assert [int.from_bytes(row[:6].tobytes(), "big") for row in data] == [U48 - 1, U48 - 2]
+
+
+def test_marten_2016_shifts_half_bytes_around_a_4(opened) -> None:
+    ticks = EPOCH_1900 + 0x1234 * DAY + 20_000_000 * 100_000 // 3 + 1
+    keys = opened("marten-2016", [ticks], guids=base("ffffffff-ffff-7fff-bfff-ffffffffffff")).take(1)
+    # 20,000,000 is 0x1312D00: four bytes 01 31 2D 00, of which the first half byte falls out before the 4.
+    assert UUID(bytes=keys.data[0].tobytes()).bytes_le.hex() == "123413124d00ff7fbfffffffffffffff"
+
+
+@given(ticks=st.integers(EPOCH_1900, EPOCH_1900 + 65_535 * DAY).filter(lambda ticks: ticks % DAY < DAY - 5))
+@example(ticks=EPOCH_1900)
+@example(ticks=EPOCH_1900 + 65_535 * DAY)
+def test_marten_2016_reads_back_to_the_unit(ticks, opened) -> None:
+    decoded = layout("marten-2016").decode(opened("marten-2016", [ticks]).take(1)).ticks[0]
+    assert -1 <= ticks - decoded <= 33_334
+
+
+def test_marten_2016_refuses_dates_as_it_did(opened) -> None:
+    for ticks, shown in [
+        (EPOCH_1900 - 1, "1899-12-31T23:59:59.9999999Z"),
+        (EPOCH_1900 + 65_535 * DAY + 1, "2079-06-06T00:00:00.0000001Z"),
+    ]:
+        with pytest.raises(UsageError) as refused:
+            opened("marten-2016", [ticks]).take(1)
+        assert str(refused.value) == (
+            "marten-2016 keys hold instants from 1900-01-01T00:00:00.0000000Z to 2079-06-06T00:00:00.0000000Z, "
+            f"and the clock shows {shown}: set the clock inside that range."
+        )
+
+
+@pytest.mark.parametrize(
+    ("bytes_le", "reason"),
+    [
+        ("b13a00470000", "there is no 4 in its fifth byte"),
+        ("b13affff4fff", "its time component exceeds 24 hours"),
+        ("b13a18b84200", "its time component exceeds 24 hours"),
+    ],
+)
+def test_marten_2016_refuses_other_guids(bytes_le, reason, guids_of) -> None:
+    guid = str(UUID(bytes_le=bytes.fromhex(bytes_le) + bytes(10)))
+    with pytest.raises(UsageError, match=f"^{guid} is no marten-2016 key: {reason}"):
+        layout("marten-2016").decode(guids_of([guid]))
+
+
+# Pomelo
+
+
+@pytest.mark.parametrize(
+    ("vector_layout", "name"),
+    [("pomelo_mysql", "pomelo-mysql"), ("pomelo_mysql_littleendian", "pomelo-mysql-little-endian")],
+)
+def test_pomelo_vectors(vector_layout, name, vectors, opened) -> None:
+    for vector in vectors(vector_layout):
+        inputs = vector["inputs"]
+        entropy = ScriptedEntropy(bytes.fromhex(inputs["random7"]))
+        keys = opened(name, [inputs["ticks"]], entropy=entropy).take(1)
+        assert key_of(keys) == vector["guid"]
+        assert layout(name).decode(keys).ticks == vector["extracted"]["ticks"]
+
+
+@pytest.mark.parametrize("name", ["pomelo-mysql", "pomelo-mysql-little-endian"])
+@given(ticks=st.integers(0, DATETIME_LAST))
+@example(ticks=0)
+@example(ticks=DATETIME_LAST)
+def test_pomelo_reads_back_to_the_tick(name, ticks, opened) -> None:
+    assert layout(name).decode(opened(name, [ticks]).take(1)).ticks == ticks
+
+
+def test_pomelo_draws_seven_bytes_a_key(opened) -> None:
+    entropy = ScriptedEntropy(bytes(range(14)))
+    data = opened("pomelo-mysql", [0, 0], entropy=entropy).take(2).data
+    assert [row[9:].tolist() for row in data] == [list(range(7)), list(range(7, 14))]
+    with pytest.raises(LookupError):
+        entropy.take(1, 1)
+
+
+@pytest.mark.parametrize("name", ["pomelo-mysql", "pomelo-mysql-little-endian"])
+@pytest.mark.parametrize(
+    ("guid", "reason"),
+    [
+        ("08d9f65a-2d78-78b0-8001-020304050607", "version and variant are not 4 and 8"),
+        ("08d9f65a-2d78-48b0-9001-020304050607", "version and variant are not 4 and 8"),
+        ("ffffffff-ffff-48b0-8001-020304050607", "its time lies beyond the year 9999"),
+    ],
+)
+def test_pomelo_refuses_other_guids(name, guid, reason, guids_of) -> None:
+    with pytest.raises(UsageError, match=f"^{guid} is no {name} key: {reason}"):
+        layout(name).decode(guids_of([guid]))
+
+
+@pytest.mark.parametrize(
+    "name", ["dotnet-v7", "nhibernate-comb", "marten", "marten-2016", "pomelo-mysql", "pomelo-mysql-little-endian"]
+)
+def test_readings_before_the_year_1_are_refused(name, opened) -> None:
+    with pytest.raises(UsageError, match=f"^{name} keys hold instants from .*, and the clock shows 0000-12-31T"):
+        opened(name, [-1]).take(1)

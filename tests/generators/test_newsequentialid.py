@@ -1,0 +1,106 @@
+"""NEWSEQUENTIALID: golden vectors in every way to give them, and the server's sequence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from keybench.errors import UsageError
+from keybench.generators.clock import UNIX_EPOCH, ticks_of
+from keybench.generators.entropy import ScriptedEntropy
+from keybench.generators.guids import ScriptedGuids
+from keybench.generators.layout import layout
+
+NAME = "newsequentialid"
+FIRST = UNIX_EPOCH - 122_192_928_000_000_000
+LAST = FIRST + (1 << 60) - 1
+
+
+def pairs(vectors) -> list[tuple[UUID, str]]:
+    """UUIDs of version 1 and the keys that they give."""
+    found = []
+    for vector in vectors(NAME):
+        if "guids" in vector:
+            found += zip(map(UUID, vector["uuid_v1_rfc"]), vector["guids"], strict=True)
+        else:
+            found.append((UUID(vector["inputs"]["uuid_v1_rfc"]), vector["guid"]))
+    return found
+
+
+def test_newsequentialid_shuffles_given_uuids(vectors, opened, texts_of) -> None:
+    given_uuids, expected = zip(*pairs(vectors), strict=True)
+    guids = ScriptedGuids(np.frombuffer(b"".join(one.bytes for one in given_uuids), np.uint8).reshape(-1, 16))
+    assert texts_of(opened(NAME, [], guids=guids).take(len(expected))) == list(expected)
+
+
+def test_newsequentialid_makes_the_same_of_time_sequence_and_node(vectors, opened, texts_of) -> None:
+    for uuid, expected in pairs(vectors):
+        server = replace(layout(NAME), node=uuid.node, clock_sequence=uuid.clock_seq)
+        keys = opened(server, [FIRST + uuid.time]).take(1)
+        assert texts_of(keys) == [expected]
+        decoded = layout(NAME).decode(keys)
+        assert decoded.ticks == FIRST + uuid.time
+        assert decoded.fields["node"] == uuid.node
+        assert decoded.fields["clock_sequence"] == uuid.clock_seq
+
+
+def test_the_published_values_follow_one_another(vectors, opened, texts_of) -> None:
+    (published,) = (vector for vector in vectors(NAME) if "guids" in vector)
+    first = UUID(published["uuid_v1_rfc"][0])
+    server = replace(layout(NAME), node=first.node, clock_sequence=first.clock_seq)
+    keys = opened(server, [FIRST + first.time, 0 + FIRST, FIRST + first.time]).take(3)
+    assert texts_of(keys) == published["guids"]
+    read = layout(NAME).decode(keys).ticks[0]
+    assert read // 10 == ticks_of(datetime.fromisoformat(published["extracted"]["iso"])) // 10
+
+
+def test_clock_sequence_and_node_are_drawn_once(opened) -> None:
+    entropy = ScriptedEntropy(bytes.fromhex("ffffa1b2c3d4e5f6"))
+    decoded = layout(NAME).decode(opened(NAME, [UNIX_EPOCH] * 3, entropy=entropy).take(3))
+    assert decoded.fields["clock_sequence"].tolist() == [0x3FFF] * 3
+    assert decoded.fields["node"].tolist() == [0xA1B2C3D4E5F6] * 3
+    quiet = ScriptedEntropy(bytes(8))
+    node = layout(NAME).decode(opened(NAME, [UNIX_EPOCH], entropy=quiet).take(1)).fields["node"]
+    assert node == 0x010000000000, "the multicast bit, which no network card has"
+
+
+@given(ticks=st.integers(FIRST, LAST))
+@example(ticks=FIRST)
+@example(ticks=LAST)
+def test_newsequentialid_reads_back_to_the_tick(ticks, opened) -> None:
+    assert layout(NAME).decode(opened(NAME, [ticks]).take(1)).ticks == ticks
+
+
+@pytest.mark.parametrize("readings", [[FIRST - 1], [LAST + 1], [LAST, LAST]])
+def test_what_60_bits_cannot_hold_is_refused(readings, opened) -> None:
+    with pytest.raises(UsageError) as refused:
+        opened(NAME, readings).take(len(readings))
+    assert str(refused.value).startswith(
+        "newsequentialid keys hold instants from 1582-10-15T00:00:00.0000000Z to 5236-03-31T21:21:00.6846975Z, "
+        f"and the clock shows {'1582-10-14' if readings[0] < FIRST else '5236-03-31'}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("node", 1 << 48, "node 0x1000000000000 does not fit 48 bits: give a network card's six bytes."),
+        ("node", -1, "node -0x1 does not fit 48 bits: give a network card's six bytes."),
+        ("clock_sequence", 16_384, "clock sequence 16384 does not fit 14 bits: choose one from 0 to 16383."),
+    ],
+)
+def test_what_does_not_fit_is_refused(field, value, message) -> None:
+    with pytest.raises(UsageError) as refused:
+        replace(layout(NAME), **{field: value})
+    assert str(refused.value) == message
+
+
+def test_a_plain_uuid_v1_is_no_key_of_it(guids_of) -> None:
+    with pytest.raises(UsageError, match=f"is no {NAME} key: version and variant are not those of a shuffled UUIDv1"):
+        layout(NAME).decode(guids_of(["c232ab00-9414-11ec-b3c8-9f6bdeced846"]))

@@ -1,0 +1,163 @@
+"""RT.Comb's timestamps that never repeat, replaceable providers, and all pairs of provider and strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from keybench.errors import UsageError
+from keybench.generators.byteorder import Keys
+from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.guids import ScriptedGuids
+from keybench.generators.instants import DATETIME_LAST, text_of
+from keybench.generators.layout import layout
+from keybench.generators.rt_comb_timestamps import TimestampProvider, Timestamps, UtcNoRepeat
+
+START = 638_465_915_513_040_000
+COMBS = [f"rt-comb-{provider}" for provider in ("sql", "postgresql", "oracle")]
+LEGACY = ["rt-comb-legacy", "rt-comb-postgresql-legacy", "rt-comb-oracle-legacy"]
+
+
+def with_increment(milliseconds: float, name: str = "rt-comb-sql-no-repeat"):
+    return replace(layout(name), timestamps=UtcNoRepeat(milliseconds))
+
+
+def test_utcnorepeat_vectors(vectors, opened) -> None:
+    for vector in vectors("utcnorepeat"):
+        chosen = with_increment(vector["inputs"]["increment_ms"])
+        ticks = START + np.array(vector["inputs"]["clock_ms"]) * TICKS_PER_MS
+        decoded = chosen.decode(opened(chosen, ticks).take(len(ticks))).ticks
+        assert ((decoded - START) // TICKS_PER_MS).tolist() == vector["results_ms"]
+
+
+def published_timestamps(readings: list[int], increment_ms: float) -> list[int]:
+    """`GetTimestamp`, one call after the other, with `AddMilliseconds` of .NET 7 and later."""
+    last, made = 0, []
+    for now in readings:
+        if (now - last) / 10_000 < increment_ms:
+            whole = int(increment_ms)
+            now = last + whole * 10_000 + int((increment_ms - whole) * 10_000)
+        last = now
+        made.append(now)
+    return made
+
+
+@given(
+    increment=st.one_of(st.sampled_from([1.0, 3.34, 4.0, 0.0001, 2.7182]), st.floats(0.0001, 50)),
+    readings=st.lists(st.integers(0, 300_000), min_size=1, max_size=50),
+    cut=st.integers(0, 50),
+)
+@example(increment=3.34, readings=[0, 33_399, 66_799, 100_199, 133_597], cut=2)
+@example(increment=3.34, readings=[0, 33_400, 66_799, 100_198, 133_598], cut=0)
+def test_timestamps_are_the_published_rule(increment, readings, cut) -> None:
+    ticks = START + np.array(readings)
+    timestamps = UtcNoRepeat(increment).start()
+    made = [*timestamps.of(ticks[:cut]), *timestamps.of(ticks[cut:])]
+    assert made == published_timestamps(ticks.tolist(), increment)
+
+
+@pytest.mark.parametrize("name", [*COMBS, *LEGACY])
+def test_keys_of_one_reading_ascend_where_timestamps_never_repeat(name, opened) -> None:
+    """RT.Comb's own test: a thousand COMBs of one instant read back strictly later and later, four seconds ahead."""
+    decoded = layout(f"{name}-no-repeat").decode(opened(f"{name}-no-repeat", np.full(1_001, START)).take(1_001)).ticks
+    assert all(before < after for before, after in pairwise(decoded.tolist()))
+    assert abs(int(decoded[-1]) - START - 4 * TICKS_PER_SECOND) <= 33_334
+
+
+@pytest.mark.parametrize(("milliseconds", "repeats"), [(3.0, True), (3.34, False)])
+def test_three_milliseconds_are_too_few_for_a_300th_of_a_second(milliseconds, repeats, opened) -> None:
+    chosen = with_increment(milliseconds, "rt-comb-legacy-no-repeat")
+    decoded = chosen.decode(opened(chosen, np.full(1_000, START)).take(1_000)).ticks
+    assert (np.diff(decoded) == 0).any() == repeats
+
+
+def test_the_no_repeat_layout_has_the_originals_increment() -> None:
+    assert layout("rt-comb-sql-no-repeat").timestamps == UtcNoRepeat(4)
+    assert (UtcNoRepeat(4).step, UtcNoRepeat(3.34).step, UtcNoRepeat(0.0001).step) == (40_000, 33_399, 1)
+
+
+@pytest.mark.parametrize("milliseconds", [0.0, -1.0, 0.00009, 86_400_001.0, float("nan"), float("inf")])
+def test_an_increment_without_sense_is_refused(milliseconds) -> None:
+    with pytest.raises(UsageError) as refused:
+        UtcNoRepeat(milliseconds)
+    assert str(refused.value) == (
+        f"timestamps cannot lie {milliseconds} ms apart: "
+        "choose an increment from one tick (0.0001) to a day (86400000)."
+    )
+
+
+def test_timestamps_that_run_beyond_9999_are_refused(opened) -> None:
+    with pytest.raises(UsageError, match=r"^rt-comb-sql-no-repeat keys hold .*, and the clock shows 10000-01-01T"):
+        opened("rt-comb-sql-no-repeat", [DATETIME_LAST] * 2).take(2)
+    with pytest.raises(UsageError, match=r"^rt-comb-sql-no-repeat keys hold .*, and the clock shows 0000-12-31T"):
+        opened("rt-comb-sql-no-repeat", [-1]).take(1)
+
+
+@dataclass(frozen=True)
+class Fixed(TimestampProvider, Timestamps):
+    """A provider from outside: always the same instant."""
+
+    ticks: int
+
+    def start(self) -> Timestamps:
+        return self
+
+    def of(self, readings):
+        return np.full(len(readings), self.ticks)
+
+
+def test_the_timestamp_provider_can_be_replaced(opened) -> None:
+    chosen = replace(layout("rt-comb-postgresql"), timestamps=Fixed(UNIX_EPOCH + TICKS_PER_SECOND))
+    decoded = chosen.decode(opened(chosen, [START, START + 1]).take(2)).ticks
+    assert decoded.tolist() == [UNIX_EPOCH + TICKS_PER_SECOND] * 2
+
+
+# The pairs
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("rt-comb-sql", "00112233-4455-6677-8899-018e5f3bff48"),
+        ("rt-comb-postgresql", "018e5f3b-ff48-6677-8899-aabbccddeeff"),
+        ("rt-comb-oracle", "3b5f8e01-48ff-6677-8899-aabbccddeeff"),
+        ("rt-comb-legacy", "00112233-4455-6677-8899-b13a0047302f"),
+        ("rt-comb-postgresql-legacy", "b13a0047-302f-6677-8899-aabbccddeeff"),
+        ("rt-comb-oracle-legacy", "47003ab1-2f30-6677-8899-aabbccddeeff"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["", "-no-repeat"])
+def test_each_pair_puts_its_six_bytes_in_its_place(name, key, suffix, opened, texts_of) -> None:
+    base = np.frombuffer(bytes.fromhex("00112233445566778899aabbccddeeff"), np.uint8).reshape(1, 16)
+    keys = opened(name + suffix, [START], guids=ScriptedGuids(base)).take(1)
+    assert texts_of(keys) == [key]
+    assert 0 <= START - layout(name + suffix).decode(keys).ticks[0] <= 33_335
+
+
+def test_names_of_the_static_providers() -> None:
+    for suffix in ("", "-no-repeat", "-legacy", "-legacy-no-repeat"):
+        assert layout(f"rt-comb-sqlite-binary{suffix}") is layout(f"rt-comb-oracle{suffix}")
+
+
+def test_reading_with_another_strategy_is_wrong_as_in_the_original(opened) -> None:
+    """Unix COMBs of 2020 … 2030 read by Legacy throw for 99.4 % of them; Legacy COMBs read as Unix give year 8144."""
+    rng = np.random.default_rng(5)
+    ticks = np.sort(rng.integers(637_134_336_000_000_000, 640_290_528_000_000_000, 2_000))
+    keys, refused = opened("rt-comb-sql", ticks).take(2_000), 0
+    for place in range(2_000):
+        try:
+            decoded = layout("rt-comb-legacy").decode(Keys(keys.data[place : place + 1], "uuid")).ticks[0]
+        except UsageError:
+            refused += 1
+        else:
+            assert str(np.datetime64((int(decoded) - UNIX_EPOCH) // 10, "us")).startswith(
+                ("1901-01", "1901-02", "1901-03")
+            )
+    assert 0.985 < refused / 2_000 < 0.999
+    wrong = layout("rt-comb-sql").decode(opened("rt-comb-legacy", [START]).take(1)).ticks[0]
+    assert text_of(wrong).startswith("8144-")

@@ -1,0 +1,119 @@
+"""UUIDNext's UUIDv8 for SQL Server against its monotonicity handler, written out one key at a time."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from keybench.errors import UsageError
+from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.layout import layout
+
+NAME = "uuidnext-v8-sqlserver"
+MS = 1_645_557_742_000
+LAST = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
+
+
+class Handler:
+    """`MonotonicityHandler` and the generator over it, as published."""
+
+    def __init__(self, entropy: AesEntropy) -> None:
+        self.entropy = entropy
+        self.last = self.offset = self.sequence = 0
+
+    def step(self, timestamp: int) -> int:
+        shifted = timestamp + self.offset
+        if shifted < self.last:
+            self.offset = self.last - timestamp
+            shifted = self.last
+        elif self.offset > 0 and timestamp > self.last:
+            self.offset = 0
+            shifted = timestamp
+        if shifted == self.last:
+            self.sequence += 1
+        else:
+            self.last = shifted
+            self.sequence = int.from_bytes(self.entropy.take(1, 2).tobytes()) & 0x1FFF
+        return shifted
+
+    def next(self, timestamp: int) -> bytes:
+        used = self.step(timestamp)
+        if self.sequence > 16_383:
+            used = self.step(timestamp + 1)
+        guid = bytearray(self.entropy.take(1, 8).tobytes())
+        guid[6] = guid[6] & 0x0F | 0x80
+        return bytes(guid) + (0x8000 | self.sequence).to_bytes(2) + used.to_bytes(6)
+
+
+def check(milliseconds: np.ndarray, opened, cuts: list[int]) -> None:
+    """The stream makes, cut anywhere, what the handler makes of the same bytes."""
+    stream = opened(NAME, UNIX_EPOCH + milliseconds * TICKS_PER_MS, entropy=AesEntropy.seeded("uuidnext"))
+    handler = Handler(AesEntropy.seeded("uuidnext"))
+    made = b"".join(stream.take(n).data.tobytes() for n in [*cuts, len(milliseconds) - sum(cuts)])
+    assert made == b"".join(handler.next(int(now)) for now in milliseconds)
+
+
+def test_uuidnext_vectors(vectors, opened) -> None:
+    for vector in vectors("uuidnext_v8_sqlserver"):
+        inputs = vector["inputs"]
+        seed = min(inputs["sequence14"], 0x1FFF)
+        before = inputs["sequence14"] - seed
+        ticks = np.full(before + 1, UNIX_EPOCH + inputs["unix_ms"] * TICKS_PER_MS)
+        script = seed.to_bytes(2) + bytes(8 * before) + bytes.fromhex(inputs["random8"])
+        stream = opened(NAME, ticks, entropy=ScriptedEntropy(script))
+        stream.take(before)
+        keys = stream.take(1)
+        assert str(UUID(bytes=keys.data[0].tobytes())) == vector["guid"]
+        decoded = layout(NAME).decode(keys)
+        assert decoded.ticks == ticks[0]
+        assert decoded.fields["sequence"] == inputs["sequence14"]
+
+
+@given(
+    steps=st.lists(st.sampled_from([0, 0, 0, 1, 2, 50, -1, -3, -60]), min_size=1, max_size=80),
+    cut=st.integers(0, 80),
+)
+def test_uuidnext_is_the_handler_whatever_the_clock_does(steps, cut, opened) -> None:
+    check(MS + np.cumsum(steps), opened, [min(cut, len(steps))])
+
+
+@pytest.mark.parametrize("back", [0, 5])
+def test_uuidnext_is_the_handler_where_the_sequence_runs_over(back, opened) -> None:
+    """Forty thousand keys in one millisecond, then more clock, after a step back as well."""
+    steps = np.zeros(42_000, np.int64)
+    steps[100] = -back
+    steps[40_000] = 2
+    steps[41_000] = 9
+    check(MS + np.cumsum(steps), opened, [1, 16_000, 7])
+
+
+def test_a_full_sequence_is_followed_by_the_next_millisecond(opened) -> None:
+    entropy = ScriptedEntropy(b"\xff\xff" + bytes(8 * 8_193) + b"\x00\x07" + bytes(8) * 2)
+    stream = opened(NAME, np.full(8_195, UNIX_EPOCH + MS * TICKS_PER_MS), entropy=entropy)
+    decoded = layout(NAME).decode(stream.take(8_195))
+    assert decoded.fields["sequence"].tolist() == [*range(8_191, 16_384), 7, 8]
+    assert ((decoded.ticks - UNIX_EPOCH) // TICKS_PER_MS - MS).tolist() == [0] * 8_193 + [1, 1]
+
+
+@given(ticks=st.integers(UNIX_EPOCH, LAST))
+@example(ticks=UNIX_EPOCH)
+@example(ticks=LAST)
+def test_uuidnext_reads_back_to_the_millisecond(ticks, opened) -> None:
+    decoded = layout(NAME).decode(opened(NAME, [ticks]).take(1)).ticks[0]
+    assert decoded == ticks - (ticks - UNIX_EPOCH) % TICKS_PER_MS
+
+
+@pytest.mark.parametrize("ticks", [UNIX_EPOCH - 1, LAST + 1])
+def test_uuidnext_refuses_what_48_bits_cannot_hold(ticks, opened) -> None:
+    with pytest.raises(UsageError, match=f"^{NAME} keys hold instants from 1970-01-01T.* to 10889-08-02T"):
+        opened(NAME, [ticks]).take(1)
+
+
+def test_uuidnext_refuses_other_versions(guids_of) -> None:
+    with pytest.raises(UsageError, match=f"is no {NAME} key: version and variant are not those of UUIDv8"):
+        layout(NAME).decode(guids_of(["00112233-4455-7677-8000-017f22e279b0"]))
