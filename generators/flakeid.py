@@ -66,7 +66,7 @@ class FlakeIds(GuidStream):
         self._sequence = int(sequence[-1]) if n else self._sequence
         data = np.empty((n, 16), np.uint8)
         words(data)[:, 0] = big_endian(milliseconds)
-        words(data)[:, 1] = big_endian(sequence & 0xFFFF | self._worker << 16)
+        words(data)[:, 1] = big_endian((sequence & 0xFFFF).view(np.uint64) | np.uint64(self._worker << 16))
         return data
 
 

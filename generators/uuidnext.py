@@ -9,7 +9,9 @@ one; beyond 16,383 the next millisecond starts, with a sequence drawn anew. Wher
 held, and from then on the difference is added to every reading, until a reading lies above the last time given out.
 
 Entropy, in this order for each key: two bytes where a sequence is drawn (most significant first, its top three bits
-dropped), then eight for r0 … r7. `UuidDecoder` reads the time of 2020 … 2100 and the sequence; `decode` any.
+dropped), then eight for r0 … r7, as the library's netstandard2.0 build takes them; the others fetch 512 bytes ahead and
+drop those at the end of a batch that are too few. `UuidDecoder` reads the sequence and times of 2020 … 2100; `decode`
+reads any.
 """
 
 from __future__ import annotations

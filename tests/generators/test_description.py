@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.generators.byteorder import Keys, sort_words
@@ -63,6 +63,7 @@ def test_random_bits_vary_evenly_and_fixed_ones_never(name, opened) -> None:
 
 
 @pytest.mark.parametrize("name", where(lambda said: said.within == "always"))
+@settings(max_examples=30)
 @given(readings=st.lists(st.integers(0, 10**12), min_size=1, max_size=60))
 def test_always_is_whatever_the_clock_does(name, readings, opened) -> None:
     ticks = START + np.array(readings)
@@ -70,6 +71,7 @@ def test_always_is_whatever_the_clock_does(name, readings, opened) -> None:
 
 
 @pytest.mark.parametrize("name", where(lambda said: said.within in {"always", "forward"}))
+@settings(max_examples=30)
 @given(steps=st.lists(st.integers(0, 10**12), min_size=1, max_size=60))
 def test_forward_is_however_many_keys_share_a_reading(name, steps, opened) -> None:
     ticks = np.repeat(START + np.cumsum(steps) // 1000 * 1000, 7)

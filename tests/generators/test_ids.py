@@ -333,8 +333,11 @@ def test_flakes_count_from_the_servers_start_on(opened) -> None:
     ]
     assert [fields.fields["sequence"].tolist() for fields in read] == [[1, 2, 0, 1, 0], [0, 1, 0, 1, 0]]
     assert read[0].fields["worker"].tolist() == [5] * 5
-    keys = opened("flakeid", [START], start=0 + UNIX_EPOCH, process=worker(5)).take(1)
+    keys = opened("flakeid", [START], start=UNIX_EPOCH, process=worker(5)).take(1)
     assert hexes(keys) == [f"{(START - UNIX_EPOCH) // TICKS_PER_MS:016x}0000000000050000"]
+    last = opened("flakeid", [START], start=UNIX_EPOCH, process=worker((1 << 48) - 1)).take(1)
+    assert hexes(last)[0].endswith("ffffffffffff0000")
+    assert layout("flakeid").decode(last).fields["worker"] == (1 << 48) - 1
 
 
 def test_pushid_vector(vectors, opened) -> None:

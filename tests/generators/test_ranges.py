@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
@@ -40,6 +40,7 @@ def allowed(name: str, ticks: int) -> int:
 
 
 @pytest.mark.parametrize("name", READABLE)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_decode_inverts_encode_over_the_whole_range(name, data, opened) -> None:
     time = ALL[name].description.time

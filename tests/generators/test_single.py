@@ -104,14 +104,14 @@ def crowd(names: list[str], flag: str, each: int) -> dict[str, list[str]]:
 
 
 def test_8_threads_in_each_of_8_processes_make_no_key_twice() -> None:
-    for name, keys in crowd(NEED_NO_NUMBER, "-", 40).items():
-        assert len(keys) == 8 * 8 * 40, name
+    for name, keys in crowd(NEED_NO_NUMBER, "-", 25).items():
+        assert len(keys) == 8 * 8 * 25, name
         assert len(set(keys)) == len(keys), name
 
 
 def test_nor_do_numbered_processes() -> None:
-    for name, keys in crowd(NEED_A_NUMBER, "n", 40).items():
-        assert len(keys) == 8 * 8 * 40, name
+    for name, keys in crowd(NEED_A_NUMBER, "n", 25).items():
+        assert len(keys) == 8 * 8 * 25, name
         assert len(set(keys)) == len(keys), name
 
 
