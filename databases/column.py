@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -26,13 +26,19 @@ class Column:
     native: bool = False
     stands_in_for: str = ""
     """The other server's column whose order this one imitates; such a column is used only where asked for."""
+    width: int = 16
+    """Bytes of a stored key; 0 in a column whose keys are as wide as their layout makes them, until it is `sized`."""
+
+    def sized(self, width: int) -> Column:
+        """This column for keys of `width` bytes or characters, where they decide; else the column itself."""
+        return self if self.width else replace(self, width=width)
 
     def accepts(self, keys: Keys) -> NDArray[np.bool_]:
         """Which of the keys the column can hold: bool (n,)."""
         return np.full(len(keys), keys.kind in self.kinds)
 
     def encode(self, keys: Keys) -> NDArray[np.uint8] | NDArray[np.int64]:
-        """What is sent and stored: bytes in this column's order, 36 characters of lower-case text, or int64."""
+        """What is sent and stored: bytes in this column's order, text (GUIDs in 36 lower-case characters), or int64."""
         if self.form == "int":
             return keys.data
-        return byteorder.text36(keys) if self.form == "text" else byteorder.stored(keys, self.order)
+        return byteorder.text36(keys) if self.form == "text" and keys.kind == "uuid" else byteorder.stored(keys, self.order)

@@ -83,6 +83,11 @@ class Layout(ABC):
     aliases: tuple[str, ...] = ()
     description: Description = field(kw_only=True)
 
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of a key, or characters where keys are text."""
+        return self.description.width if self.kind == "text" else self.description.width // 8
+
     @abstractmethod
     def stream(
         self,

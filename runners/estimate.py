@@ -25,7 +25,8 @@ def disk_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
     for trial in trials:
         on = engine(trial.database)
         if not is_url(request.servers[trial.database]):
-            _, everything = on.bytes_per_row(on.column(trial.column), trial.payload, request.scenario.table.key)
+            table = trial.table(request.scenario)
+            _, everything = on.bytes_per_row(table.column, table.payload, table.key)
             needs.append(int(trial.rows * everything))
     return max(needs)
 

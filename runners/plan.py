@@ -116,7 +116,9 @@ class TrialPlan:
 
     def table(self, scenario: Scenario) -> Table:
         """The table that its rows go into."""
-        return Table(TABLE, engine(self.database).column(self.column), self.payload, scenario.table.key)
+        width = layout(self.layout).key_bytes
+        column = engine(self.database).column(self.column).sized(width)
+        return Table(TABLE, column, self.payload, scenario.table.key)
 
 
 def plan(request: Request) -> tuple[TrialPlan, ...]:

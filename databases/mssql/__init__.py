@@ -32,8 +32,8 @@ COLUMNS = (
     Column("binary16", "binary(16)", _GUID, "rfc"),
     Column("binary16-net", "binary(16)", _GUID, "net"),
     Column("binary16-mssql", "binary(16)", _GUID, "mssql", stands_in_for="SQL Server uniqueidentifier"),
-    Column("char36", "char(36) COLLATE Latin1_General_100_BIN2", _GUID, "rfc", "text"),
-    Column("bigint", "bigint", frozenset({"int"}), "rfc", "int", native=True),
+    Column("char36", "char(36) COLLATE Latin1_General_100_BIN2", _GUID, "rfc", "text", width=36),
+    Column("bigint", "bigint", frozenset({"int"}), "rfc", "int", native=True, width=8),
 )
 
 

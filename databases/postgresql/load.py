@@ -22,7 +22,7 @@ from keybench.generators.byteorder import Keys
 _BINARY = pq.Format.BINARY
 
 # Types of the elements of `= ANY($1)`: fixed numbers of the system catalogue (pg_type.dat).
-_TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "character(36)": 1042, "bigint": 20}
+_TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20}
 
 
 @dataclass(frozen=True, eq=False)

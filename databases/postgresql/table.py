@@ -15,12 +15,14 @@ SCHEMA = "keybench"
 
 COLUMNS = (
     Column("uuid", "uuid", frozenset({"uuid"}), "rfc", native=True),
-    Column("binary16", "bytea", frozenset({"uuid", "bytes"}), "rfc"),
+    Column("binary16", "bytea", frozenset({"uuid"}), "rfc"),
     Column("binary16-net", "bytea", frozenset({"uuid"}), "net"),
     Column("binary16-mssql", "bytea", frozenset({"uuid"}), "mssql", stands_in_for="SQL Server uniqueidentifier"),
-    Column("char36", 'character(36) COLLATE "C"', frozenset({"uuid"}), "rfc", form="text"),
-    Column("char36-default", "character(36)", frozenset({"uuid"}), "rfc", form="text"),
-    Column("bigint", "bigint", frozenset({"int"}), "rfc", form="int", native=True),
+    Column("char36", 'character(36) COLLATE "C"', frozenset({"uuid"}), "rfc", form="text", width=36),
+    Column("char36-default", "character(36)", frozenset({"uuid"}), "rfc", form="text", width=36),
+    Column("bytea", "bytea", frozenset({"bytes"}), "rfc", native=True, width=0),
+    Column("text", 'text COLLATE "C"', frozenset({"text"}), "rfc", form="text", native=True, width=0),
+    Column("bigint", "bigint", frozenset({"int"}), "rfc", form="int", native=True, width=8),
 )
 
 PAGE_BYTES = 8192
@@ -31,12 +33,25 @@ _FILLFACTOR = 0.9
 _SHORT_VARLENA = 126
 _LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
 
-_DATUM = {"uuid": 16, "bytea": 1 + 16, "character(36)": 1 + 36, "bigint": 8}
-_SENDER = {"uuid": "uuid_send", "bytea": "byteasend", "character(36)": "bpcharsend", "bigint": "int8send"}
+_FIXED = frozenset({"uuid", "bigint"})
+"""Types without a length of their own in front."""
+_SENDER = {
+    "uuid": "uuid_send",
+    "bytea": "byteasend",
+    "text": "textsend",
+    "character(36)": "bpcharsend",
+    "bigint": "int8send",
+}
+_WIDEST = 36
+"""Bytes of a key where an estimate is asked for before its layout is known."""
 
 
 def _type(column: Column) -> str:
     return column.sql_type.partition(" ")[0]
+
+
+def _datum_bytes(column: Column) -> int:
+    return (column.width or _WIDEST) + (_type(column) not in _FIXED)
 
 
 def _aligned(size: int, to: int = 8) -> int:
@@ -68,8 +83,8 @@ def sender(column: Column) -> str:
 
 
 def entry_bytes(column: Column) -> int:
-    """Size of an index entry (16-byte keys in bytea), without its line pointer."""
-    return _aligned(8 + _DATUM[_type(column)])
+    """Size of an index entry, without its line pointer."""
+    return _aligned(8 + _datum_bytes(column))
 
 
 def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
@@ -79,7 +94,7 @@ def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
 
 def heap_row_bytes(column: Column, payload: int) -> int:
     """Size of a row in the heap, with its line pointer."""
-    data = _DATUM[_type(column)]
+    data = _datum_bytes(column)
     if payload > _SHORT_VARLENA:
         data = _aligned(data, 4) + 4 + payload
     elif payload:

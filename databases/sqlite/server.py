@@ -143,7 +143,7 @@ def _array(table: Table, values: Sequence[object]) -> NDArray[np.uint8] | NDArra
     if table.column.form == "int":
         return np.array(values, np.int64)
     text = table.column.form == "text"
-    width = 36 if text else 16
+    width = table.column.width
     wanted = str if text else bytes
     if not all(isinstance(value, wanted) and len(value) == width for value in values):
         raise ServerError(f"SQLite: the table holds keys that are no {width}-character {wanted.__name__}. Report this.")

@@ -23,9 +23,11 @@ COLUMNS = (
     Column("binary16", "BLOB", _GUID, "rfc", native=True),
     Column("binary16-net", "BLOB", _GUID, "net"),
     Column("binary16-mssql", "BLOB", _GUID, "mssql", stands_in_for="SQL Server uniqueidentifier"),
-    Column("char36", "TEXT", _GUID, "rfc", "text"),
-    Column("integer", "INTEGER", _INT, "rfc", "int", native=True),
-    Column("bigint", "BIGINT", _INT, "rfc", "int"),
+    Column("char36", "TEXT", _GUID, "rfc", "text", width=36),
+    Column("blob", "BLOB", frozenset({"bytes"}), "rfc", native=True, width=0),
+    Column("text", "TEXT", frozenset({"text"}), "rfc", "text", native=True, width=0),
+    Column("integer", "INTEGER", _INT, "rfc", "int", native=True, width=8),
+    Column("bigint", "BIGINT", _INT, "rfc", "int", width=8),
 )
 
 # Share of a leaf that ascending keys leave used in an index b-tree (SQLite has no append split there), and descending
@@ -36,7 +38,8 @@ _LEAF_HEADER = 8
 _CELL_POINTER = 2
 _ROWID_BYTES = 3
 """A rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151."""
-_LARGE_INT_BYTES = 8
+_WIDEST = 36
+"""Bytes of a key where an estimate is asked for before its layout is known."""
 _LARGE_VARINT_BYTES = 9
 
 
@@ -152,8 +155,8 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
 def _key_bytes(column: Column) -> tuple[int, int]:
     """(bytes of the value, bytes of its serial type)"""
     if column.form == "int":
-        return _LARGE_INT_BYTES, 1
-    width = 36 if column.form == "text" else 16
+        return column.width, 1
+    width = column.width or _WIDEST
     return width, _varint(12 + 2 * width)
 
 

@@ -12,7 +12,8 @@ from keybench.databases.postgresql import table as layout
 from keybench.databases.postgresql.copytext import key_text, pack
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys
-from tests.databases.postgresql.conftest import increasing, integers, random, send
+from tests.databases.keys import taken_by
+from tests.databases.postgresql.conftest import increasing, random, send
 
 
 @given(
@@ -54,8 +55,8 @@ def test_the_least_and_the_greatest_integer_arrive(admin) -> None:
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
 @pytest.mark.parametrize("payload", [0, 100, 1000])
 def test_what_is_sent_is_stored_and_acknowledged(admin, column, payload) -> None:
-    on = Table("odd name, Ünïcode", ENGINE.column(column), payload)
-    keys = integers(random(2501)) if on.column.form == "int" else random(2501)
+    sized, keys = taken_by(ENGINE.column(column), random(2501))
+    on = Table("odd name, Ünïcode", sized, payload)
     admin.create(on)
     assert admin.index_bytes(on) == 8192
     session = ENGINE.session(admin.address, on)
@@ -78,9 +79,8 @@ def test_what_is_sent_is_stored_and_acknowledged(admin, column, payload) -> None
 
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
 def test_rows_are_found_counted_and_deleted(admin, column) -> None:
-    on = Table("trial", ENGINE.column(column), 10)
-    keys = increasing(3000)
-    keys = integers(keys) if on.column.form == "int" else keys
+    sized, keys = taken_by(ENGINE.column(column), increasing(3000))
+    on = Table("trial", sized, 10)
     admin.create(on)
     send(admin.address, on, keys[:2000])
     session = ENGINE.session(admin.address, on)

@@ -19,6 +19,7 @@ from keybench.databases.sqlite.load import native
 from keybench.databases.sqlite.table import Statements
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys, rank
+from tests.databases.keys import taken_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,10 +87,10 @@ def test_a_column_sorts_integers_by_value(bench: Bench, column: str, key: KeyRol
 
 @pytest.mark.parametrize("payload", [0, 100, 1000])
 @pytest.mark.parametrize("key", ["clustered", "nonclustered"])
-@pytest.mark.parametrize("column", GUID_COLUMNS + INT_COLUMNS)
+@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
 def test_what_is_read_back_is_what_was_sent(bench: Bench, column: str, key: KeyRole, payload: int) -> None:
-    keys = bench.keys["integers" if column in INT_COLUMNS else "random"](5000)
-    table = bench.table(column, payload, key)
+    sized, keys = taken_by(ENGINE.column(column), bench.keys["random"](5000))
+    table = Table("rows", sized, payload, key)
     store(bench, table, keys, 700)
     expected = table.column.encode(keys)
     held = np.concatenate(list(bench.admin.stored_keys(table)))

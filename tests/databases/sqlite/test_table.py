@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from keybench.databases.engine import Table
 from keybench.databases.sqlite import ENGINE
 from keybench.databases.sqlite.table import Files, Statements, bytes_per_row
 from keybench.results.metrics import Metric
+from tests.databases.keys import taken_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +49,9 @@ def test_ddl(bench: Bench, column: str, payload: int, key: KeyRole, statements: 
 @pytest.mark.parametrize("key", ["clustered", "nonclustered"])
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
 def test_only_a_clustered_integer_is_the_rowid(bench: Bench, column: str, key: KeyRole) -> None:
-    keys = bench.keys["integers" if column in {"integer", "bigint"} else "ascending"](3000)
-    table = bench.table(column, 0, key)
+    sized, keys = taken_by(ENGINE.column(column), bench.keys["random"](3000))
+    keys = bench.keys["integers"](3000) if sized.form == "int" else keys
+    table = Table("rows", sized, 0, key)
     found = bench.load(table, keys)
     one_tree = found[Metric.TABLE_BYTES].value == found[Metric.INDEX_BYTES].value
     assert one_tree == (key == "clustered")
