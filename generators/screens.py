@@ -251,6 +251,10 @@ def decoded(key: str, found: Sequence[Reading], width: int, *, everything: bool)
         yield Text(title, style="bold underline")
         for one in group:
             yield from _reading(one, width)
+        if verdict == "likely" and len(group) > 1:
+            note = "Several fit, and a key does not say who made it: the smaller the chance, the stronger the case."
+            for line in textwrap.wrap(note, width - 2):
+                yield Text("  " + line)
     rest = [sum(one.verdict == verdict for one in found) for verdict in ("unlikely", "no")]
     if any(rest) and not everything:
         yield Text("")

@@ -137,6 +137,10 @@ def test_a_key_is_decoded(command) -> None:
     assert "rt-comb-sql                  2024-03-21T04:19:11.3040000Z" in lines
     assert lines.index("It looks like") < lines.index("Nothing speaks against")
     assert "Ruled out" not in out
+    assert "Several fit, and a key does not say who made it" in out, "with rt-comb-sql-no-repeat"
+    _, out, _ = command("decode", "--", "-JhLeOlGIEjaIOFHR0xd")
+    assert "pushid                       2015-02-04T22:15:31.1530000Z" in out
+    assert "Several fit" not in out
 
 
 def test_bytes_from_a_column_are_decoded(command) -> None:
