@@ -41,4 +41,8 @@ class Column:
         """What is sent and stored: bytes in this column's order, text (GUIDs in 36 lower-case characters), or int64."""
         if self.form == "int":
             return keys.data
-        return byteorder.text36(keys) if self.form == "text" and keys.kind == "uuid" else byteorder.stored(keys, self.order)
+        return (
+            byteorder.text36(keys)
+            if self.form == "text" and keys.kind == "uuid"
+            else byteorder.stored(keys, self.order)
+        )
