@@ -71,7 +71,8 @@ def test_the_control_is_always_measured_first_and_aliases_are_resolved() -> None
     everything = resolve_layouts(["all"], QUICK)
     assert everything[0] == CONTROL
     assert set(everything) == {known.name for known in layouts().values()}
-    assert resolve_layouts([], QUICK) == everything
+    assert resolve_layouts([], QUICK) == (CONTROL, *QUICK.layouts)
+    assert resolve_layouts([], QUICK.model_copy(update={"layouts": ()})) == everything
     (alias,) = layout("jhtodd-end").aliases[:1]
     assert resolve_layouts([alias], QUICK) == (CONTROL, "jhtodd-end")
 

@@ -9,12 +9,14 @@ from pathlib import Path
 from keybench.generators.layout import layouts
 from keybench.results.metrics import Metric
 from keybench.results.store import Store
+from keybench.runners.plan import CONTROL
+from keybench.scenarios.schema import load_scenario
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SMALL = ("--rows", "5000", "--blocks", "1")
 
 
-def test_the_default_run_measures_every_layout_on_both_databases(
+def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
     command: Run, tmp_path: Path, servers_folder: Path
 ) -> None:
     done = command(*SMALL)
@@ -24,7 +26,7 @@ def test_the_default_run_measures_every_layout_on_both_databases(
         run = store.run("latest")
         trials = store.trials(run.id)
         assert {e.database for e in store.environments(run.id)} == {"postgresql", "sqlite"}
-    names = {known.name for known in layouts().values()}
+    names = {CONTROL, *load_scenario("quick").layouts}
     assert {(t.database, t.layout) for t in trials} == {(d, n) for d in ("postgresql", "sqlite") for n in names}
     assert all(t.status == "ok" and t.server == "embedded" for t in trials)
     for trial in trials:
@@ -37,6 +39,15 @@ def test_the_default_run_measures_every_layout_on_both_databases(
         )
     assert f"next: python -m results.report {run.id} -o report.html" in done.stdout
     assert not list(servers_folder.iterdir())
+
+
+def test_every_layout_can_be_measured_on_every_database(command: Run, tmp_path: Path) -> None:
+    done = command("--server", "embedded", "--layout", "all", "--rows", "600", "--blocks", "1", "--profile", "fast")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    names = {known.name for known in layouts().values()}
+    assert {(t.database, t.layout) for t in trials} == {(d, n) for d in ("postgresql", "sqlite") for n in names}
 
 
 def test_the_same_seed_gives_the_same_page_counts(command: Run, tmp_path: Path) -> None:

@@ -245,6 +245,6 @@ def test_the_engine_imports_without_the_driver() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == (
-        "postgresql ['uuid', 'binary16', 'binary16-net', 'binary16-mssql', 'char36', 'char36-default', 'bigint'] "
-        "('local', 'embedded')\n"
+        "postgresql ['uuid', 'binary16', 'binary16-net', 'binary16-mssql', 'char36', 'char36-default', 'bytea', "
+        "'text', 'bigint'] ('local', 'embedded')\n"
     )
