@@ -75,6 +75,46 @@ class AesEntropy(Entropy):
         self._stream = None
 
 
+class SystemEntropy(Entropy):
+    """The operating system's own random bytes, asked for anew each time."""
+
+    def take(self, n: int, width: int) -> Bytes:
+        """The next n × width bytes."""
+        return np.frombuffer(bytearray(os.urandom(n * width)), np.uint8).reshape(n, width)
+
+    def partition(self, i: int, *, of: int) -> SystemEntropy:  # noqa: ARG002 (all of it is independent already)
+        """The same source: nobody gets bytes that another one got."""
+        return self
+
+
+class PlainEntropy(Entropy):
+    """A plain pseudo-random generator (PCG64): fast anywhere, and predictable. For comparison alone."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._generator = np.random.PCG64(seed)
+        self._rest = np.empty(0, np.uint8)
+
+    @classmethod
+    def seeded(cls, *seed: int | str) -> PlainEntropy:
+        """The same values give the same bytes, any other value unrelated ones."""
+        return cls(int.from_bytes(hashlib.sha256(repr(seed).encode()).digest(), "big"))
+
+    def take(self, n: int, width: int) -> Bytes:
+        """The next n × width bytes."""
+        wanted = n * width
+        words = -(-max(0, wanted - len(self._rest)) // 8)
+        data = self._generator.random_raw(words).astype("<u8", copy=False).view(np.uint8)
+        if len(self._rest):
+            data = np.concatenate([self._rest, data])
+        self._rest = data[wanted:]
+        return data[:wanted].reshape(n, width)
+
+    def partition(self, i: int, *, of: int) -> PlainEntropy:
+        """A generator seeded from this one's seed, i and `of`."""
+        return PlainEntropy.seeded(self._seed, i, of)
+
+
 class ScriptedEntropy(Entropy):
     """The given bytes, in order; LookupError when they run out. For reproducing a published value."""
 

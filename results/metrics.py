@@ -50,6 +50,10 @@ class Metric(StrEnum):
     DELETE_SECONDS = "delete_seconds"
     REFILL_SECONDS = "refill_seconds"
     REFILLED_INDEX_BYTES = "refilled_index_bytes"
+    KEY_NS = "key_ns"
+    DUPLICATE_KEYS = "duplicate_keys"
+    ORDER_BREAKS = "order_breaks"
+    CLOCK_LEAD_MS = "clock_lead_ms"
 
 
 @dataclass(frozen=True)
@@ -166,6 +170,29 @@ DEFINITIONS: dict[Metric, Definition] = {
         "bytes",
         "lower",
         "Size of the key's index after deleting the oldest part and inserting new rows.",
+    ),
+    Metric.KEY_NS: Definition(
+        "Time to make a key",
+        "ns",
+        "lower",
+        "Time from the start of all threads to the end of the last, over all their keys. Clock readings lie ready.",
+    ),
+    Metric.DUPLICATE_KEYS: Definition(
+        "Duplicate keys", "keys", "lower", "Keys that some thread of the trial made before.", exact=True
+    ),
+    Metric.ORDER_BREAKS: Definition(
+        "Out of order",
+        "keys",
+        "lower",
+        "Keys that are not above the one that the same thread made before, in the layout's own order.",
+        exact=True,
+    ),
+    Metric.CLOCK_LEAD_MS: Definition(
+        "Ahead of the clock",
+        "ms",
+        "lower",
+        "How far the time in a key is at most ahead of the clock at which the key was made.",
+        exact=True,
     ),
 }
 

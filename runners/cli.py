@@ -115,9 +115,11 @@ def run(
     console = Console(highlight=False)
     if resume:
         return _resume(context, resume, results, server or [], console)
-    asked_servers = _servers(server or ([] if db else ["embedded"]))
-    databases = _databases(db or _DEFAULT_DATABASES)
     work = load_scenario(scenario)
+    if work.generation:
+        _refuse_databases(context, work.name)
+    asked_servers = _servers(server or ([] if db else ["embedded"]))
+    databases = () if work.generation else _databases(db or _DEFAULT_DATABASES)
     if writers is not None:
         work = work.with_equal_writers(writers)
     columns = _names(column)
@@ -161,6 +163,18 @@ def run(
             )
         )
         return _finish(execute(request, store, run_id, kinds, console), run_id, results, console)
+
+
+def _refuse_databases(context: typer.Context, scenario: str) -> None:
+    """UsageError where options are given that only mean something with a database."""
+    given = [
+        name
+        for name in ("db", "server", "column", "writers")
+        if context.get_parameter_source(name).name == "COMMANDLINE"  # type: ignore[union-attr]
+    ]
+    if given:
+        options = ", ".join(f"--{name}" for name in given)
+        raise UsageError(f"scenario {scenario} only makes keys, without a database: leave out {options}.")
 
 
 def _resume(context: typer.Context, name: str, results: str, servers: list[str], console: Console) -> int:

@@ -11,8 +11,8 @@ from rich.console import Console
 from keybench.databases.provision import base_directory
 from keybench.errors import KeybenchError
 from keybench.results.store import Store
-from keybench.runners import estimate
-from keybench.runners.plan import Request, TrialPlan, plan
+from keybench.runners import estimate, generation
+from keybench.runners.plan import NO_DATABASE, Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
 from keybench.runners.trial import run_trial
@@ -25,11 +25,15 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
     rows = sum(trial.rows for trial in todo)
     recorded = f", {len(trials) - len(todo)} of them recorded already" if len(todo) < len(trials) else ""
     servers = ", ".join(f"{name} ({server})" for name, server in request.servers.items())
+    where = f" on {servers}, profile {request.profile}" if servers else ", without a database"
+    say(console, f"{request.scenario.title} [{request.scenario.name}]{where}")
+    blocks = f"{request.blocks} block{'s' if request.blocks > 1 else ''}"
+    work = "rows to insert" if servers else "keys to make"
+    say(console, f"{len(trials)} trials in {blocks}{recorded}; {rows:,} {work}; seed {request.seed}")
+    if not servers:
+        return
     need = estimate.disk_bytes(request, todo)
     free = estimate.check_disk(need, base_directory())
-    say(console, f"{request.scenario.title} [{request.scenario.name}] on {servers}, profile {request.profile}")
-    blocks = f"{request.blocks} block{'s' if request.blocks > 1 else ''}"
-    say(console, f"{len(trials)} trials in {blocks}{recorded}; {rows:,} rows to insert; seed {request.seed}")
     disk = estimate.gigabytes
     say(console, f"the largest trial needs about {disk(need)} of disk; {disk(free)} are free")
 
@@ -68,14 +72,19 @@ def _run(
     console: Console,
 ) -> None:
     with Servers(request, urls, lambda environment: store.add_environment(run_id, environment)) as servers:
-        for database in dict.fromkeys(trial.database for trial in todo):
+        on_servers = [trial for trial in todo if trial.database != NO_DATABASE]
+        for database in dict.fromkeys(trial.database for trial in on_servers):
             servers.reach(database)  # a server that cannot be had at all ends the run here, before any trial
-        predicted = estimate.pilot(request, todo, servers)
-        say(console, f"a pilot predicts {estimate.duration(predicted)} or more")
+        if on_servers:
+            predicted = estimate.pilot(request, on_servers, servers)
+            say(console, f"a pilot predicts {estimate.duration(predicted)} or more")
         with display(console, total) as shown:
             for number, trial in enumerate(todo, start=total - len(todo) + 1):
                 shown.begin(number, trial)
-                result = run_trial(request, trial, servers.reach, shown.rows)
+                if trial.database == NO_DATABASE:
+                    result = generation.run_trial(request, trial)
+                else:
+                    result = run_trial(request, trial, servers.reach, shown.rows)
                 store.record(run_id, result)
                 shown.end(number, trial, result)
 

@@ -25,10 +25,16 @@ from keybench.scenarios.schema import Scenario
 CONTROL = "bigint-identity"
 """The layout that all ratios are taken against; it is measured in every run."""
 
+RANDOM = "uuid-v4"
+"""What people use who choose nothing."""
+
 SKEW_ROWS = 1000
 """No writer runs further ahead of the slowest than this many rows of planned order."""
 
 TABLE = "keybench_rows"
+
+NO_DATABASE = "none"
+"""The database of trials that only make keys."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,8 @@ class TrialPlan:
     @property
     def label(self) -> str:
         """How progress and errors name it."""
+        if self.database == NO_DATABASE:
+            return f"{self.layout} · {self.column}"
         width = f" · {self.payload} characters" if self.payload != 100 else ""
         return f"{self.database} · {self.layout} · {self.column}{width}"
 
@@ -126,14 +134,9 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
 
     Raises UsageError for fewer rows than writers.
     """
-    cells = [
-        TrialPlan(0, 0, name, chosen.name, column, payload, rows_of(request, engine(name)))
-        for name in request.databases
-        for chosen in (layout(name) for name in request.layouts)
-        for column in columns_for(engine(name), chosen, request.columns)
-        for payload in request.scenario.table.payload
-    ]
-    count = len(request.scenario.writer)
+    cells = _cells(request)
+    generation = request.scenario.generation
+    count = max(generation.threads) if generation else len(request.scenario.writer)
     if too_small := [cell.rows for cell in cells if cell.rows < count]:
         raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
     trials: list[TrialPlan] = []
@@ -141,6 +144,21 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
         random.Random(f"{request.seed}/{block}").shuffle(cells)  # noqa: S311 (an order, not a secret)
         trials += [replace(cell, block=block, position=position) for position, cell in enumerate(cells)]
     return tuple(trials)
+
+
+def _cells(request: Request) -> list[TrialPlan]:
+    scenario = request.scenario
+    if scenario.generation:
+        rows = request.rows or scenario.rows or 0
+        titles = [way.title for way in scenario.generation.ways]
+        return [TrialPlan(0, 0, NO_DATABASE, name, title, 0, rows) for name in request.layouts for title in titles]
+    return [
+        TrialPlan(0, 0, name, chosen.name, column, payload, rows_of(request, engine(name)))
+        for name in request.databases
+        for chosen in (layout(name) for name in request.layouts)
+        for column in columns_for(engine(name), chosen, request.columns)
+        for payload in scenario.table.payload
+    ]
 
 
 def rows_of(request: Request, on: Engine) -> int:
@@ -174,11 +192,15 @@ def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
 
 
 def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-    """Layout names for what was asked: `all`, names or aliases; the control is always among them, first."""
+    """Layout names for what was asked: `all`, names or aliases; the control is always among them, first.
+
+    Where only keys are made, random GUIDs are always among them too: their time is what others' is set against.
+    """
     names = list(asked) or list(scenario.layouts) or ["all"]
     if "all" in names:
         names = [known.name for known in layouts().values()]
-    return tuple(dict.fromkeys([CONTROL, *(layout(name).name for name in names)]))
+    always = [CONTROL, RANDOM] if scenario.generation else [CONTROL]
+    return tuple(dict.fromkeys([*always, *(layout(name).name for name in names)]))
 
 
 def writers(request: Request, trial: TrialPlan) -> tuple[WriterPlan, ...]:

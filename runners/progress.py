@@ -44,7 +44,10 @@ def outcome(result: Trial) -> str:
     """One trial's result in a few words."""
     if result.status == "error":
         return f"FAILED: {result.error}"
-    seconds = next(r.value for r in result.readings if r.metric == Metric.INSERT_SECONDS)
+    values = {reading.metric: reading.value for reading in result.readings}
+    if (each := values.get(Metric.KEY_NS)) is not None:
+        return f"{each:.1f} ns a key"
+    seconds = values[Metric.INSERT_SECONDS]
     return f"{seconds:.2f} s, {result.rows / seconds:,.0f} rows/s" if seconds else "no time measured"
 
 

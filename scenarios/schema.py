@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
@@ -66,6 +67,45 @@ class AfterPart(_Part):
     refill: Share = 0.0
 
 
+EntropyKind = Literal["aes", "os", "plain"]
+"""AES in counter mode, the operating system's random bytes, or a plain pseudo-random generator."""
+
+
+_ENTROPY_TITLES: dict[EntropyKind, str] = {"aes": "AES", "os": "operating system", "plain": "plain PRNG"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the keys of a trial without a database are made."""
+
+    entropy: EntropyKind
+    threads: int
+
+    @property
+    def title(self) -> str:
+        """As it stands in results and reports."""
+        return f"{_ENTROPY_TITLES[self.entropy]}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+
+
+class GenerationPart(_Part):
+    """Makes the trials ones without a database: `rows` keys by so many threads, from each kind of entropy."""
+
+    threads: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)] = (1,)
+    entropy: Annotated[tuple[EntropyKind, ...], Field(min_length=1)] = ("aes",)
+
+    @property
+    def ways(self) -> list[Way]:
+        """Every combination of the two."""
+        return [Way(kind, threads) for kind in self.entropy for threads in self.threads]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists(cls, values: Any) -> Any:
+        if isinstance(values, dict):
+            return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        return values
+
+
 class Scenario(_Part):
     """The work of a trial. Exactly one of `rows` and `index_over_cache` says how many rows."""
 
@@ -85,11 +125,14 @@ class Scenario(_Part):
     server: ServerPart = ServerPart()
     writer: tuple[WriterPart, ...] = (WriterPart(id="writer"),)
     after: AfterPart = AfterPart()
+    generation: GenerationPart | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if (self.rows is None) == (self.index_over_cache is None):
             raise ValueError("give either rows or index_over_cache")
+        if self.generation and (self.rows is None or len(self.writer) > 1):
+            raise ValueError("a scenario with generation has rows, and one writer, whose rate is each thread's")
         names = [writer.id for writer in self.writer]
         if len(set(names)) < len(names):
             raise ValueError(f"two writers have the same id: {', '.join(names)}")
@@ -159,5 +202,13 @@ def _problem(item: Any) -> str:
 
 
 def _field_names() -> list[str]:
-    parts: tuple[type[BaseModel], ...] = (Scenario, TablePart, LoadPart, ServerPart, WriterPart, AfterPart)
+    parts: tuple[type[BaseModel], ...] = (
+        Scenario,
+        TablePart,
+        LoadPart,
+        ServerPart,
+        WriterPart,
+        AfterPart,
+        GenerationPart,
+    )
     return sorted({name for part in parts for name in part.model_fields})

@@ -27,6 +27,9 @@ from keybench.results.report.figure import (
 from keybench.results.report.groups import CONTROL, Arm, Group, Summary
 from keybench.results.report.wording import BETTER, decimals, listed, number, ratio
 
+RANDOM = "uuid-v4"
+"""The layout that the time to make a key is set against: what people use who choose nothing."""
+
 _HALVES = (Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS)
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _LOOKS = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), strict=True))
@@ -35,6 +38,8 @@ _STATISTICS = ("median", "lowest", "highest")
 
 def figures(group: Group, styles: Mapping[str, Style], prefix: str) -> list[Figure]:
     """Every figure that the group's readings allow, then the others with the reason; `prefix` makes ids unique."""
+    if group.only_keys:
+        return [_making(group, styles, f"{prefix}-keys")]
     rows = rows_of(group, group.arms, styles)
     made = [
         _times(group, styles, f"{prefix}-time"),
@@ -82,6 +87,34 @@ def _times(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
             (arm.layout, arm.column, *(cell for metric in metrics for cell in _cells(found[metric][i])))
             for i, arm in enumerate(arms)
         ),
+    )
+
+
+def _making(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
+    """Time to make a key, over that of a random GUID."""
+    title, unit = "Time to make a key", unit_of(f"ratio to {RANDOM} in the same block", "lower")
+    base = next((arm for arm in group.arms if arm.layout == RANDOM and arm.values(Metric.KEY_NS)), None)
+    if base is None:
+        return Figure(prefix, title, unit, f"Ratios need {RANDOM}: run it along, with --layout {RANDOM},….")
+    arms = [arm for arm in group.arms if arm is not base]
+    found = [group.over(arm, base, Metric.KEY_NS) for arm in arms]
+    known = [(group.label(arm), each.median) for arm, each in zip(arms, found, strict=True) if each]
+    dots = [_dot(arm, summary, ratio) for arm, summary in zip(arms, found, strict=True)]
+    limits = plots.ratio_limits([edge for summary in found if summary for edge in (summary.low, summary.high)])
+    return Figure(
+        key=prefix,
+        title=title,
+        unit=unit,
+        caption=join(blocks_note(group), f"The line at 1× is {RANDOM}."),
+        origin=f"Ratios of times: {origin_note(group, [Metric.KEY_NS]).lower()}",
+        alt=f"Dot plot of the time to make a key over {RANDOM}'s. {extremes(known) if known else ''}",
+        svg=plots.dots(
+            rows_of(group, arms, styles),
+            [Panel("", dots, f"× {RANDOM}, log scale", limits, reference=1.0, ratio=True)],
+            prefix,
+        ),
+        header=("layout", *(f"time to make a key, {part}" for part in _STATISTICS)),
+        rows=tuple((arm.layout, *_cells(each)) for arm, each in zip(arms, found, strict=True)),
     )
 
 

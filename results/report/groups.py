@@ -17,6 +17,9 @@ from keybench.results.store import Environment, Run, Trial
 CONTROL = "bigint-identity"
 """The layout that ratios are taken to."""
 
+NO_DATABASE = "none"
+"""The database of trials that only make keys; their server says how."""
+
 MODEL = "model"
 """The server kind whose figures are computed, not measured."""
 
@@ -46,8 +49,8 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """Layout and column."""
-        return f"{self.layout} · {self.column}"
+        """Layout and column, if it has one."""
+        return f"{self.layout} · {self.column}" if self.column else self.layout
 
     @property
     def is_control(self) -> bool:
@@ -123,6 +126,11 @@ class Group:
         """Whether the layouts, the control aside, lie in more than one column."""
         return len({arm.column for arm in self.others}) > 1
 
+    @property
+    def only_keys(self) -> bool:
+        """Whether the trials made keys and put them nowhere."""
+        return self.database == NO_DATABASE
+
     def label(self, arm: Arm) -> str:
         """The arm's layout, with its column unless all share one."""
         return arm.name if self.several_columns else arm.layout
@@ -144,9 +152,12 @@ class Group:
 
     def ratio(self, arm: Arm, metric: Metric) -> Summary | None:
         """The arm's value over the control's in the same block, over blocks; None without such a pair."""
-        base = self.control.values(metric) if self.control else {}
-        own = arm.values(metric)
-        return Summary.of([own[block] / base[block] for block in sorted(own) if base.get(block, 0) > 0])
+        return self.over(arm, self.control, metric) if self.control else None
+
+    def over(self, arm: Arm, base: Arm, metric: Metric) -> Summary | None:
+        """The arm's value over another's in the same block, over blocks; None without such a pair."""
+        own, other = arm.values(metric), base.values(metric)
+        return Summary.of([own[block] / other[block] for block in sorted(own) if other.get(block, 0) > 0])
 
     def values(self, metric: Metric) -> list[tuple[Arm, Summary]]:
         """Arms that have the metric."""
@@ -220,7 +231,7 @@ def _in_order(group: Group) -> Group:
         time = next(
             (
                 summary.median
-                for metric in (Metric.SECOND_HALF_SECONDS, Metric.INSERT_SECONDS)
+                for metric in (Metric.SECOND_HALF_SECONDS, Metric.INSERT_SECONDS, Metric.KEY_NS)
                 for summary in (group.ratio(arm, metric), arm.summary(metric))
                 if summary
             ),

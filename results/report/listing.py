@@ -18,6 +18,10 @@ _THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
         ),
     ),
     (
+        "Keys alone",
+        (Metric.KEY_NS, Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.CLOCK_LEAD_MS),
+    ),
+    (
         "Pages of the key's index",
         (
             Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION,

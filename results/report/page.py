@@ -45,6 +45,8 @@ class GroupView:
     @property
     def title(self) -> str:
         """Database and server kind, and what tells this group from others of its run."""
+        if self.group.only_keys:
+            return f"keys alone · {self.group.server}"
         column = f" · {self.group.column}" if self.group.column else ""
         return f"{self.group.database} · {self.group.server}{column}"
 
@@ -53,6 +55,11 @@ class GroupView:
         """The work of one trial in a line."""
         group = self.group
         trial = group.trials[0]
+        if group.only_keys:
+            return (
+                f"{plural(group.rows, 'key')} made by {plural(trial.writers, 'thread')} and put nowhere, "
+                f"{plural(len(group.blocks), 'block')}"
+            )
         columns = sorted({arm.column for arm in group.others})
         keys = f", keys in a {columns[0]} column" if len(columns) == 1 else ""
         return (

@@ -19,7 +19,26 @@ _CLOSE_TEXT = f"{CLOSE - 1:.0%}".replace("%", "\u00a0%")
 
 def verdict(group: Group) -> list[str]:
     """Sentences on time, on pages, and on how far both can be trusted."""
-    return [sentence for sentence in (_time(group), _pages(group), _trust(group)) if sentence]
+    parts = (_keys(group),) if group.only_keys else (_time(group), _pages(group), _trust(group))
+    return [sentence for sentence in parts if sentence]
+
+
+def _keys(group: Group) -> str:
+    times = group.values(Metric.KEY_NS)
+    if not times:
+        return ""
+    fast, slow = min(times, key=_median), max(times, key=_median)
+    sentence = (
+        f"{group.label(fast[0])} is made fastest, in {number(fast[1].median)} ns a key, {group.label(slow[0])} "
+        f"slowest, in {number(slow[1].median)} ns."
+    )
+    for metric, what in (
+        (Metric.DUPLICATE_KEYS, "Keys made twice"),
+        (Metric.ORDER_BREAKS, "Keys below the one before"),
+    ):
+        found = [group.label(arm) for arm, summary in group.values(metric) if summary.high > 0]
+        sentence += f" {what}: {listed(found) if found else 'none'}."
+    return sentence
 
 
 def _time(group: Group) -> str:

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.generators.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.entropy import AesEntropy, PlainEntropy, ScriptedEntropy, SystemEntropy
 
 SHAPES = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 20)), max_size=6)
 
@@ -104,3 +104,27 @@ def test_what_a_script_gives_may_be_written_to() -> None:
 def test_a_script_is_cut_into_parts() -> None:
     script = ScriptedEntropy(bytes(range(10)))
     assert [script.partition(i, of=3).take(1, 3).tolist() for i in range(3)] == [[[0, 1, 2]], [[3, 4, 5]], [[6, 7, 8]]]
+
+
+@given(shapes=SHAPES)
+def test_a_plain_generator_gives_its_bytes_in_any_cut(shapes) -> None:
+    entropy = PlainEntropy.seeded(3, "x")
+    taken = b"".join(entropy.take(n, width).tobytes() for n, width in shapes)
+    assert taken == PlainEntropy.seeded(3, "x").take(1, 2000).tobytes()[: len(taken)]
+
+
+def test_a_plain_generator_is_pcg64s_and_has_parts() -> None:
+    words = np.random.PCG64(5).random_raw(4)
+    assert PlainEntropy(5).take(2, 16).tobytes() == words.astype("<u8").tobytes()
+    one, two = (PlainEntropy(5).partition(i, of=2).take(1, 16).tobytes() for i in range(2))
+    assert len({one, two, PlainEntropy(5).take(1, 16).tobytes()}) == 3
+    copy = pickle.loads(pickle.dumps(entropy := PlainEntropy(5)))
+    assert copy.take(1, 5).tobytes() == entropy.take(1, 5).tobytes()
+
+
+def test_the_operating_systems_bytes_never_repeat_and_are_ones_own() -> None:
+    entropy = SystemEntropy()
+    first, second = entropy.take(2, 16), entropy.partition(0, of=2).take(2, 16)
+    assert first.shape == (2, 16)
+    assert len({row.tobytes() for row in (*first, *second)}) == 4
+    first[:] = 0

@@ -17,6 +17,16 @@ def problem(text: str) -> str:
     return str(caught.value)
 
 
+def test_a_scenario_that_only_makes_keys_has_one_writer() -> None:
+    text = 'title = "x"\nrows = 5\nstart = 2026-01-01T00:00:00Z\n[generation]\nthreads = [2]\n'
+    assert [way.title for way in parse_scenario("mine", text, where="mine").generation.ways] == ["AES, 2 threads"]
+    two = text + '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
+    with pytest.raises(UsageError, match=r"generation has rows, and one writer, whose rate is each thread's"):
+        parse_scenario("mine", two, where="mine")
+    with pytest.raises(UsageError, match=r"generation\.entropy\.0: Input should be 'aes', 'os' or 'plain'"):
+        parse_scenario("mine", text + 'entropy = ["dice"]\n', where="mine")
+
+
 def test_every_scenario_that_keybench_brings_is_valid() -> None:
     assert {"quick", "two-million", "beyond-cache", "row-width"} <= set(scenario_names())
     for name in scenario_names():
@@ -41,7 +51,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 def test_a_name_that_is_not_known() -> None:
     with pytest.raises(UsageError) as caught:
         load_scenario("quik")
-    assert str(caught.value).startswith("unknown scenario 'quik'. Did you mean quick? Known: beyond-cache, quick, ")
+    assert str(caught.value).startswith(
+        "unknown scenario 'quik'. Did you mean quick? Known: beyond-cache, generation, quick, "
+    )
     assert str(caught.value).endswith("Your own: give the path of a file that ends in .toml.")
 
 
