@@ -56,6 +56,10 @@ class Metric(StrEnum):
     CLOCK_LEAD_MS = "clock_lead_ms"
 
 
+KEYS_ALONE = (Metric.KEY_NS, Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.CLOCK_LEAD_MS)
+"""Of trials without a database, which have no others."""
+
+
 @dataclass(frozen=True)
 class Definition:
     """What a metric means. `exact`: the same keys in the same order give the same number again."""

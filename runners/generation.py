@@ -9,12 +9,12 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from datetime import UTC, datetime
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.errors import KeybenchError, UsageError
+from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys, Order, sort_words
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, VirtualClock, ticks_of
 from keybench.generators.entropy import AesEntropy, Entropy, PlainEntropy, SystemEntropy
@@ -22,7 +22,8 @@ from keybench.generators.layout import Layout, Stream, layout
 from keybench.generators.process import Process
 from keybench.results.metrics import Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners.plan import NO_DATABASE, Request, TrialPlan
+from keybench.runners.plan import Request, TrialPlan
+from keybench.runners.trial import attempt
 from keybench.scenarios.schema import EntropyKind, Scenario, Way
 
 _BATCH = 10_000
@@ -31,36 +32,10 @@ _BATCH = 10_000
 
 def run_trial(request: Request, trial: TrialPlan) -> Trial:
     """Makes the keys and looks at them; whatever goes wrong, short of an interruption, is the trial's error."""
-    started, clock = datetime.now(UTC), time.monotonic()
     assert request.scenario.generation
     (way,) = [way for way in request.scenario.generation.ways if way.title == trial.column]
-    readings: list[Reading] = []
-    error = ""
-    try:
-        readings = _measure(request, trial, way)
-    except KeybenchError as problem:
-        error = str(problem)
-    except Exception as problem:  # a layout's surprise: the trial's error, and the run goes on
-        error = f"{type(problem).__name__}: {problem}"
-    return Trial(
-        block=trial.block,
-        position=trial.position,
-        database=NO_DATABASE,
-        server=way.title,
-        column="",
-        layout=trial.layout,
-        scenario=request.scenario.name,
-        payload=0,
-        rows=trial.rows,
-        writers=way.threads,
-        rows_per_tx=_BATCH,
-        started=started,
-        seconds=time.monotonic() - clock,
-        status="error" if error else "ok",
-        error=error,
-        readings=tuple(readings),
-        series=(),
-    )
+    ended = attempt(request, trial, lambda: (_measure(request, trial, way), []))
+    return replace(ended, server=way.title, column="", writers=way.threads, rows_per_tx=_BATCH)
 
 
 def _measure(request: Request, trial: TrialPlan, way: Way) -> list[Reading]:

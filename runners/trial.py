@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from keybench.databases.engine import Address, Admin, Engine, Table
@@ -32,18 +32,30 @@ def run_trial(
     reach: Callable[[str], Target],
     progress: Callable[[int], None] = lambda _: None,
 ) -> Trial:
-    """Runs it; whatever goes wrong, short of an interruption, makes a trial with status `error` and the reason.
+    """Runs it; whatever goes wrong makes a trial with status `error` (`attempt`).
 
     `reach` gives a database's server, started again if it has died; `progress` is given the rows sent so far.
     """
+    server = request.servers[trial.database]
+
+    def measure() -> tuple[list[Reading], list[Series]]:
+        nonlocal server
+        target = reach(trial.database)
+        server = target.server
+        return _measure(request, trial, target, progress)
+
+    ended = attempt(request, trial, measure)
+    return replace(ended, server=server)
+
+
+def attempt(request: Request, trial: TrialPlan, measure: Callable[[], tuple[list[Reading], list[Series]]]) -> Trial:
+    """The trial as it is recorded; whatever goes wrong, short of an interruption, is its error, with no readings."""
     started, clock = datetime.now(UTC), time.monotonic()
-    server, error = "", ""
+    error = ""
     readings: list[Reading] = []
     series: list[Series] = []
     try:
-        target = reach(trial.database)
-        server = target.server
-        readings, series = _measure(request, trial, target, progress)
+        readings, series = measure()
     except KeybenchError as problem:
         error = str(problem)
     except Exception as problem:  # a driver's surprise: the trial's error, and the run goes on
@@ -52,7 +64,7 @@ def run_trial(
         block=trial.block,
         position=trial.position,
         database=trial.database,
-        server=server or request.servers[trial.database],
+        server="",
         column=trial.column,
         layout=trial.layout,
         scenario=request.scenario.name,
@@ -64,8 +76,8 @@ def run_trial(
         seconds=time.monotonic() - clock,
         status="error" if error else "ok",
         error=error,
-        readings=() if error else tuple(readings),
-        series=() if error else tuple(series),
+        readings=tuple(readings),
+        series=tuple(series),
     )
 
 

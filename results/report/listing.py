@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from keybench.results.metrics import DEFINITIONS, Metric, Origin
+from keybench.results.metrics import DEFINITIONS, KEYS_ALONE, Metric, Origin
 from keybench.results.report.groups import Arm, Group, Summary
 from keybench.results.report.wording import decimals, heading, number, ratio
 
@@ -17,10 +17,7 @@ _THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
             Metric.TX_P95_MS, Metric.TX_P99_MS, Metric.TX_MAX_MS, Metric.CLIENT_CPU_SHARE,
         ),
     ),
-    (
-        "Keys alone",
-        (Metric.KEY_NS, Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.CLOCK_LEAD_MS),
-    ),
+    ("Keys alone", KEYS_ALONE),
     (
         "Pages of the key's index",
         (
