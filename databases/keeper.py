@@ -271,6 +271,9 @@ class Keeper:
         keeper = os.getpid()
 
         def bind() -> None:  # after the change of user, which clears a parent-death signal
+            # What a shell starts in the background ignores the first two, and a server would inherit that.
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
             if _LINUX:
                 self._libc.prctl(_PR_SET_PDEATHSIG, self._spec.death_signal, 0, 0, 0)
             if os.getppid() != keeper:
