@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
@@ -27,6 +28,7 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs a command and ends the process: a user's error is one message on standard error, without a traceback."""
     try:
         result = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
         code = result if isinstance(result, int) else 0
     except KeybenchError as error:
         sys.stderr.write(f"keybench: {error}\n")
@@ -36,6 +38,9 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn:
         code = UsageError.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except BrokenPipeError:  # whoever read the output has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
     if code == INTERRUPTED:
         sys.stderr.write("keybench: interrupted\n")
     sys.exit(code)

@@ -1,0 +1,74 @@
+"""Tidy data: every reading is a row, absent and failed ones too."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from keybench.results.export import Form, series, values, write
+
+FEW = ("bigint-identity", "uuid-v4")
+
+
+def export(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "keybench.results.export", *arguments, "--results", "results.sqlite"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_each_reading_is_a_row_with_every_digit(fake_run) -> None:
+    store = fake_run(layouts=FEW, blocks=2)
+    trials = store.trials("5ca1ab1e00")
+    out = io.StringIO()
+    write(list(values("5ca1ab1e00", trials)), Form.CSV, out)
+    rows = list(csv.DictReader(io.StringIO(out.getvalue())))
+    assert len(rows) == sum(len(trial.readings) for trial in trials)
+    found = {(r["block"], r["database"], r["layout"], r["metric"]): r for r in rows}
+    for trial in trials:
+        for reading in trial.readings:
+            row = found[str(trial.block), trial.database, trial.layout, reading.metric]
+            assert (float(row["value"]) if row["value"] else None) == reading.value
+            assert (row["origin"], row["reason"]) == (reading.origin, reading.reason)
+
+
+def test_a_failed_trial_is_a_row_with_its_error(fake_run) -> None:
+    def change(trial):
+        failed = trial.layout == "uuid-v4"
+        return replace(trial, status="error", error="gone", readings=(), series=()) if failed else trial
+
+    store = fake_run(layouts=FEW, databases=("sqlite",), blocks=1, change=change)
+    rows = [row for row in values("x", store.trials("5ca1ab1e00")) if row["layout"] == "uuid-v4"]
+    assert [(row["status"], row["error"], row["metric"], row["value"]) for row in rows] == [
+        ("error", "gone", None, None)
+    ]
+
+
+def test_series_are_points(fake_run) -> None:
+    trials = fake_run(layouts=FEW, databases=("sqlite",), blocks=1).trials("5ca1ab1e00")
+    rows = list(series("x", trials))
+    assert len(rows) == sum(len(one.x) for trial in trials for one in trial.series)
+    assert rows[-1]["x"] == 2_000_000
+
+
+def test_the_command(fake_run, tmp_path) -> None:
+    fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
+    printed = export(tmp_path, "latest")
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.startswith("run,block,position,database,server,layout,column,")
+    done = export(tmp_path, "5ca1", "--form", "json", "-o", "run.json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    rows = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert len(rows) == len(printed.stdout.splitlines()) - 1
+    assert export(tmp_path, "feed").returncode == 2
+    command = f"{sys.executable} -m keybench.results.export latest --results results.sqlite | head -1"
+    headed = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (headed.stdout.count("\n"), headed.stderr) == (1, "")
+    refused = export(tmp_path, "latest", "-o", "nowhere/run.csv")
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "keybench: nowhere/run.csv cannot be written (No such file or directory): give -o another file.\n"
+    )
