@@ -6,6 +6,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from keybench.generators.layout import layouts
 from keybench.results.metrics import KEYS_ALONE, Metric
 from keybench.results.store import Store
@@ -42,12 +44,25 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
     assert not list(servers_folder.iterdir())
 
 
-def test_every_layout_can_be_measured_on_every_database(command: Run, tmp_path: Path) -> None:
-    done = command("--server", "embedded", "--layout", "all", "--rows", "600", "--blocks", "1", "--profile", "fast")
+def one_of_each_form() -> set[str]:
+    """A layout for each kind, order and width that there are."""
+    forms = {(known.kind, known.order, known.key_bytes): known.name for known in layouts().values()}
+    return {CONTROL, *forms.values()}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(one_of_each_form(), id="one of each form"),
+        pytest.param({known.name for known in layouts().values()}, id="all", marks=pytest.mark.long),
+    ],
+)
+def test_layouts_of_every_form_can_be_measured_on_both_databases(command: Run, tmp_path: Path, names: set[str]) -> None:
+    options = ("--rows", "600", "--blocks", "1", "--profile", "fast")
+    done = command("--server", "embedded", "--layout", ",".join(names), *options)
     assert done.returncode == 0, done.stdout + done.stderr
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         trials = store.trials(store.run("latest").id)
-    names = {known.name for known in layouts().values()}
     assert {(t.database, t.layout) for t in trials} == {(d, n) for d in ("postgresql", "sqlite") for n in names}
 
 
