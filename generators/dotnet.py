@@ -62,13 +62,12 @@ class StampedGuids(GuidStream):
         self._guids = writer.guids
         self._clock = writer.clock
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading before 1970 or beyond the year 9999."""
-        data = self._guids.take(n)
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, DATETIME_LAST)
+        self._guids.fill(data)
+        ticks = require_instants(self._name, self._clock.read(len(data)), UNIX_EPOCH, DATETIME_LAST)
         put_u48(data, 0, unix_milliseconds(ticks))
         stamp_version(data, 7)
-        return data
 
 
 LAYOUTS = (

@@ -23,13 +23,13 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, big_endian, stamp_version, words
+from keybench.generators.bits import Words, big_endian, put_word, stamp_version, words
 from keybench.generators.byteorder import Bytes, Ints, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.counters import NEVER, Starts, count_runs, fresh, require_room
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.entropy import Entropy
-from keybench.generators.instants import require_instants
+from keybench.generators.instants import require_instants, unix_milliseconds
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rfc9562 import V7_LAST, require_version
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -50,14 +50,12 @@ def put_v7(data: Bytes, values: Ints) -> None:
     high *= 15
     high += values
     high |= 7 << 12
-    words(data)[:, 0] = big_endian(high)
+    put_word(data, 0, high)
 
 
 def milliseconds_of(layout: str, ticks: Ticks) -> Ints:
     """Unix milliseconds of the readings; UsageError outside of UUIDv7's range."""
-    milliseconds = require_instants(layout, ticks, UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
-    milliseconds //= TICKS_PER_MS
-    return milliseconds
+    return unix_milliseconds(require_instants(layout, ticks, UNIX_EPOCH, V7_LAST)).view(np.int64)
 
 
 class CountedV7(GuidStream):
@@ -69,9 +67,10 @@ class CountedV7(GuidStream):
         self._entropy = writer.entropy
         self._last = NEVER << 12
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        data = self._entropy.take(n, 16)
+        n = len(data)
+        self._entropy.fill(data)
         drawn = words(data)[:, 0]
 
         def seeds(starts: Starts) -> Ints:
@@ -82,7 +81,6 @@ class CountedV7(GuidStream):
         self._last = int(values[-1]) if n else self._last
         stamp_version(data, 7)
         put_v7(data, values)
-        return data
 
 
 class GrowingV7(GuidStream):
@@ -94,12 +92,13 @@ class GrowingV7(GuidStream):
         self._entropy = writer.entropy
         self._last = (NEVER, 0, 0)
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        data = self._entropy.take(n, 16)
+        n = len(data)
+        self._entropy.fill(data)
         milliseconds = milliseconds_of(self._name, self._clock.read(n))
         if not n:
-            return data
+            return
         high, low = (word.byteswap() for word in words(data).T)
         first = fresh(milliseconds, self._last[0])
         starts = np.flatnonzero(first)
@@ -116,8 +115,7 @@ class GrowingV7(GuidStream):
         grown &= RAND_B
         self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
         put_v7(data, times << 12 | rand_a)
-        words(data)[:, 1] = big_endian(grown | VARIANT)
-        return data
+        put_word(data, 1, grown | VARIANT)
 
 
 class PreciseV7(GuidStream):
@@ -128,10 +126,10 @@ class PreciseV7(GuidStream):
         self._clock = writer.clock
         self._entropy = writer.entropy
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        data = self._entropy.take(n, 16)
-        ticks, odd = self._clock.read_fine(n)
+        self._entropy.fill(data)
+        ticks, odd = self._clock.read_fine(len(data))
         ticks = require_instants(self._name, ticks, UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
         milliseconds = ticks // TICKS_PER_MS
         nanoseconds = ticks - milliseconds * TICKS_PER_MS
@@ -139,7 +137,6 @@ class PreciseV7(GuidStream):
         nanoseconds += odd
         stamp_version(data, 7)
         put_v7(data, sub_milliseconds(milliseconds, nanoseconds))
-        return data
 
 
 def sub_milliseconds(milliseconds: Ints, nanoseconds: Ints) -> Ints:

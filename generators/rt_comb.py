@@ -39,7 +39,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, get_u48, put_u48, swap_first_fields
+from keybench.generators.bits import Words, get_u48, put_u48, put_u48_net
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.description import Ascent, Description, Timestamp
@@ -153,8 +153,7 @@ class BinaryProvider(Provider):
 
     def put(self, guids: Bytes, dates: Words) -> None:
         """Overwrites n0 … n5."""
-        put_u48(guids, 0, dates)
-        swap_first_fields(guids)
+        put_u48_net(guids, dates)
 
     def get(self, keys: Keys) -> Words:
         """n0 … n5."""
@@ -187,15 +186,14 @@ class Combs(GuidStream):
         self._clock = writer.clock
         self._timestamps = layout.timestamps.start()
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
-        data = self._guids.take(n)
-        readings = require_instants(self._layout.name, self._clock.read(n))
+        self._guids.fill(data)
+        readings = require_instants(self._layout.name, self._clock.read(len(data)))
         ticks = self._timestamps.of(readings)
         if ticks is not readings:
             require_instants(self._layout.name, ticks)
         self._layout.provider.put(data, self._layout.dates.encode(ticks))
-        return data
 
 
 _UNCHANGED: Final = "whatever version and variant the base GUID has stay: a key says 4, random, whatever it sorts like"

@@ -21,7 +21,7 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.alphabets import CROCKFORD32, bits_of_text, require_form, text_of_bits
-from keybench.generators.bits import Words, big_endian, put_bytes, put_u48, read_words, words
+from keybench.generators.bits import Words, draw_bytes, put_u48, put_word, read_words
 from keybench.generators.byteorder import Bytes, Ints, Keys, Kind
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.counters import NEVER, fresh
@@ -77,7 +77,7 @@ class Ulids(ChunkStream):
     def chunk(self, n: int) -> Bytes:
         """The next n ULIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         data = np.empty((n, 16), np.uint8)
-        put_bytes(data, 6, self._entropy.take(n, _RANDOM_BYTES))
+        draw_bytes(data, 6, self._entropy, _RANDOM_BYTES)
         put_u48(data, 0, milliseconds_of(self._name, self._clock.read(n)).view(np.uint64))
         return data if self.kind == "uuid" else _text(*read_words(Keys(data, "uuid")))
 
@@ -116,8 +116,8 @@ class MonotonicUlids(ChunkStream):
         if self.kind == "text":
             return _text(high, low)
         data = np.empty((n, 16), np.uint8)
-        words(data)[:, 0] = big_endian(high)
-        words(data)[:, 1] = big_endian(low)
+        put_word(data, 0, high)
+        put_word(data, 1, low)
         return data
 
 

@@ -67,16 +67,15 @@ class SequencedUuids(GuidStream):
         self._reading = 0
         self._sequence = 0
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before 1970 or beyond 48 bits of milliseconds."""
+        n = len(data)
         ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, _LAST)
         readings = unix_milliseconds(ticks).view(np.int64)
-        data = np.empty((n, 16), np.uint8)
         done = 0
         while done < n:
             done += self._fill(data[done:], readings[done:])
         stamp_version(data, 8)
-        return data
 
     def _fill(self, data: Bytes, readings: Ticks) -> int:
         """Makes as many keys as need no second look at the sequence, one at least; returns how many."""
