@@ -23,7 +23,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, big_endian, put_word, stamp_version, words
+from keybench.generators.bits import Words, big_endian, put_word, stamp_version
 from keybench.generators.byteorder import Bytes, Ints, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.counters import NEVER, Starts, count_runs, fresh, require_room
@@ -71,10 +71,11 @@ class CountedV7(GuidStream):
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         n = len(data)
         self._entropy.fill(data)
-        drawn = words(data)[:, 0]
+        drawn = data.view(">u8")[:, 0]
 
         def seeds(starts: Starts) -> Ints:
-            return drawn[starts].byteswap().view(np.int64) & _SEED
+            chosen = drawn if len(starts) == len(drawn) else drawn[starts]
+            return chosen.astype(np.int64) & _SEED
 
         milliseconds = milliseconds_of(self._name, self._clock.read(n))
         values = require_room(self._name, count_runs(milliseconds, self._last, 12, seeds)[0], _LAST_VALUE, V7_LAST)
@@ -99,9 +100,19 @@ class GrowingV7(GuidStream):
         milliseconds = milliseconds_of(self._name, self._clock.read(n))
         if not n:
             return
-        high, low = (word.byteswap() for word in words(data).T)
+        high, low = (word.astype(np.uint64) for word in data.view(">u8").T)
         first = fresh(milliseconds, self._last[0])
-        starts = np.flatnonzero(first)
+        if first.all():
+            times, rand_a, grown = milliseconds, high.view(np.int64) & _SEED, low & RAND_B
+        else:
+            times, rand_a, grown = self._grow(milliseconds, np.flatnonzero(first), high, low)
+        self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
+        put_v7(data, times << 12 | rand_a)
+        put_word(data, 1, grown | VARIANT)
+
+    def _grow(self, milliseconds: Ints, starts: Starts, high: Words, low: Words) -> tuple[Ints, Ints, Words]:
+        """Milliseconds, M's first 12 and M's last 62 bits, where some keys go on from the one before."""
+        n = len(milliseconds)
         growth = (high >> np.uint64(32)) + np.uint64(1)
         growth[starts] = 0
         grown = np.cumsum(growth)
@@ -113,9 +124,7 @@ class GrowingV7(GuidStream):
         rand_a = np.repeat(tops, lengths) + (grown >> np.uint64(62)).view(np.int64)
         times = np.repeat(np.concatenate([[self._last[0]], milliseconds[starts]]), lengths)
         grown &= RAND_B
-        self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
-        put_v7(data, times << 12 | rand_a)
-        put_word(data, 1, grown | VARIANT)
+        return times, rand_a, grown
 
 
 class PreciseV7(GuidStream):
