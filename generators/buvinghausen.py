@@ -121,7 +121,7 @@ class V7(CountingLayout):
 
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
         """Milliseconds, version, counter around the variant, random bytes."""
-        milliseconds = unix_milliseconds(ticks)
+        milliseconds = unix_milliseconds(self.name, ticks, _V7_LAST)
         high = milliseconds << np.uint64(16) | np.uint64(7 << 12) | counters >> np.uint64(14)
         draw_bytes(data, 10, entropy, 6)
         put_word(data, 0, high)

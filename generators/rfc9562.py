@@ -62,8 +62,7 @@ class TimedUuids(GuidStream):
     def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         self._entropy.fill(data)
-        ticks = require_instants(self._name, self._clock.read(len(data)), UNIX_EPOCH, V7_LAST)
-        put_u48(data, 0, unix_milliseconds(ticks))
+        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data)), V7_LAST))
         stamp_version(data, 7)
 
 

@@ -55,7 +55,7 @@ def put_v7(data: Bytes, values: Ints) -> None:
 
 def milliseconds_of(layout: str, ticks: Ticks) -> Ints:
     """Unix milliseconds of the readings; UsageError outside of UUIDv7's range."""
-    return unix_milliseconds(require_instants(layout, ticks, UNIX_EPOCH, V7_LAST)).view(np.int64)
+    return unix_milliseconds(layout, ticks, V7_LAST).view(np.int64)
 
 
 class CountedV7(GuidStream):

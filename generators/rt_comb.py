@@ -64,7 +64,7 @@ class DateStrategy(ABC):
 
     @abstractmethod
     def encode(self, ticks: Ticks) -> Words:
-        """The six bytes of each instant, as numbers below 2^48."""
+        """The six bytes of each instant, as numbers of which the low 48 bits count."""
 
     @abstractmethod
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
@@ -77,8 +77,7 @@ class UnixDates(DateStrategy):
 
     def encode(self, ticks: Ticks) -> Words:
         """Truncated towards 1970 after a division of doubles, negative numbers modulo 2^48."""
-        milliseconds = ((ticks - UNIX_EPOCH) / TICKS_PER_MS).astype(np.int64)
-        return milliseconds.view(np.uint64) & np.uint64((1 << 48) - 1)
+        return ((ticks - UNIX_EPOCH) / TICKS_PER_MS).astype(np.int64).view(np.uint64)
 
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
         """The millisecond; UsageError beyond the year 9999, where .NET's DateTime ends."""

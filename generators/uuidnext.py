@@ -23,7 +23,7 @@ from keybench.generators.bits import big_endian, get_u48, has_version, read_word
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import refuse_keys, require_instants, unix_milliseconds
+from keybench.generators.instants import refuse_keys, unix_milliseconds
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.sequences import changes, places_in_run
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -70,8 +70,7 @@ class SequencedUuids(GuidStream):
     def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before 1970 or beyond 48 bits of milliseconds."""
         n = len(data)
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, _LAST)
-        readings = unix_milliseconds(ticks).view(np.int64)
+        readings = unix_milliseconds(self._name, self._clock.read(n), _LAST).view(np.int64)
         done = 0
         while done < n:
             done += self._fill(data[done:], readings[done:])
