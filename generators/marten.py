@@ -34,6 +34,8 @@ from keybench.generators.writer import GuidStream, Writer, WriterLayout
 _LAST: Final = np.iinfo(np.int64).max
 _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
 _UNITS_PER_DAY: Final = 86_400 * 300
+_HIGH_UNITS: Final = np.uint64(0xFFFF << 12)
+_DAYS_AND_LOW_UNITS: Final = np.uint64(0xFFFF << 32 | 0xFFF)
 _LAST_2016: Final = EPOCH_1900 + 65_535 * _TICKS_PER_DAY
 
 
@@ -95,9 +97,10 @@ class ShiftedGuids(GuidStream):
         self._guids.fill(data)
         ticks = require_instants(self._name, self._clock.read(len(data)), EPOCH_1900, _LAST_2016)
         dates = SqlDates().encode(ticks)
-        days, units = dates >> np.uint64(32), dates & np.uint64(0xFFFF_FFFF)
-        high, low = units >> np.uint64(12) & np.uint64(0xFFFF), units & np.uint64(0xFFF)
-        put_u48_net(data, days << np.uint64(32) | high << np.uint64(16) | np.uint64(4 << 12) | low)
+        shifted = (dates & _HIGH_UNITS) << np.uint64(4)
+        shifted |= np.uint64(4 << 12)
+        shifted |= dates & _DAYS_AND_LOW_UNITS
+        put_u48_net(data, shifted)
 
 
 _SOURCE: Final = "CombGuidIdGeneration: github.com/JasperFx/marten, github.com/JasperFx/jasperfx"

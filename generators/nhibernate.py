@@ -64,7 +64,9 @@ class DatedGuids(GuidStream):
         units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
         # TimeSpan.Days truncates towards zero, so the day before 1900 is a second day 0.
         since_1900 = ticks - EPOCH_1900
-        days = np.where(since_1900 < 0, -(-since_1900 // _TICKS_PER_DAY), since_1900 // _TICKS_PER_DAY) & 0xFFFF
+        days = (np.abs(since_1900).view(np.uint64) // np.uint64(_TICKS_PER_DAY)).view(np.int64)
+        np.negative(days, out=days, where=since_1900 < 0)
+        days &= 0xFFFF
         put_u48(data, 10, (days << 32 | units).view(np.uint64))
 
 

@@ -91,9 +91,13 @@ class SqlDates(DateStrategy):
 
     def encode(self, ticks: Ticks) -> Words:
         """Both truncated after computing with doubles; days modulo 2^16."""
-        units = (since_midnight(ticks) / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
-        days = ((ticks - EPOCH_1900) / _TICKS_PER_DAY).astype(np.int64) & 0xFFFF
-        return (days << 32 | units).view(np.uint64)
+        units = since_midnight(ticks) / TICKS_PER_MS
+        units *= _UNITS_PER_MS
+        dates = ((ticks - EPOCH_1900) / _TICKS_PER_DAY).astype(np.int64)
+        dates &= 0xFFFF
+        dates <<= 32
+        dates |= units.astype(np.int64)
+        return dates.view(np.uint64)
 
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
         """The instant; UsageError for a time component that is negative or exceeds 24 hours (exactly 24 are read)."""
