@@ -28,7 +28,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, big_endian, has_version, put_bytes, read_words, words
+from keybench.generators.bits import Words, draw_bytes, has_version, put_word, read_words
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.description import Description, Timestamp
@@ -62,8 +62,8 @@ class CountingLayout(TwoFormLayout):
         """The bits of r8 … r15 that all keys of a process share."""
 
     @abstractmethod
-    def compose(self, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> Bytes:
-        """The keys of these readings, in plain form."""
+    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
+        """Puts the keys of these readings into `data`, in plain form."""
 
 
 class CountingStream(TwoFormStream):
@@ -77,14 +77,15 @@ class CountingStream(TwoFormStream):
         self._fingerprint = layout.fingerprint(writer.process.machine, writer.process.pid & 0xFFFF)
         self._counter = get_int32(writer.entropy, layout.starts_below)
 
-    def plain_chunk(self, n: int) -> Bytes:
+    def fill_plain(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading that the layout cannot hold."""
+        n = len(data)
         layout = self._layout
         ticks = require_instants(layout.name, self._clock.read(n), layout.first, layout.last)
         counters = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
         counters &= np.uint64((1 << layout.counter_bits) - 1)
         self._counter += n
-        return layout.compose(ticks, counters, self._fingerprint, self._entropy)
+        layout.compose(data, ticks, counters, self._fingerprint, self._entropy)
 
 
 class Legacy(CountingLayout):
@@ -96,9 +97,9 @@ class Legacy(CountingLayout):
         """Machine and process in r8 … r12."""
         return int.from_bytes(hashlib.sha512(machine.encode()).digest()[:3]) << 40 | pid << 24
 
-    def compose(self, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> Bytes:  # noqa: ARG002
+    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:  # noqa: ARG002
         """Ticks, machine and process, counter."""
-        return _from_words(ticks.view(np.uint64), counters | np.uint64(fingerprint))
+        _from_words(data, ticks.view(np.uint64), counters | np.uint64(fingerprint))
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick, and as numbers: counter, process id, machine; UsageError beyond the year 9999."""
@@ -118,13 +119,13 @@ class V7(CountingLayout):
         """Nothing of the process is in these keys."""
         return _VARIANT
 
-    def compose(self, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> Bytes:
+    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
         """Milliseconds, version, counter around the variant, random bytes."""
-        milliseconds = unix_milliseconds(ticks)
+        milliseconds = unix_milliseconds(self.name, ticks, _V7_LAST)
         high = milliseconds << np.uint64(16) | np.uint64(7 << 12) | counters >> np.uint64(14)
-        data = _from_words(high, (counters & _U14) << np.uint64(48) | np.uint64(fingerprint))
-        put_bytes(data, 10, entropy.take(len(data), 6))
-        return data
+        draw_bytes(data, 10, entropy, 6)
+        put_word(data, 0, high)
+        data.view(">u2")[:, 4] = counters & _U14 | np.uint64(fingerprint >> 48)
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond and the counter; UsageError for a key of another version or variant."""
@@ -145,11 +146,11 @@ class V8Time(CountingLayout):
         """The variant, and machine and process in r11 … r15."""
         return _VARIANT | int.from_bytes(hashlib.sha256(machine.encode()).digest()[:3]) << 16 | pid
 
-    def compose(self, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> Bytes:  # noqa: ARG002
+    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:  # noqa: ARG002
         """Ticks around the version, variant, counter, machine and process."""
         time = ticks.view(np.uint64)
         high = time >> np.uint64(12) << np.uint64(16) | np.uint64(8 << 12) | time & _U12
-        return _from_words(high, counters << np.uint64(40) | np.uint64(fingerprint))
+        _from_words(data, high, counters << np.uint64(40) | np.uint64(fingerprint))
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick, taken to lie before 3654, and as numbers: counter, process id, machine.
@@ -164,11 +165,9 @@ class V8Time(CountingLayout):
         return Decoded(ticks, fields)
 
 
-def _from_words(high: Words, low: Words) -> Bytes:
-    data = np.empty((len(high), 16), np.uint8)
-    words(data)[:, 0] = big_endian(high)
-    words(data)[:, 1] = big_endian(low)
-    return data
+def _from_words(data: Bytes, high: Words, low: Words) -> None:
+    put_word(data, 0, high)
+    put_word(data, 1, low)
 
 
 _SHARED: Final = {

@@ -74,11 +74,15 @@ class VirtualClock(Clock):
     def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
         """The next n readings."""
         window = slice(self.position, self.position + n)
-        ticks = self.ticks[window]
+        return self.read(n), np.zeros(n, np.int64) if self.odd_ns is None else self.odd_ns[window]
+
+    def read(self, n: int) -> Ticks:
+        """The next n readings in ticks: a view of those given."""
+        ticks = self.ticks[self.position : self.position + n]
         if len(ticks) < n:
             raise LookupError(f"the virtual clock holds {len(self.ticks)} readings, {self.position + n} were asked for")
         self.position += n
-        return ticks, np.zeros(n, np.int64) if self.odd_ns is None else self.odd_ns[window]
+        return ticks
 
     def now(self) -> int:
         """The next key's reading, or the last one when all are taken; LookupError where there is none at all."""

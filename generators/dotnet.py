@@ -22,7 +22,7 @@ from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.entropy import Entropy
-from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants, unix_milliseconds
+from keybench.generators.instants import DATETIME_LAST, refuse_keys, unix_milliseconds
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
@@ -62,13 +62,11 @@ class StampedGuids(GuidStream):
         self._guids = writer.guids
         self._clock = writer.clock
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading before 1970 or beyond the year 9999."""
-        data = self._guids.take(n)
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, DATETIME_LAST)
-        put_u48(data, 0, unix_milliseconds(ticks))
+        self._guids.fill(data)
+        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data))))
         stamp_version(data, 7)
-        return data
 
 
 LAYOUTS = (

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.generators.bits import read_sql_sequence, sql_sequence, words
+from keybench.generators.bits import put_word, read_sql_sequence, sql_sequence
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.description import Description
 from keybench.generators.instants import require_instants
@@ -45,12 +45,12 @@ class CountedGuids(GuidStream):
         self._guids = writer.guids
         self._counter = int(require_instants(name, np.array([writer.clock.now()]))[0])
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n GUIDs; the first value used is one above the start."""
-        data = self._guids.take(n)
-        words(data)[:, 1] = sql_sequence(np.arange(self._counter + 1, self._counter + n + 1))
+        n = len(data)
+        self._guids.fill(data)
+        put_word(data, 1, sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)))
         self._counter += n
-        return data
 
 
 LAYOUTS = (

@@ -1,7 +1,7 @@
 """Random bytes in bulk: AES-128 in counter mode, seeded or from the operating system.
 
-The keystream is consumed strictly in order, so `take(n, w)` equals n times `take(1, w)`. Measured at the rate of
-memcpy where AES instructions exist, which is why no faster, weaker generator is used.
+The keystream is consumed strictly in order, so `take(n, w)` equals n times `take(1, w)`, and `fill` gives what `take`
+would. Measured at half the rate of memcpy where AES instructions exist, which is why no weaker generator is used.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 
+_ZEROS = bytes(1 << 18)
+"""What the keystream is added to. A constant: bytes need not be cleared before they are filled."""
+
 
 class Entropy(ABC):
     """A source of random bytes for one writer. Picklable, with its position."""
@@ -23,6 +26,10 @@ class Entropy(ABC):
     @abstractmethod
     def take(self, n: int, width: int) -> Bytes:
         """The next n × width bytes: a fresh, writable uint8 array of shape (n, width)."""
+
+    def fill(self, out: Bytes) -> None:
+        """Puts what `take` would give into `out`: uint8 (n, width), contiguous."""
+        out[:] = self.take(*out.shape)
 
     @abstractmethod
     def partition(self, i: int, *, of: int) -> Entropy:
@@ -49,13 +56,21 @@ class AesEntropy(Entropy):
 
     def take(self, n: int, width: int) -> Bytes:
         """The next n × width bytes of the keystream."""
+        out = np.empty((n, width), np.uint8)
+        self.fill(out)
+        return out
+
+    def fill(self, out: Bytes) -> None:
+        """The next bytes of the keystream; ValueError for an array that is not contiguous."""
+        if not out.flags.c_contiguous:
+            raise ValueError("only contiguous arrays can be filled with a keystream")
         if self._stream is None:
             self._stream = self._seek()
-        out = np.zeros(n * width, np.uint8)
-        if len(out):
-            self._stream.update_into(out.data, out.data)
-        self._position += n * width
-        return out.reshape(n, width)
+        flat = out.reshape(-1).data
+        for start in range(0, len(flat), len(_ZEROS)):
+            part = flat[start : start + len(_ZEROS)]
+            self._stream.update_into(_ZEROS if len(part) == len(_ZEROS) else _ZEROS[: len(part)], part)
+        self._position += len(flat)
 
     def partition(self, i: int, *, of: int) -> AesEntropy:
         """A keystream under a key derived from this one, i and `of`."""

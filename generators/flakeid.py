@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import big_endian, read_words, words
+from keybench.generators.bits import put_word, read_words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.counters import fresh, run_values
@@ -56,18 +56,17 @@ class FlakeIds(GuidStream):
         self._time = int(started[0] - UNIX_EPOCH) // TICKS_PER_MS
         self._sequence = 0
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before 1970, or below the one before."""
+        n = len(data)
         ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH)
         milliseconds = (ticks - UNIX_EPOCH) // TICKS_PER_MS
         starts = np.flatnonzero(fresh(milliseconds, self._time))
         sequence = run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
         self._time = refuse_steps_back(self._name, milliseconds, self._time, "ms")
         self._sequence = int(sequence[-1]) if n else self._sequence
-        data = np.empty((n, 16), np.uint8)
-        words(data)[:, 0] = big_endian(milliseconds)
-        words(data)[:, 1] = big_endian((sequence & 0xFFFF).view(np.uint64) | np.uint64(self._worker << 16))
-        return data
+        put_word(data, 0, milliseconds)
+        put_word(data, 1, (sequence & 0xFFFF).view(np.uint64) | np.uint64(self._worker << 16))
 
 
 LAYOUTS = (

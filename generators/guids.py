@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
+import numpy as np
+
 from keybench.generators.bits import stamp_version
 from keybench.generators.byteorder import Bytes
 from keybench.generators.entropy import Entropy
+from keybench.generators.layout import GuidProvider
+
+
+class Guids(Protocol):
+    """What streams draw their base GUIDs from."""
+
+    def fill(self, out: Bytes) -> None:
+        """Puts the next GUIDs into `out`: uint8 (n, 16), contiguous, in RFC order."""
+        ...
 
 
 class RandomGuids:
@@ -15,9 +28,25 @@ class RandomGuids:
 
     def take(self, n: int) -> Bytes:
         """The next n GUIDs: fresh uint8 (n, 16) in RFC order."""
-        data = self._entropy.take(n, 16)
-        stamp_version(data, 4)
+        data = np.empty((n, 16), np.uint8)
+        self.fill(data)
         return data
+
+    def fill(self, out: Bytes) -> None:
+        """The next GUIDs."""
+        self._entropy.fill(out)
+        stamp_version(out, 4)
+
+
+class ProvidedGuids:
+    """GUIDs that somebody else's provider makes."""
+
+    def __init__(self, provider: GuidProvider) -> None:
+        self._provider = provider
+
+    def fill(self, out: Bytes) -> None:
+        """The provider's next GUIDs."""
+        out[:] = self._provider.take(len(out))
 
 
 class ScriptedGuids:

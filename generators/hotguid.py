@@ -29,7 +29,7 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.bits import big_endian, read_words, words
+from keybench.generators.bits import put_word, read_words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.description import Description, Timestamp
@@ -110,16 +110,20 @@ class HotGuids(TwoFormStream):
         self._end = (pid & 0xFF) << 56 | int.from_bytes(layout.shard.to_bytes(4, "little"))
         self._counter = int.from_bytes(writer.entropy.take(1, 4).tobytes()) * _COUNTER_STARTS >> 32
 
-    def plain_chunk(self, n: int) -> Bytes:
+    def fill_plain(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading that .NET's DateTime cannot hold."""
+        n = len(data)
         ticks = require_instants(self._name, self._clock.read(n))
-        seconds = ((ticks - UNIX_EPOCH) / TICKS_PER_SECOND).astype(np.int64).view(np.uint64)
-        counters = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64) & np.uint64(_COUNTER_MASK)
+        high = ((ticks - UNIX_EPOCH) / TICKS_PER_SECOND).astype(np.int64)
+        high <<= 32
+        high |= self._middle
+        put_word(data, 0, high)
+        low = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
+        low &= np.uint64(_COUNTER_MASK)
+        low <<= np.uint64(32)
+        low |= np.uint64(self._end)
+        put_word(data, 1, low)
         self._counter += n
-        data = np.empty((n, 16), np.uint8)
-        words(data)[:, 0] = big_endian(seconds << np.uint64(32) | np.uint64(self._middle))
-        words(data)[:, 1] = big_endian(counters << np.uint64(32) | np.uint64(self._end))
-        return data
 
 
 def _described(diagram: str, placed: str, *caveats: str) -> Description:

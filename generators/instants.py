@@ -41,10 +41,14 @@ def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str
         raise UsageError(f"{guid} is no {layout} key: {reason}. Decode it as the layout that made it.")
 
 
-def unix_milliseconds(ticks: Ticks) -> NDArray[np.uint64]:
-    """Whole milliseconds since 1970, of ticks from 1970 on."""
-    # Unsigned numbers are divided at half the cost.
-    return (ticks - UNIX_EPOCH).view(np.uint64) // np.uint64(TICKS_PER_MS)
+def unix_milliseconds(layout: str, ticks: Ticks, last: int = DATETIME_LAST) -> NDArray[np.uint64]:
+    """Whole milliseconds since 1970; UsageError, as `require_instants`, for ticks before 1970 or above `last`."""
+    since: NDArray[np.uint64] = (ticks - UNIX_EPOCH).view(np.uint64)
+    # Ticks before 1970 lie above all others as unsigned numbers, which are divided at half the cost, too.
+    if len(ticks) and since.max() > last - UNIX_EPOCH:
+        require_instants(layout, ticks, UNIX_EPOCH, last)
+    since //= np.uint64(TICKS_PER_MS)
+    return since
 
 
 def since_midnight(ticks: Ticks) -> Ticks:

@@ -26,7 +26,16 @@ from typing import Final, Literal
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, has_version, put_bytes, put_u48, stamp_version, swap_net
+from keybench.generators.bits import (
+    draw_bytes,
+    get_u48,
+    has_version,
+    put_u48,
+    put_u48_net,
+    stamp_version,
+    swap_net,
+    swap_third_field,
+)
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS
 from keybench.generators.description import Description, Timestamp
@@ -68,22 +77,24 @@ class Sequentials(GuidStream):
         self._entropy = writer.entropy
         self._clock = writer.clock
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
-        layout, data = self._layout, np.empty((n, 16), np.uint8)
-        put_bytes(data, layout.random_at, self._entropy.take(n, _RANDOM_BYTES))
-        milliseconds = require_instants(layout.name, self._clock.read(n)).view(np.uint64) // np.uint64(TICKS_PER_MS)
-        milliseconds &= np.uint64((1 << 48) - 1)
-        if layout.time_order == "net":
-            put_u48(data, layout.time_at, milliseconds)
+        layout = self._layout
+        draw_bytes(data, layout.random_at, self._entropy, _RANDOM_BYTES)
+        ticks = require_instants(layout.name, self._clock.read(len(data)))
+        milliseconds = ticks.view(np.uint64) // np.uint64(TICKS_PER_MS)
+        if layout.time_at == 10:
             swap_net(data)
+            put_u48(data, 10, milliseconds)
         else:
             # Time goes over Data1 and Data2, so that only Data3 is left to swap.
-            data.view(np.uint16)[:, 3].byteswap(inplace=True)
-            put_u48(data, layout.time_at, milliseconds)
+            swap_third_field(data)
+            if layout.time_order == "net":
+                put_u48_net(data, milliseconds)
+            else:
+                put_u48(data, 0, milliseconds)
         if layout.versioned:
             stamp_version(data, 4)
-        return data
 
 
 _WRAP: Final = TICKS_PER_MS << 48

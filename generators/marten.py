@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, put_u48, swap_first_fields
+from keybench.generators.bits import get_u48, put_u48, put_u48_net
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.description import Description, Timestamp
@@ -31,10 +31,11 @@ from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rt_comb import EPOCH_1900, SqlDates
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
-_U48: Final = np.uint64((1 << 48) - 1)
 _LAST: Final = np.iinfo(np.int64).max
 _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
 _UNITS_PER_DAY: Final = 86_400 * 300
+_HIGH_UNITS: Final = np.uint64(0xFFFF << 12)
+_DAYS_AND_LOW_UNITS: Final = np.uint64(0xFFFF << 32 | 0xFFF)
 _LAST_2016: Final = EPOCH_1900 + 65_535 * _TICKS_PER_DAY
 
 
@@ -76,12 +77,11 @@ class UnixGuids(GuidStream):
         self._guids = writer.guids
         self._clock = writer.clock
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading before the year 1."""
-        data = self._guids.take(n)
-        ticks = require_instants(self._name, self._clock.read(n), 0, _LAST)
-        put_u48(data, 0, ((ticks - UNIX_EPOCH) // TICKS_PER_MS).view(np.uint64) & _U48)
-        return data
+        self._guids.fill(data)
+        ticks = require_instants(self._name, self._clock.read(len(data)), 0, _LAST)
+        put_u48(data, 0, ((ticks - UNIX_EPOCH) // TICKS_PER_MS).view(np.uint64))
 
 
 class ShiftedGuids(GuidStream):
@@ -92,16 +92,15 @@ class ShiftedGuids(GuidStream):
         self._guids = writer.guids
         self._clock = writer.clock
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading that the original refuses."""
-        data = self._guids.take(n)
-        ticks = require_instants(self._name, self._clock.read(n), EPOCH_1900, _LAST_2016)
+        self._guids.fill(data)
+        ticks = require_instants(self._name, self._clock.read(len(data)), EPOCH_1900, _LAST_2016)
         dates = SqlDates().encode(ticks)
-        days, units = dates >> np.uint64(32), dates & np.uint64(0xFFFF_FFFF)
-        high, low = units >> np.uint64(12) & np.uint64(0xFFFF), units & np.uint64(0xFFF)
-        put_u48(data, 0, days << np.uint64(32) | high << np.uint64(16) | np.uint64(4 << 12) | low)
-        swap_first_fields(data)
-        return data
+        shifted = (dates & _HIGH_UNITS) << np.uint64(4)
+        shifted |= np.uint64(4 << 12)
+        shifted |= dates & _DAYS_AND_LOW_UNITS
+        put_u48_net(data, shifted)
 
 
 _SOURCE: Final = "CombGuidIdGeneration: github.com/JasperFx/marten, github.com/JasperFx/jasperfx"

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keybench.generators.bits import read_sql_sequence, read_words, sql_sequence, swap_net, words
+from keybench.generators.bits import put_word, read_sql_sequence, read_words, sql_sequence, swap_net, words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import Ticks
 from keybench.generators.description import Description, Timestamp
@@ -61,17 +61,19 @@ class ProcessSequence(GuidStream):
         self._clock = writer.clock
         self._last = int(require_instants(layout.name, np.array([writer.clock.now()]))[0])
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
-        data = np.empty((n, 16), np.uint8)
         words(data)[:, 0] = self._process
-        words(data)[:, 1] = sql_sequence(self._next(require_instants(self._layout.name, self._clock.read(n))))
-        return data
+        put_word(data, 1, sql_sequence(self._next(require_instants(self._layout.name, self._clock.read(len(data))))))
 
     def _next(self, readings: Ticks) -> Ticks:
         """The values returned: those that the sequence moves to, or as published each one before it moves, plus one."""
         moved = never_repeated(readings, self._last)
-        values = moved if self._layout.corrected else np.concatenate([[self._last], moved[:-1]])[: len(moved)] + 1
+        values = moved
+        if not self._layout.corrected:
+            values = np.empty_like(moved)
+            values[:1] = self._last + 1
+            np.add(moved[:-1], 1, out=values[1:])
         if len(moved):
             self._last = int(moved[-1])
         return values

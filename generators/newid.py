@@ -32,14 +32,7 @@ from typing import Final, Literal
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.bits import (
-    big_endian,
-    read_sql_sequence,
-    read_words,
-    sql_sequence,
-    swap_u16,
-    words,
-)
+from keybench.generators.bits import put_word, read_sql_sequence, read_words, sql_sequence, swap_u16
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import Ticks
 from keybench.generators.description import Ascent, Description, Timestamp
@@ -109,21 +102,19 @@ class NewIds(GuidStream):
         self._last = 0
         self._sequence = 0
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before the year 1."""
-        ticks, sequence = self._next(require_instants(self._name, self._clock.read(n), 0, _LAST))
+        ticks, sequence = self._next(require_instants(self._name, self._clock.read(len(data)), 0, _LAST))
         worker = self._worker
-        data = np.empty((n, 16), np.uint8)
         if self._form == "guid":
             first = worker << 48 & 0xFFFF << 48 | worker & 0xFFFF << 16 | worker >> 32
-            words(data)[:, 0] = big_endian(swap_u16(sequence) << np.uint64(32) | np.uint64(first))
-            words(data)[:, 1] = sql_sequence(ticks)
+            put_word(data, 0, swap_u16(sequence) << np.uint64(32) | np.uint64(first))
+            put_word(data, 1, sql_sequence(ticks))
         else:
             if self._form == "sequential":
                 sequence = swap_u16(sequence)
-            words(data)[:, 0] = big_endian(ticks)
-            words(data)[:, 1] = big_endian(np.uint64(worker << 16) | sequence)
-        return data
+            put_word(data, 0, ticks)
+            put_word(data, 1, np.uint64(worker << 16) | sequence)
 
     def _next(self, ticks: Ticks) -> tuple[Ticks, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
         """The tick and the sequence of each key; at most `PER_TICK` readings at once."""

@@ -24,11 +24,12 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.bits import big_endian, read_words, swap_net, words
+from keybench.generators.bits import big_endian, put_word, read_words, swap_net, words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import UNIX_EPOCH, Clock
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.entropy import Entropy
+from keybench.generators.guids import Guids, ProvidedGuids
 from keybench.generators.instants import refuse_keys, require_instants
 from keybench.generators.layout import Decoded, GuidProvider, NameProvider, Stream
 from keybench.generators.process import Process
@@ -67,7 +68,11 @@ class NewSequentialId(WriterLayout):
         names: NameProvider | None = None,
     ) -> Stream:
         """A new stream; `guids` replace UuidCreateSequential."""
-        return ShuffledGuids(guids) if guids is not None else super().stream(process, clock, entropy, names=names)
+        return (
+            ShuffledGuids(ProvidedGuids(guids))
+            if guids is not None
+            else super().stream(process, clock, entropy, names=names)
+        )
 
     def start(self, writer: Writer) -> Stream:
         """A stream that counts from the writer's clock."""
@@ -92,14 +97,13 @@ class NewSequentialId(WriterLayout):
 class ShuffledGuids(GuidStream):
     """Given version 1 UUIDs, shuffled."""
 
-    def __init__(self, guids: GuidProvider) -> None:
+    def __init__(self, guids: Guids) -> None:
         self._guids = guids
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys."""
-        data = self._guids.take(n)
+        self._guids.fill(data)
         swap_net(data)
-        return data
 
 
 class ServerSequence(GuidStream):
@@ -114,19 +118,18 @@ class ServerSequence(GuidStream):
         self._clock = writer.clock
         self._last = -1
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before 1582-10-15 or beyond 60 bits."""
+        n = len(data)
         ticks = require_instants(self._name, self._clock.read(n), _GREGORIAN, _LAST)
         times = never_repeated(ticks - _GREGORIAN, self._last)
         self._last = int(times[-1]) if n else self._last
         require_instants(self._name, times[-1:] + _GREGORIAN, _GREGORIAN, _LAST)
         time = times.view(np.uint64)
-        data = np.empty((n, 16), np.uint8)
         high = time << np.uint64(32) | (time >> np.uint64(32) & np.uint64(0xFFFF)) << np.uint64(16)
-        words(data)[:, 0] = big_endian(high | np.uint64(0x1000) | time >> np.uint64(48))
+        put_word(data, 0, high | np.uint64(0x1000) | time >> np.uint64(48))
         words(data)[:, 1] = self._end
         swap_net(data)
-        return data
 
 
 LAYOUTS = (

@@ -57,16 +57,17 @@ class DatedGuids(GuidStream):
         self._guids = writer.guids
         self._clock = writer.clock
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
-        data = self._guids.take(n)
-        ticks = require_instants(self._name, self._clock.read(n))
+        self._guids.fill(data)
+        ticks = require_instants(self._name, self._clock.read(len(data)))
         units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
         # TimeSpan.Days truncates towards zero, so the day before 1900 is a second day 0.
         since_1900 = ticks - EPOCH_1900
-        days = np.where(since_1900 < 0, -(-since_1900 // _TICKS_PER_DAY), since_1900 // _TICKS_PER_DAY) & 0xFFFF
+        days = (np.abs(since_1900).view(np.uint64) // np.uint64(_TICKS_PER_DAY)).view(np.int64)
+        np.negative(days, out=days, where=since_1900 < 0)
+        days &= 0xFFFF
         put_u48(data, 10, (days << 32 | units).view(np.uint64))
-        return data
 
 
 LAYOUTS = (

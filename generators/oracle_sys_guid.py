@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import big_endian, read_words, words
+from keybench.generators.bits import put_word, read_words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.description import Description
 from keybench.generators.layout import Decoded, Stream
@@ -59,14 +59,13 @@ class SessionGuids(GuidStream):
         self._pid = writer.process.pid & 0xFFFF
         self._low = _SEEN << 48 | int.from_bytes(host) << 16 | drawn & 0xFFFF
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys."""
-        data = np.empty((n, 16), np.uint8)
+        n = len(data)
         counters = np.arange(self._counter, self._counter + n, dtype=np.uint64)
         self._counter += n
-        words(data)[:, 0] = big_endian(counters << np.uint64(16) | np.uint64(self._pid))
-        words(data)[:, 1] = big_endian(np.array([self._low], np.uint64))
-        return data
+        put_word(data, 0, counters << np.uint64(16) | np.uint64(self._pid))
+        put_word(data, 1, np.array([self._low], np.uint64))
 
 
 LAYOUTS = (

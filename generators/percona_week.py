@@ -108,27 +108,26 @@ class WeekUuids(GuidStream):
         self._clock = writer.clock
         self._entropy = writer.entropy
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError beyond the year 9999."""
+        n = len(data)
         drawn = self._entropy.take(n, 4).view(">u4")[:, 0].astype(np.int64) >> 2
         ticks = require_instants(self._name, self._clock.read(n))
         random = Messages.of(texts_of_random(drawn % _RANDOMS))
         width = random.data.shape[1]
-        data = np.zeros((n, width + 26), np.uint8)
-        data[:, :width] = random.data
+        texts = np.zeros((n, width + 26), np.uint8)
+        texts[:, :width] = random.data
         columns = random.lengths[:, None] + np.arange(26)
-        np.put_along_axis(data, columns, texts_of_time(ticks), axis=1)
-        digest = digests("md5", Messages(data, random.lengths + 26))
-        out = np.empty((n, 16), np.uint8)
+        np.put_along_axis(texts, columns, texts_of_time(ticks), axis=1)
+        digest = digests("md5", Messages(texts, random.lengths + 26))
         named, place = np.unique(civil(ticks)[0] * 100 + weeks(ticks), return_inverse=True)
-        texts = [b"%d%d" % divmod(number, 100) for number in named.tolist()]
-        out[:, :2] = digests("md5", Messages.of(texts))[place, :2]
-        out[:, 2:6] = digest[:, :4]
+        weeks_named = [b"%d%d" % divmod(number, 100) for number in named.tolist()]
+        data[:, :2] = digests("md5", Messages.of(weeks_named))[place, :2]
+        data[:, 2:6] = digest[:, :4]
         # Three digits follow the 4, then whole bytes again.
-        out[:, 6] = 0x40 | digest[:, 4] >> 4
-        out[:, 7] = digest[:, 4] << 4 | digest[:, 5] >> 4
-        out[:, 8:] = digest[:, 6:14]
-        return out
+        data[:, 6] = 0x40 | digest[:, 4] >> 4
+        data[:, 7] = digest[:, 4] << 4 | digest[:, 5] >> 4
+        data[:, 8:] = digest[:, 6:14]
 
 
 LAYOUTS = (

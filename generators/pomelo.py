@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import big_endian, put_bytes, read_words, swap_first_fields, words
+from keybench.generators.bits import draw_bytes, put_word, read_words, swap_first_fields
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants
@@ -62,18 +62,15 @@ class TickGuids(GuidStream):
         self._entropy = writer.entropy
         self._clock = writer.clock
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
-        data = np.zeros((n, 16), np.uint8)
-        put_bytes(data, 9, self._entropy.take(n, _RANDOM_BYTES))
-        ticks = require_instants(self._layout.name, self._clock.read(n)).view(np.uint64)
-        words(data)[:, 1] |= big_endian(ticks << np.uint64(60) >> np.uint64(4) | _VARIANT)
-        high = big_endian(ticks & ~np.uint64(0xFFFF) | _VERSION | ticks << np.uint64(48) >> np.uint64(52))
-        words(data)[:, 0] = high
+        draw_bytes(data, 9, self._entropy, _RANDOM_BYTES)
+        ticks = require_instants(self._layout.name, self._clock.read(len(data))).view(np.uint64)
+        data[:, 8] = ticks & np.uint64(0xF) | np.uint64(0x80)
+        put_word(data, 0, ticks & ~np.uint64(0xFFFF) | _VERSION | ticks << np.uint64(48) >> np.uint64(52))
         if self._layout.little_endian:
             # Data3 is the same in both forms.
             swap_first_fields(data)
-        return data
 
 
 def _described(diagram: str, time: str, resolution: int, *caveats: str) -> Description:

@@ -19,7 +19,7 @@ from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.guids import RandomGuids
-from keybench.generators.instants import refuse_keys, require_instants
+from keybench.generators.instants import refuse_keys, require_instants, unix_milliseconds
 from keybench.generators.layout import Composer, Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
@@ -46,9 +46,9 @@ class RandomUuids(GuidStream):
     def __init__(self, guids: RandomGuids) -> None:
         self._guids = guids
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs."""
-        return self._guids.take(n)
+        self._guids.fill(data)
 
 
 class TimedUuids(GuidStream):
@@ -59,13 +59,11 @@ class TimedUuids(GuidStream):
         self._entropy = writer.entropy
         self._clock = writer.clock
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        data = self._entropy.take(n, 16)
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, V7_LAST)
-        put_u48(data, 0, ((ticks - UNIX_EPOCH) // TICKS_PER_MS).view(np.uint64))
+        self._entropy.fill(data)
+        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data)), V7_LAST))
         stamp_version(data, 7)
-        return data
 
 
 class Version4(WriterLayout):

@@ -91,13 +91,13 @@ class NamedUuids(GuidStream):
         self._layout = layout
         self._names = names
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs."""
+        n = len(data)
         names = self._names.messages(n) if isinstance(self._names, RowNumbers) else Messages.of(self._names.take(n))
         digest = digests(self._layout.algorithm, names.after(self._layout.namespace.bytes))
-        data = np.ascontiguousarray(digest[:, :16])
+        data[:] = digest[:, :16]
         stamp_version(data, self._layout.version)
-        return data
 
 
 def _described(version: int) -> Description:

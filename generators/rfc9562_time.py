@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, big_endian, read_words, words
+from keybench.generators.bits import Words, put_word, read_words, words
 from keybench.generators.byteorder import Bytes, Ints, Keys
 from keybench.generators.clock import UNIX_EPOCH
 from keybench.generators.counters import NEVER, require_room
@@ -83,16 +83,15 @@ class NodeUuids(GuidStream):
         self._clock = writer.clock
         self._last = NEVER
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1582-10-15 and beyond 60 bits."""
+        n = len(data)
         name = self._layout.name
         ticks = require_instants(name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST)
         times = require_room(name, never_repeated(ticks - GREGORIAN, self._last), (1 << 60) - 1, GREGORIAN_LAST)
         self._last = int(times[-1]) if n else self._last
-        data = np.empty((n, 16), np.uint8)
-        words(data)[:, 0] = big_endian(self._layout.pack(times.view(np.uint64)))
-        words(data)[:, 1] = big_endian(np.array([self._low], np.uint64))
-        return data
+        put_word(data, 0, self._layout.pack(times.view(np.uint64)))
+        put_word(data, 1, np.array([self._low], np.uint64))
 
 
 class NodeLayout(WriterLayout):
@@ -161,14 +160,13 @@ class TimedV8Uuids(GuidStream):
         self._clock = writer.clock
         self._entropy = writer.entropy
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 60 bits."""
-        data = np.empty((n, 16), np.uint8)
+        n = len(data)
         words(data)[:, 1] = random_half(self._entropy, n)
         ticks, odd = self._clock.read_fine(n)
         times: Ints = (require_instants(self._name, ticks, UNIX_EPOCH, _V8_LAST) - UNIX_EPOCH) * 10 + odd // 10
-        words(data)[:, 0] = big_endian(pack_front(times.view(np.uint64), 8))
-        return data
+        put_word(data, 0, pack_front(times.view(np.uint64), 8))
 
 
 _COUNTED: Final = "more than ten million keys a second run ahead of the clock"

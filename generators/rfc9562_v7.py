@@ -23,13 +23,13 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, big_endian, stamp_version, words
+from keybench.generators.bits import Words, big_endian, put_word, stamp_version
 from keybench.generators.byteorder import Bytes, Ints, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.counters import NEVER, Starts, count_runs, fresh, require_room
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.entropy import Entropy
-from keybench.generators.instants import require_instants
+from keybench.generators.instants import require_instants, unix_milliseconds
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rfc9562 import V7_LAST, require_version
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -50,14 +50,12 @@ def put_v7(data: Bytes, values: Ints) -> None:
     high *= 15
     high += values
     high |= 7 << 12
-    words(data)[:, 0] = big_endian(high)
+    put_word(data, 0, high)
 
 
 def milliseconds_of(layout: str, ticks: Ticks) -> Ints:
     """Unix milliseconds of the readings; UsageError outside of UUIDv7's range."""
-    milliseconds = require_instants(layout, ticks, UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
-    milliseconds //= TICKS_PER_MS
-    return milliseconds
+    return unix_milliseconds(layout, ticks, V7_LAST).view(np.int64)
 
 
 class CountedV7(GuidStream):
@@ -69,20 +67,21 @@ class CountedV7(GuidStream):
         self._entropy = writer.entropy
         self._last = NEVER << 12
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        data = self._entropy.take(n, 16)
-        drawn = words(data)[:, 0]
+        n = len(data)
+        self._entropy.fill(data)
+        drawn = data.view(">u8")[:, 0]
 
         def seeds(starts: Starts) -> Ints:
-            return drawn[starts].byteswap().view(np.int64) & _SEED
+            chosen = drawn if len(starts) == len(drawn) else drawn[starts]
+            return chosen.astype(np.int64) & _SEED
 
         milliseconds = milliseconds_of(self._name, self._clock.read(n))
         values = require_room(self._name, count_runs(milliseconds, self._last, 12, seeds)[0], _LAST_VALUE, V7_LAST)
         self._last = int(values[-1]) if n else self._last
         stamp_version(data, 7)
         put_v7(data, values)
-        return data
 
 
 class GrowingV7(GuidStream):
@@ -94,15 +93,26 @@ class GrowingV7(GuidStream):
         self._entropy = writer.entropy
         self._last = (NEVER, 0, 0)
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        data = self._entropy.take(n, 16)
+        n = len(data)
+        self._entropy.fill(data)
         milliseconds = milliseconds_of(self._name, self._clock.read(n))
         if not n:
-            return data
-        high, low = (word.byteswap() for word in words(data).T)
+            return
+        high, low = (word.astype(np.uint64) for word in data.view(">u8").T)
         first = fresh(milliseconds, self._last[0])
-        starts = np.flatnonzero(first)
+        if first.all():
+            times, rand_a, grown = milliseconds, high.view(np.int64) & _SEED, low & RAND_B
+        else:
+            times, rand_a, grown = self._grow(milliseconds, np.flatnonzero(first), high, low)
+        self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
+        put_v7(data, times << 12 | rand_a)
+        put_word(data, 1, grown | VARIANT)
+
+    def _grow(self, milliseconds: Ints, starts: Starts, high: Words, low: Words) -> tuple[Ints, Ints, Words]:
+        """Milliseconds, M's first 12 and M's last 62 bits, where some keys go on from the one before."""
+        n = len(milliseconds)
         growth = (high >> np.uint64(32)) + np.uint64(1)
         growth[starts] = 0
         grown = np.cumsum(growth)
@@ -114,10 +124,7 @@ class GrowingV7(GuidStream):
         rand_a = np.repeat(tops, lengths) + (grown >> np.uint64(62)).view(np.int64)
         times = np.repeat(np.concatenate([[self._last[0]], milliseconds[starts]]), lengths)
         grown &= RAND_B
-        self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
-        put_v7(data, times << 12 | rand_a)
-        words(data)[:, 1] = big_endian(grown | VARIANT)
-        return data
+        return times, rand_a, grown
 
 
 class PreciseV7(GuidStream):
@@ -128,10 +135,10 @@ class PreciseV7(GuidStream):
         self._clock = writer.clock
         self._entropy = writer.entropy
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        data = self._entropy.take(n, 16)
-        ticks, odd = self._clock.read_fine(n)
+        self._entropy.fill(data)
+        ticks, odd = self._clock.read_fine(len(data))
         ticks = require_instants(self._name, ticks, UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
         milliseconds = ticks // TICKS_PER_MS
         nanoseconds = ticks - milliseconds * TICKS_PER_MS
@@ -139,7 +146,6 @@ class PreciseV7(GuidStream):
         nanoseconds += odd
         stamp_version(data, 7)
         put_v7(data, sub_milliseconds(milliseconds, nanoseconds))
-        return data
 
 
 def sub_milliseconds(milliseconds: Ints, nanoseconds: Ints) -> Ints:

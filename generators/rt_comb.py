@@ -39,7 +39,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, get_u48, put_u48, swap_first_fields
+from keybench.generators.bits import Words, get_u48, put_u48, put_u48_net
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.description import Ascent, Description, Timestamp
@@ -64,7 +64,7 @@ class DateStrategy(ABC):
 
     @abstractmethod
     def encode(self, ticks: Ticks) -> Words:
-        """The six bytes of each instant, as numbers below 2^48."""
+        """The six bytes of each instant, as numbers of which the low 48 bits count."""
 
     @abstractmethod
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
@@ -77,8 +77,7 @@ class UnixDates(DateStrategy):
 
     def encode(self, ticks: Ticks) -> Words:
         """Truncated towards 1970 after a division of doubles, negative numbers modulo 2^48."""
-        milliseconds = ((ticks - UNIX_EPOCH) / TICKS_PER_MS).astype(np.int64)
-        return milliseconds.view(np.uint64) & np.uint64((1 << 48) - 1)
+        return ((ticks - UNIX_EPOCH) / TICKS_PER_MS).astype(np.int64).view(np.uint64)
 
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
         """The millisecond; UsageError beyond the year 9999, where .NET's DateTime ends."""
@@ -92,9 +91,13 @@ class SqlDates(DateStrategy):
 
     def encode(self, ticks: Ticks) -> Words:
         """Both truncated after computing with doubles; days modulo 2^16."""
-        units = (since_midnight(ticks) / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
-        days = ((ticks - EPOCH_1900) / _TICKS_PER_DAY).astype(np.int64) & 0xFFFF
-        return (days << 32 | units).view(np.uint64)
+        units = since_midnight(ticks) / TICKS_PER_MS
+        units *= _UNITS_PER_MS
+        dates = ((ticks - EPOCH_1900) / _TICKS_PER_DAY).astype(np.int64)
+        dates &= 0xFFFF
+        dates <<= 32
+        dates |= units.astype(np.int64)
+        return dates.view(np.uint64)
 
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
         """The instant; UsageError for a time component that is negative or exceeds 24 hours (exactly 24 are read)."""
@@ -153,8 +156,7 @@ class BinaryProvider(Provider):
 
     def put(self, guids: Bytes, dates: Words) -> None:
         """Overwrites n0 … n5."""
-        put_u48(guids, 0, dates)
-        swap_first_fields(guids)
+        put_u48_net(guids, dates)
 
     def get(self, keys: Keys) -> Words:
         """n0 … n5."""
@@ -187,15 +189,14 @@ class Combs(GuidStream):
         self._clock = writer.clock
         self._timestamps = layout.timestamps.start()
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
-        data = self._guids.take(n)
-        readings = require_instants(self._layout.name, self._clock.read(n))
+        self._guids.fill(data)
+        readings = require_instants(self._layout.name, self._clock.read(len(data)))
         ticks = self._timestamps.of(readings)
         if ticks is not readings:
             require_instants(self._layout.name, ticks)
         self._layout.provider.put(data, self._layout.dates.encode(ticks))
-        return data
 
 
 _UNCHANGED: Final = "whatever version and variant the base GUID has stay: a key says 4, random, whatever it sorts like"

@@ -14,13 +14,17 @@ Numbers = NDArray[np.int64]
 
 def never_repeated(readings: Numbers, last: int, step: int = 1) -> Numbers:
     """The sequence s(i) = max(readings(i), s(i−1) + step), with s(−1) = last: int64 (n,)."""
-    if len(readings) and readings[0] >= last + step and (np.diff(readings) >= step).all():
+    if len(readings) and readings[0] >= last + step and (readings[1:] - readings[:-1]).min(initial=step) >= step:
         return readings
     # s(i) − i·step never falls, which makes the recurrence a running maximum.
-    steps = np.arange(1, len(readings) + 1) * step
+    steps = np.arange(step, (len(readings) + 1) * step, step)
     lead = readings - steps
     if len(lead):
         lead[0] = max(lead[0], last)
+        if lead[0] == lead.max():
+            # All ahead of the clock: the maximum stays where it began.
+            steps += lead[0]
+            return steps
     np.maximum.accumulate(lead, out=lead)
     lead += steps
     return lead

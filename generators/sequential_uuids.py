@@ -117,15 +117,14 @@ class BlockUuids(GuidStream):
         self._bits, self._size = layout.prefix_bits, layout.used_size
         self._values = layout.values(writer)
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError for a clock before 1970."""
-        data = self._entropy.take(n, 16)
+        self._entropy.fill(data)
         stamp_version(data, 4)
-        blocks = (self._values.take(n) // self._size).view(np.uint64) << np.uint64(64 - self._bits)
+        blocks = (self._values.take(len(data)) // self._size).view(np.uint64) << np.uint64(64 - self._bits)
         high = words(data)[:, 0]
         high &= big_endian(np.array([(1 << 64 - self._bits) - 1], np.uint64))[0]
         high |= big_endian(blocks)
-        return data
 
 
 class Sequence(Blocks):

@@ -28,7 +28,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, big_endian, read_words, words
+from keybench.generators.bits import Words, put_word, read_words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.counters import NEVER, require_room
 from keybench.generators.description import Description, Timestamp
@@ -93,8 +93,9 @@ class ServerUuids(GuidStream):
     def _number(drawn: bytes) -> int:
         return int.from_bytes(drawn) * _SEQUENCES >> 16
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError before 1582-10-15 and beyond 60 bits."""
+        n = len(data)
         name = self._layout.name
         times = require_instants(name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST) - GREGORIAN
         # Each step back begins a number space of its own, without regard to the last time.
@@ -110,10 +111,8 @@ class ServerUuids(GuidStream):
             low[start:end] = (1 << 63) | self._sequence << 48 | self._node
             require_room(name, times[start:end], (1 << 60) - 1, GREGORIAN_LAST)
         high = pack_v1(times.view(np.uint64))
-        data = np.empty((n, 16), np.uint8)
-        words(data)[:, 0] = big_endian(_swapped(high) if self._layout.swapped else high)
-        words(data)[:, 1] = big_endian(low)
-        return data
+        put_word(data, 0, _swapped(high) if self._layout.swapped else high)
+        put_word(data, 1, low)
 
 
 _LEGEND: Final = {

@@ -53,9 +53,9 @@ class PostgreSqlUuids(GuidStream):
         self._entropy = writer.entropy
         self._last = 0
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 64 bits of nanoseconds."""
-        data = np.empty((n, 16), np.uint8)
+        n = len(data)
         words(data)[:, 1] = random_half(self._entropy, n)
         ticks, odd = self._clock.read_fine(n)
         nanoseconds = (require_instants(self._name, ticks, UNIX_EPOCH, _POSTGRESQL_LAST) - UNIX_EPOCH) * 100 + odd
@@ -64,7 +64,6 @@ class PostgreSqlUuids(GuidStream):
         self._last = int(used[-1]) if n else self._last
         milliseconds = used // _NS_PER_MS
         put_v7(data, sub_milliseconds(milliseconds, used - milliseconds * _NS_PER_MS))
-        return data
 
 
 class PostgreSqlV7(WriterLayout):
@@ -90,9 +89,9 @@ class MariaDbUuids(GuidStream):
         self._entropy = writer.entropy
         self._last = 0
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        data = np.empty((n, 16), np.uint8)
+        n = len(data)
         words(data)[:, 1] = random_half(self._entropy, n)
         quarters = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
         quarters //= 10
@@ -101,7 +100,6 @@ class MariaDbUuids(GuidStream):
         self._last = int(values[-1]) if n else self._last
         milliseconds = values // _PER_MS
         put_v7(data, milliseconds << 12 | (values - milliseconds * _PER_MS))
-        return data
 
 
 class MariaDbV7(WriterLayout):

@@ -35,13 +35,12 @@ class TwoFormStream(GuidStream):
     def __init__(self, layout: TwoFormLayout) -> None:
         self._for_sql = layout.for_sql
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys, in the layout's form."""
-        data = self.plain_chunk(n)
+        self.fill_plain(data)
         if self._for_sql:
             to_sql_guid(data)
-        return data
 
     @abstractmethod
-    def plain_chunk(self, n: int) -> Bytes:
+    def fill_plain(self, data: Bytes) -> None:
         """The next n keys, fresh, before `.ToSqlGuid()`."""

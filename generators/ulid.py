@@ -21,10 +21,10 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.alphabets import CROCKFORD32, bits_of_text, require_form, text_of_bits
-from keybench.generators.bits import Words, big_endian, put_bytes, put_u48, read_words, words
-from keybench.generators.byteorder import Bytes, Ints, Keys, Kind
+from keybench.generators.bits import Words, draw_bytes, put_u48, put_word, read_words
+from keybench.generators.byteorder import Bytes, Keys, Kind
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.counters import NEVER, fresh
+from keybench.generators.counters import NEVER, Starts, fresh
 from keybench.generators.description import Description, Timestamp
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.rfc9562 import V7_LAST
@@ -33,6 +33,7 @@ from keybench.generators.writer import ChunkStream, Writer, WriterLayout
 
 _CHARACTERS: Final = 26
 _RANDOM_BYTES: Final = 10
+_TOP: Final = np.uint64(0xFFFF)
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,13 @@ class Ulids(ChunkStream):
     def chunk(self, n: int) -> Bytes:
         """The next n ULIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         data = np.empty((n, 16), np.uint8)
-        put_bytes(data, 6, self._entropy.take(n, _RANDOM_BYTES))
+        draw_bytes(data, 6, self._entropy, _RANDOM_BYTES)
         put_u48(data, 0, milliseconds_of(self._name, self._clock.read(n)).view(np.uint64))
         return data if self.kind == "uuid" else _text(*read_words(Keys(data, "uuid")))
 
 
 class MonotonicUlids(ChunkStream):
-    """ULIDs that count up; the state is the last millisecond and the last 80 bits, as 16 and 64."""
+    """ULIDs that count up; the state is the last millisecond, and the last key as two numbers of 64 bits."""
 
     def __init__(self, layout: Ulid, writer: Writer) -> None:
         self._name = layout.name
@@ -96,33 +97,37 @@ class MonotonicUlids(ChunkStream):
         """The next n ULIDs; UsageError outside of 48 bits of milliseconds, and where the 80 bits overflow."""
         milliseconds = milliseconds_of(self._name, self._clock.read(n))
         starts = np.flatnonzero(fresh(milliseconds, self._last[0]))
-        drawn = self._entropy.take(len(starts), _RANDOM_BYTES)
-        tops = _with_first(self._last[1], drawn[:, :2].copy().view(">u2")[:, 0].astype(np.uint64))
-        bottoms = _with_first(self._last[2], drawn[:, 2:].copy().view(">u8")[:, 0].astype(np.uint64))
+        heads = np.empty((len(starts), 16), np.uint8)
+        draw_bytes(heads, 6, self._entropy, _RANDOM_BYTES)
+        put_u48(heads, 0, milliseconds[starts].view(np.uint64))
+        data = heads if len(starts) == n else self._count(heads, starts, n)
+        if n:
+            high, low = data[-1].view(">u8").tolist()
+            self._last = (high >> 16, high, low)
+        return data if self.kind == "uuid" else _text(*read_words(Keys(data, "uuid")))
+
+    def _count(self, heads: Bytes, starts: Starts, n: int) -> Bytes:
+        """n ULIDs, each one more than the one before, save those at `starts`, which are given."""
+        high, low = (
+            np.concatenate([np.array([last], np.uint64), column.astype(np.uint64)])
+            for last, column in zip(self._last[1:], heads.view(">u8").T, strict=True)
+        )
         lengths = np.diff(starts, prepend=0, append=n)
         # Keys of the run that goes on from the last chunk add one more than their place.
         steps = (np.arange(n) - np.repeat(np.concatenate([[-1], starts]), lengths)).view(np.uint64)
-        low: Words = np.repeat(bottoms, lengths) + steps
-        high = np.repeat(tops, lengths) + (low < steps)
-        if (high >> np.uint64(16)).any():
+        low = np.repeat(low, lengths) + steps
+        high = np.repeat(high, lengths)
+        over = low < steps
+        if (over & (high & _TOP == _TOP)).any():
             raise UsageError(
                 f"{self._name}: the 80 random bits of a millisecond are used up, as they began with almost all ones: "
                 "make the key again in the next millisecond."
             )
-        times: Ints = np.repeat(np.concatenate([[self._last[0]], milliseconds[starts]]), lengths)
-        if n:
-            self._last = (int(times[-1]), int(high[-1]), int(low[-1]))
-        high |= times.view(np.uint64) << np.uint64(16)
-        if self.kind == "text":
-            return _text(high, low)
+        high += over
         data = np.empty((n, 16), np.uint8)
-        words(data)[:, 0] = big_endian(high)
-        words(data)[:, 1] = big_endian(low)
+        put_word(data, 0, high)
+        put_word(data, 1, low)
         return data
-
-
-def _with_first(first: int, rest: Words) -> Words:
-    return np.concatenate([np.array([first], np.uint64), rest])
 
 
 def _text(high: Words, low: Words) -> Bytes:

@@ -19,11 +19,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.bits import big_endian, get_u48, has_version, read_words, stamp_version, words
-from keybench.generators.byteorder import Bytes, Keys
+from keybench.generators.bits import ROW, get_u48, has_version, put_word, read_words, stamp_version, words
+from keybench.generators.byteorder import Bytes, Ints, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import refuse_keys, require_instants, unix_milliseconds
+from keybench.generators.instants import refuse_keys, unix_milliseconds
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.sequences import changes, places_in_run
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
@@ -37,8 +37,8 @@ _TOGETHER = _SEQUENCE_LAST - _SEED_LAST
 _RARE = 64
 """Keys a drawn sequence from which on the bytes between two of them are copied run by run."""
 
-_DRAWN = np.dtype([("seed", ">u2"), ("random", np.uint64)])
-"""The entropy of a key that draws its sequence."""
+_DRAWN = 10
+"""Bytes of entropy of a key that draws its sequence: that, then the random ones."""
 
 
 class UuidNext(WriterLayout):
@@ -67,16 +67,14 @@ class SequencedUuids(GuidStream):
         self._reading = 0
         self._sequence = 0
 
-    def chunk(self, n: int) -> Bytes:
+    def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before 1970 or beyond 48 bits of milliseconds."""
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, _LAST)
-        readings = unix_milliseconds(ticks).view(np.int64)
-        data = np.empty((n, 16), np.uint8)
+        n = len(data)
+        readings = unix_milliseconds(self._name, self._clock.read(n), _LAST).view(np.int64)
         done = 0
         while done < n:
             done += self._fill(data[done:], readings[done:])
         stamp_version(data, 8)
-        return data
 
     def _fill(self, data: Bytes, readings: Ticks) -> int:
         """Makes as many keys as need no second look at the sequence, one at least; returns how many."""
@@ -91,13 +89,8 @@ class SequencedUuids(GuidStream):
         else:
             self._reading = int(readings[count - 1])
         drawn = changes(times, self._used)
-        seeds, random = self._draw(drawn)
-        places = places_in_run(times, self._used, self._sequence + 1)
-        # Places count from each drawn sequence, or from 0 in a run that goes on from before.
-        starts = np.concatenate([[0], seeds])[np.cumsum(drawn)]
-        sequence = (places + starts).view(np.uint64)
-        words(data)[:count, 0] = random
-        words(data)[:count, 1] = big_endian(sequence << np.uint64(48) | times.view(np.uint64))
+        sequence = self._draw_all(data[:count]) if drawn.all() else self._draw(data[:count], drawn, times)
+        put_word(data[:count], 1, sequence << 48 | times)
         self._used, self._sequence = int(times[-1]), int(sequence[-1])
         return count
 
@@ -118,19 +111,30 @@ class SequencedUuids(GuidStream):
             before[place + 1 :] = times[place:-1]
         return times
 
-    def _draw(self, drawn: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.uint64]]:
-        """The sequences drawn, and eight random bytes a key as memory words, taken in the order of the keys."""
+    def _draw_all(self, data: Bytes) -> Ints:
+        """Fills r0 … r7, and what is behind them with anything; returns the sequence drawn for each key."""
+        n = len(data)
+        drawn = np.empty((n + 1) * _DRAWN, np.uint8)
+        self._entropy.fill(drawn[:-_DRAWN].reshape(n, _DRAWN))
+        data.view(ROW)[:, 0] = np.ndarray((n,), ROW, drawn, 2, (_DRAWN,))
+        return np.ndarray((n,), ">u2", drawn, 0, (_DRAWN,)).astype(np.int64) & _SEED_LAST
+
+    def _draw(self, data: Bytes, drawn: NDArray[np.bool_], times: Ticks) -> Ints:
+        """Fills r0 … r7; returns the sequences, some of them `drawn`; all bytes are taken in the order of the keys."""
         drawing = np.flatnonzero(drawn)
-        if len(drawing) == len(drawn):
-            keys = self._entropy.take(len(drawn), _DRAWN.itemsize).view(_DRAWN).ravel()
-            return keys["seed"].astype(np.int64) & _SEED_LAST, keys["random"]
         pairs = self._entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
         where = drawing * 4 + np.arange(len(drawing))
         seeds = pairs[where].view(">u2").astype(np.int64) & _SEED_LAST
         if len(drawing) * _RARE > len(drawn):
-            return seeds, np.delete(pairs, where).view(np.uint64)
-        head, *runs = np.split(pairs, where)
-        return seeds, np.concatenate([head, *(run[1:] for run in runs)]).view(np.uint64)
+            random = np.delete(pairs, where)
+        else:
+            head, *runs = np.split(pairs, where)
+            random = np.concatenate([head, *(run[1:] for run in runs)])
+        words(data)[:, 0] = random.view(np.uint64)
+        # Places count from each drawn sequence, or from 0 in a run that goes on from before.
+        starts: Ints = np.concatenate([[0], seeds])[np.cumsum(drawn)]
+        starts += places_in_run(times, self._used, self._sequence + 1)
+        return starts
 
 
 LAYOUTS = (

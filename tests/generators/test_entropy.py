@@ -33,6 +33,36 @@ def test_any_position_and_any_cut_give_the_same_bytes(position, shapes) -> None:
     assert taken == block_cipher(bytes(16), 100)[position : position + len(taken)]
 
 
+@given(shapes=SHAPES, filled=st.lists(st.booleans(), min_size=6, max_size=6))
+def test_filling_and_taking_give_the_same_bytes_in_turn(shapes, filled) -> None:
+    for source in (AesEntropy(bytes(16), 5), PlainEntropy.seeded(1), ScriptedEntropy(bytes(range(256)) * 9)):
+        whole = pickle.loads(pickle.dumps(source)).take(1, sum(n * width for n, width in shapes)).tobytes()
+        parts = []
+        for (n, width), fills in zip(shapes, filled, strict=False):
+            part = np.full((n, width), 0xA5, np.uint8)
+            if fills:
+                source.fill(part)
+            else:
+                part = source.take(n, width)
+            parts.append(part.tobytes())
+        assert b"".join(parts) == whole
+
+
+@pytest.mark.parametrize("rows", [(1 << 14) - 1, 1 << 14, (1 << 14) + 1, (1 << 15) + 3])
+def test_long_arrays_are_filled_to_their_end_and_no_further(rows) -> None:
+    room = np.full((rows + 2, 16), 0xA5, np.uint8)
+    AesEntropy(bytes(16)).fill(room[1:-1])
+    assert room[1:-1].tobytes() == block_cipher(bytes(16), rows)
+    assert (room[[0, -1]] == 0xA5).all()
+
+
+def test_only_contiguous_arrays_are_filled() -> None:
+    entropy = AesEntropy(bytes(16))
+    with pytest.raises(ValueError, match=r"^only contiguous arrays can be filled with a keystream$"):
+        entropy.fill(np.zeros((4, 16), np.uint8)[:, :8])
+    assert entropy.take(1, 16).tobytes() == block_cipher(bytes(16), 1), "a refused request uses up nothing"
+
+
 def test_what_is_taken_has_its_shape_and_is_ones_own() -> None:
     entropy = AesEntropy(bytes(16))
     first = entropy.take(3, 10)

@@ -16,7 +16,7 @@ from keybench.generators.clock import TICKS_PER_MS, VirtualClock
 from keybench.generators.entropy import AesEntropy
 from keybench.generators.layout import layout, layouts
 from keybench.generators.process import Process
-from keybench.generators.writer import CHUNK
+from keybench.generators.writer import CHUNK, GuidStream
 
 FIRST_TWELVE = (
     "bigint-identity",
@@ -78,6 +78,21 @@ def test_chunks_leave_no_seam(name, opened) -> None:
     parts = [stream.take(part) for part in (1, CHUNK - 2, CHUNK, 6)]
     assert np.array_equal(Keys.concat(parts).data, whole.data)
     assert len(np.unique(whole.data, axis=0)) == n
+
+
+@pytest.mark.parametrize("name", sorted({known.name for known in layouts().values() if known.kind == "uuid"}))
+def test_a_filled_slice_holds_what_would_be_taken(name, opened) -> None:
+    ticks = START + np.arange(600) * 7_000
+    taken = opened(name, ticks).take(600).data
+    stream = opened(name, ticks)
+    if not isinstance(stream, GuidStream):
+        return
+    room = np.full((602, 16), 0xA5, np.uint8)
+    stream.fill(room[1:2])
+    stream.fill(room[2:2])
+    stream.fill(room[2:-1])
+    assert np.array_equal(room[1:-1], taken)
+    assert (room[[0, -1]] == 0xA5).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

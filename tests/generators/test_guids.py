@@ -1,0 +1,29 @@
+"""Sources of base GUIDs: what is taken and what is filled in is the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keybench.generators.entropy import AesEntropy
+from keybench.generators.guids import ProvidedGuids, RandomGuids, ScriptedGuids
+
+
+def test_random_guids_are_the_entropy_with_version_and_variant() -> None:
+    raw = AesEntropy.seeded(1).take(40_000, 16)
+    raw[:, 6] = raw[:, 6] & 0x0F | 0x40
+    raw[:, 8] = raw[:, 8] & 0x3F | 0x80
+    assert np.array_equal(RandomGuids(AesEntropy.seeded(1)).take(40_000), raw)
+    filled = np.full_like(raw, 0xA5)
+    RandomGuids(AesEntropy.seeded(1)).fill(filled)
+    assert np.array_equal(filled, raw)
+
+
+def test_a_providers_guids_are_filled_in_as_they_come() -> None:
+    given = np.arange(48, dtype=np.uint8).reshape(3, 16)
+    guids = ProvidedGuids(ScriptedGuids(given))
+    room = np.zeros((2, 16), np.uint8)
+    guids.fill(room)
+    assert np.array_equal(room, given[:2])
+    with pytest.raises(LookupError, match=r"^the script holds 3 GUIDs, 4 were asked for$"):
+        guids.fill(room)
