@@ -9,6 +9,7 @@ from __future__ import annotations
 def main() -> None:
     """Runs the command and ends the process."""
     from keybench import commandline
+    from keybench.databases import cli as databases
     from keybench.generators import cli as generators
     from keybench.results.report import command as report
     from keybench.runners import cli as run
@@ -17,4 +18,5 @@ def main() -> None:
     app.add_typer(run.app)
     app.add_typer(report.app)
     app.add_typer(generators.app, name="generators")
+    app.add_typer(databases.app, name="databases")
     commandline.run(app)

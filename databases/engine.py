@@ -202,6 +202,10 @@ class Engine(ABC):
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row on disk: of the key's index when filled in order; of everything, log included."""
 
+    def functions(self) -> Mapping[str, str]:
+        """SQL functions for people to install, by name: the script that creates each (`functions.scripts`)."""
+        return {}
+
     def column(self, name: str) -> Column:
         """The column of that name; UsageError with close matches otherwise."""
         for column in self.columns:

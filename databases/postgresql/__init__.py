@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from keybench.databases.column import Column
@@ -57,6 +58,12 @@ class PostgreSQL(Engine):
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:  # noqa: ARG002  # a heap in both roles
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload)
+
+    def functions(self) -> Mapping[str, str]:
+        """RT.Comb's functions for SQL Server, as PostgreSQL's."""
+        from keybench.databases.functions import scripts
+
+        return scripts(__name__)
 
 
 ENGINE = PostgreSQL(
