@@ -79,6 +79,29 @@ class Provision(Protocol):
         ...
 
 
+class Leftovers(Protocol):
+    """What killed runs left on somebody's own server: only what keybench itself made there."""
+
+    place: str
+    """Where the server is, for people to read, without user and password."""
+
+    def in_use(self) -> bool:
+        """Whether a run is using the server at this moment."""
+        ...
+
+    def found(self) -> Sequence[str]:
+        """What `remove` would remove, one thing each, for people to read."""
+        ...
+
+    def remove(self) -> Sequence[str]:
+        """Removes it, but nothing while a run uses the server; what was removed. ServerError where it is refused."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+
 class Probe(Protocol):
     """Reads counters as a difference over the inserts, never inside the timed window."""
 
@@ -175,6 +198,8 @@ class Engine(ABC):
     servers: tuple[str, ...]
     """Server kinds that keybench itself starts, the preferred one first."""
     url_schemes: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+    """Python packages that it is reached by, under the names by which they are imported."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
 
@@ -201,6 +226,10 @@ class Engine(ABC):
     @abstractmethod
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row on disk: of the key's index when filled in order; of everything, log included."""
+
+    def leftovers(self, url: str) -> Leftovers:  # noqa: ARG002 (refused whatever it is)
+        """What killed runs left on the server at a URL; UsageError where this engine leaves nothing on one."""
+        raise UsageError(f"keybench leaves nothing on {self.title} servers of your own: leave out --server.")
 
     def functions(self) -> Mapping[str, str]:
         """SQL functions for people to install, by name: the script that creates each (`functions.scripts`)."""

@@ -22,7 +22,10 @@ from keybench.runners.servers import is_url, resolve
 from keybench.scenarios.schema import load_scenario
 
 DEFAULT_RESULTS = "keybench-results.sqlite"
-_DEFAULT_DATABASES = "postgresql,sqlite"
+DEFAULT_DATABASES = ("postgresql", "sqlite")
+DEFAULT_SERVER = "embedded"
+"""Of a run that names no databases."""
+DEFAULT_SCENARIO = "quick"
 _RESUMABLE = {"resume", "results", "server"}
 """Options that go with --resume; the rest is the run's own."""
 
@@ -51,7 +54,7 @@ def run(
     ] = "",
     scenario: Annotated[
         str, typer.Option(envvar="KEYBENCH_SCENARIO", help="The work: a scenario's name, or the path of a .toml file.")
-    ] = "quick",
+    ] = DEFAULT_SCENARIO,
     server: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,8 +121,8 @@ def run(
     work = load_scenario(scenario)
     if work.generation:
         _refuse_databases(context, work.name)
-    asked_servers = _servers(server or ([] if db else ["embedded"]))
-    databases = () if work.generation else _databases(db or _DEFAULT_DATABASES)
+    asked_servers = _servers(server or ([] if db else [DEFAULT_SERVER]))
+    databases = () if work.generation else _databases(db) if db else DEFAULT_DATABASES
     if writers is not None:
         work = work.with_equal_writers(writers)
     columns = _names(column)

@@ -12,6 +12,7 @@ from keybench.databases.engine import (
     CacheSize,
     Engine,
     KeyRole,
+    Leftovers,
     Profile,
     Provision,
     Session,
@@ -59,6 +60,12 @@ class PostgreSQL(Engine):
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload)
 
+    def leftovers(self, url: str) -> Leftovers:
+        """Tables of trials, and the schema if keybench made it."""
+        from keybench.databases.postgresql.leftovers import UrlLeftovers
+
+        return UrlLeftovers(url)
+
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, as PostgreSQL's."""
         from keybench.databases.functions import scripts
@@ -72,4 +79,5 @@ ENGINE = PostgreSQL(
     columns=table.COLUMNS,
     servers=("local", "embedded"),
     url_schemes=("postgresql", "postgres"),
+    drivers=("psycopg",),
 )

@@ -71,6 +71,7 @@ ENGINE = Sqlite(
     title="SQLite",
     columns=tables.COLUMNS,
     servers=("embedded",),
+    drivers=("apsw",),
     absent={
         Metric.APPENDS: _NO_SPLITS,
         Metric.EDGE_SPLITS: _NO_SPLITS,
