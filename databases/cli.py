@@ -62,6 +62,8 @@ def _lines(on: Engine, width: int) -> Iterator[str]:
         yield from wrap(text, width, initial_indent="  server ", subsequent_indent="    ", break_on_hyphens=False)
     if on.url_schemes:
         yield f"  URLs of your own servers: {on.url_schemes[0]}://…"
+    if makes := ", ".join(made.name for made in on.makes):
+        yield from wrap(f"keys of its own: {makes}", width, initial_indent="  ", subsequent_indent="    ")
     if names := ", ".join(on.functions()):
         text = f"functions: {names} (python -m databases sql {on.name})"
         yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)

@@ -15,7 +15,7 @@ from keybench import commandline
 from keybench.databases.engine import Profile, engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.results.store import Run, Store, new_run_id
-from keybench.runners import config, machine
+from keybench.runners import config, machine, server_keys
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.plan import Request, check_columns, plan, resolve_layouts
 from keybench.runners.servers import is_url, resolve
@@ -49,7 +49,8 @@ def run(
     layout: Annotated[
         str,
         typer.Option(
-            envvar="KEYBENCH_LAYOUT", help="Key layouts, comma-separated, or `all`. The control is always added."
+            envvar="KEYBENCH_LAYOUT",
+            help="Key layouts, comma-separated, or `all` that clients make. The control is always added.",
         ),
     ] = "",
     scenario: Annotated[
@@ -128,6 +129,7 @@ def run(
     columns = _names(column)
     check_columns(databases, columns)
     layouts = resolve_layouts(_names(layout), work)
+    server_keys.check(layouts, databases, work)
     if profile not in get_args(Profile):
         raise unknown_name("profile", profile, get_args(Profile))
     kinds = resolve(databases, asked_servers)

@@ -19,7 +19,7 @@ from keybench.databases.engine import (
     Settings,
     Table,
 )
-from keybench.databases.postgresql import installation, settings, table
+from keybench.databases.postgresql import installation, keys, settings, table
 
 
 @dataclass(frozen=True)
@@ -80,4 +80,5 @@ ENGINE = PostgreSQL(
     servers=("local", "embedded"),
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
+    makes=keys.MADE,
 )

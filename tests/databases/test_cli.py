@@ -46,11 +46,12 @@ def test_the_list_has_every_engine_with_its_servers_and_columns(width, command) 
 def test_a_server_that_cannot_be_started_says_why(command, monkeypatch) -> None:
     monkeypatch.setattr(postgresql.PostgreSQL, "missing", lambda self, kind: f"no {kind} one: install it.")
     _, out, _ = command("list", "postgresql")
-    assert out.splitlines()[:5] == [
+    assert out.splitlines()[:6] == [
         "PostgreSQL (postgresql)",
         "  server local: no local one: install it.",
         "  server embedded: no embedded one: install it.",
         "  URLs of your own servers: postgresql://…",
+        "  keys of its own: server-identity, server-uuid-v4, server-uuidv7",
         "  functions: date_from_comb, date_from_comb_legacy, new_comb, new_comb_legacy "
         "(python -m databases sql postgresql)",
     ]
