@@ -9,14 +9,19 @@ from __future__ import annotations
 def main() -> None:
     """Runs the command and ends the process."""
     from keybench import commandline
+    from keybench.databases import cli as databases
     from keybench.generators import cli as generators
     from keybench.results import export
     from keybench.results.report import command as report
+    from keybench.runners import clean, doctor
     from keybench.runners import cli as run
 
     app = commandline.application(help="Which primary-key layout should this table have? Measured on real servers.")
     app.add_typer(run.app)
     app.add_typer(report.app)
     app.add_typer(export.app)
+    app.add_typer(doctor.app)
+    app.add_typer(clean.app)
     app.add_typer(generators.app, name="generators")
+    app.add_typer(databases.app, name="databases")
     commandline.run(app)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,23 @@ CacheSize = Literal["default", "small"]
 
 
 @dataclass(frozen=True)
+class ServerKeys:
+    """A layout that only a server of one engine makes: rows are sent without keys, which carry the server's clock."""
+
+    name: str
+    """`server-…`, as layouts are named."""
+    summary: str
+    column: str
+    """Name of the column that holds them."""
+    order: Order
+    """The byte order in which the keys of one session ascend; `none` where in none."""
+    declaration: str
+    """What stands behind the column's type where the table is created."""
+    since: int = 0
+    """The least version of the server that makes them, as the engine numbers its versions."""
+
+
+@dataclass(frozen=True)
 class Table:
     """The table of one trial: one key column, one text column of `payload` characters (none where 0)."""
 
@@ -39,6 +56,8 @@ class Table:
     column: Column
     payload: int
     key: KeyRole = "clustered"
+    made: ServerKeys | None = None
+    """The keys that the server makes, where it does; a payload is needed then."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +95,29 @@ class Provision(Protocol):
 
     def alive(self) -> bool:
         """Whether the server started here is still running (always true of somebody's own)."""
+        ...
+
+
+class Leftovers(Protocol):
+    """What killed runs left on somebody's own server: only what keybench itself made there."""
+
+    place: str
+    """Where the server is, for people to read, without user and password."""
+
+    def in_use(self) -> bool:
+        """Whether a run is using the server at this moment."""
+        ...
+
+    def found(self) -> Sequence[str]:
+        """What `remove` would remove, one thing each, for people to read."""
+        ...
+
+    def remove(self) -> Sequence[str]:
+        """Removes it, but nothing while a run uses the server; what was removed. ServerError where it is refused."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
         ...
 
 
@@ -165,6 +207,15 @@ class Session(Protocol):
         ...
 
 
+@runtime_checkable
+class MakesKeys(Protocol):
+    """A session of an engine that has `Engine.makes`, on a table with `made`: it sends rows without keys."""
+
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
+        """Batches for `Session.send` of `rows` rows, the first with payload `start`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Engine(ABC):
     """A database engine: its columns, its server kinds, and the way to each role of the contract."""
@@ -175,6 +226,10 @@ class Engine(ABC):
     servers: tuple[str, ...]
     """Server kinds that keybench itself starts, the preferred one first."""
     url_schemes: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+    """Python packages that it is reached by, under the names by which they are imported."""
+    makes: tuple[ServerKeys, ...] = ()
+    """Keys that its servers make; its sessions then are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
 
@@ -201,6 +256,14 @@ class Engine(ABC):
     @abstractmethod
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row on disk: of the key's index when filled in order; of everything, log included."""
+
+    def leftovers(self, url: str) -> Leftovers:  # noqa: ARG002 (refused whatever it is)
+        """What killed runs left on the server at a URL; UsageError where this engine leaves nothing on one."""
+        raise UsageError(f"keybench leaves nothing on {self.title} servers of your own: leave out --server.")
+
+    def functions(self) -> Mapping[str, str]:
+        """SQL functions for people to install, by name: the script that creates each (`functions.scripts`)."""
+        return {}
 
     def column(self, name: str) -> Column:
         """The column of that name; UsageError with close matches otherwise."""

@@ -117,6 +117,17 @@ def sweep(base: Path) -> list[Path]:
     return swept
 
 
+def stale(base: Path) -> tuple[list[Path], list[Path]]:
+    """(folders that `sweep` would remove, folders that it would leave: in use, or another user's)."""
+    free, kept = list[Path](), list[Path]()
+    for lock in sorted(base.glob(f"{PREFIX}*{LOCK_SUFFIX}")):
+        descriptor = _lock(lock, 0)
+        (kept if descriptor is None else free).append(lock.with_suffix(""))
+        if descriptor is not None:
+            os.close(descriptor)
+    return free, kept
+
+
 def _claim(base: Path, engine: str) -> tuple[Path, int]:
     """A new folder's path and the descriptor of its lock, taken before the folder is there."""
     for _ in range(100):

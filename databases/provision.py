@@ -46,6 +46,16 @@ def server_user() -> str | None:
     return "postgres" if "postgres" in names else "nobody"
 
 
+def left_folders(base: Path) -> tuple[list[Path], list[Path]]:
+    """(private folders in `base` that killed keepers left, folders that are in use or another user's)."""
+    return ([], []) if sys.platform == "win32" else keeper.stale(base)
+
+
+def remove_left_folders(base: Path) -> list[Path]:
+    """Removes what killed keepers left in `base`, as the next keeper would; what was removed."""
+    return [] if sys.platform == "win32" else keeper.sweep(base)
+
+
 class _State:
     """What the keeper has said so far."""
 

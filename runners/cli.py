@@ -15,14 +15,17 @@ from keybench import commandline
 from keybench.databases.engine import Profile, engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.results.store import Run, Store, new_run_id
-from keybench.runners import config, machine
+from keybench.runners import config, machine, server_keys
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.plan import Request, check_columns, plan, resolve_layouts
 from keybench.runners.servers import is_url, resolve
 from keybench.scenarios.schema import load_scenario
 
 DEFAULT_RESULTS = "keybench-results.sqlite"
-_DEFAULT_DATABASES = "postgresql,sqlite"
+DEFAULT_DATABASES = ("postgresql", "sqlite")
+DEFAULT_SERVER = "embedded"
+"""Of a run that names no databases."""
+DEFAULT_SCENARIO = "quick"
 _RESUMABLE = {"resume", "results", "server"}
 """Options that go with --resume; the rest is the run's own."""
 
@@ -46,12 +49,13 @@ def run(
     layout: Annotated[
         str,
         typer.Option(
-            envvar="KEYBENCH_LAYOUT", help="Key layouts, comma-separated, or `all`. The control is always added."
+            envvar="KEYBENCH_LAYOUT",
+            help="Key layouts, comma-separated, or `all` that clients make. The control is always added.",
         ),
     ] = "",
     scenario: Annotated[
         str, typer.Option(envvar="KEYBENCH_SCENARIO", help="The work: a scenario's name, or the path of a .toml file.")
-    ] = "quick",
+    ] = DEFAULT_SCENARIO,
     server: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,13 +122,14 @@ def run(
     work = load_scenario(scenario)
     if work.generation:
         _refuse_databases(context, work.name)
-    asked_servers = _servers(server or ([] if db else ["embedded"]))
-    databases = () if work.generation else _databases(db or _DEFAULT_DATABASES)
+    asked_servers = _servers(server or ([] if db else [DEFAULT_SERVER]))
+    databases = () if work.generation else _databases(db) if db else DEFAULT_DATABASES
     if writers is not None:
         work = work.with_equal_writers(writers)
     columns = _names(column)
     check_columns(databases, columns)
     layouts = resolve_layouts(_names(layout), work)
+    server_keys.check(layouts, databases, work)
     if profile not in get_args(Profile):
         raise unknown_name("profile", profile, get_args(Profile))
     kinds = resolve(databases, asked_servers)

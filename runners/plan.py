@@ -20,6 +20,7 @@ from keybench.generators.clock import TICKS_PER_SECOND, VirtualClock, ticks_of
 from keybench.generators.entropy import AesEntropy
 from keybench.generators.layout import Layout, Stream, layout, layouts
 from keybench.generators.process import Process
+from keybench.runners import server_keys
 from keybench.scenarios.schema import Scenario
 
 CONTROL = "bigint-identity"
@@ -124,8 +125,10 @@ class TrialPlan:
 
     def table(self, scenario: Scenario) -> Table:
         """The table that its rows go into."""
-        width = layout(self.layout).key_bytes
-        column = engine(self.database).column(self.column).sized(width)
+        on = engine(self.database)
+        if made := server_keys.made_by(on, self.layout):
+            return Table(TABLE, on.column(self.column), self.payload, scenario.table.key, made)
+        column = on.column(self.column).sized(layout(self.layout).key_bytes)
         return Table(TABLE, column, self.payload, scenario.table.key)
 
 
@@ -153,12 +156,19 @@ def _cells(request: Request) -> list[TrialPlan]:
         titles = [way.title for way in scenario.generation.ways]
         return [TrialPlan(0, 0, NO_DATABASE, name, title, 0, rows) for name in request.layouts for title in titles]
     return [
-        TrialPlan(0, 0, name, chosen.name, column, payload, rows_of(request, engine(name)))
+        TrialPlan(0, 0, name, chosen, column, payload, rows_of(request, engine(name)))
         for name in request.databases
-        for chosen in (layout(name) for name in request.layouts)
-        for column in columns_for(engine(name), chosen, request.columns)
+        for chosen in request.layouts
+        for column in _columns_of(engine(name), chosen, request.columns)
         for payload in scenario.table.payload
     ]
+
+
+def _columns_of(on: Engine, chosen: str, asked: Sequence[str]) -> list[str]:
+    """As `columns_for`; for a layout that servers make, its one column, or none where this engine does not make it."""
+    if chosen in server_keys.known():
+        return [made.column for made in (server_keys.made_by(on, chosen),) if made]
+    return columns_for(on, layout(chosen), asked)
 
 
 def rows_of(request: Request, on: Engine) -> int:
@@ -192,7 +202,7 @@ def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
 
 
 def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-    """Layout names for what was asked: `all`, names or aliases; the control is always among them, first.
+    """Layout names for what was asked: `all` that clients make, names or aliases; the control is always there, first.
 
     Where only keys are made, random GUIDs are always among them too: their time is what others' is set against.
     """
@@ -200,7 +210,11 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
     if "all" in names:
         names = [known.name for known in layouts().values()]
     always = [CONTROL, RANDOM] if scenario.generation else [CONTROL]
-    return tuple(dict.fromkeys([*always, *(layout(name).name for name in names)]))
+    made = server_keys.known()
+    for name in names:
+        if name not in made and name not in layouts():
+            raise unknown_name("layout", name, {*layouts(), *made})
+    return tuple(dict.fromkeys([*always, *(name if name in made else layout(name).name for name in names)]))
 
 
 def writers(request: Request, trial: TrialPlan) -> tuple[WriterPlan, ...]:

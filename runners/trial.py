@@ -12,7 +12,7 @@ from keybench.errors import KeybenchError
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import Metric, Reading, Series
 from keybench.results.store import Trial
-from keybench.runners import after, verify, workers, writers
+from keybench.runners import after, server_keys, verify, workers, writers
 from keybench.runners.plan import KeySource, Request, TrialPlan, key_sources
 
 
@@ -102,9 +102,13 @@ def _measure(
             progress=progress,
         )
         readings = [*loaded.readings(), *(reading for probe in probes for reading in probe.after(table))]
-        keys = after.keys_in_order(sources)
-        _verify(admin, table, keys)
-        readings += _after(request, trial, target, admin, sources, keys, deadline)
+        if table.made:
+            server_keys.verify(trial.rows, admin.stored_keys(table))
+            readings += server_keys.without_reads(request.scenario.after.reads)
+        else:
+            keys = after.keys_in_order(sources)
+            _verify(admin, table, keys)
+            readings += _after(request, trial, target, admin, sources, keys, deadline)
         admin.drop(table)
     finally:
         admin.close()

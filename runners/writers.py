@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.engine import Address, Table, engine
+from keybench.databases.engine import Address, MakesKeys, Session, Table, engine
 from keybench.databases.payload import Payload
 from keybench.errors import UsageError
 from keybench.results.metrics import Metric, Reading, Series
@@ -126,24 +126,14 @@ def load(
 def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
     """One writer, in its own process: prepares a slice, meets the others, sends it; nothing else is timed."""
     session = engine(work.engine).session(work.address, work.table)
-    stream = work.source.stream()
-    if work.first:
-        stream.take(work.first)
+    prepare = _without_keys(session, work) if work.table.made else _with_keys(session, work)
     planned = work.source.planned[work.first : work.first + work.rows]
-    payload = Payload(work.table.payload)
     slice_rows = ceil(work.rows / work.slices / work.rows_per_tx) * work.rows_per_tx
     slices, cpu = [], 0.0
     try:
         for begin in range(0, slice_rows * work.slices, slice_rows):
             n = max(0, min(slice_rows, work.rows - begin))
-            keys = stream.take(n)
-            accepted = work.table.column.accepts(keys)
-            if not accepted.all():
-                raise UsageError(
-                    f"column {work.table.column.name} refuses {n - int(accepted.sum())} of {n} keys of "
-                    f"{work.source.layout}: choose another --column."
-                )
-            batches = session.prepare(keys, payload, work.first + begin, work.rows_per_tx)
+            batches = prepare(work.first + begin, n)
             begins, ends, rows = np.zeros((3, len(batches)))
             gc.collect()
             gc.freeze()
@@ -169,6 +159,34 @@ def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
     finally:
         session.close()
     return Sent(tuple(slices), cpu)
+
+
+def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[object]]:
+    """Gives (first row, rows) as batches, with the next keys of the writer's stream."""
+    stream = work.source.stream()
+    if work.first:
+        stream.take(work.first)
+    payload, column = Payload(work.table.payload), work.table.column
+
+    def prepare(start: int, n: int) -> Sequence[object]:
+        keys = stream.take(n)
+        accepted = column.accepts(keys)
+        if not accepted.all():
+            raise UsageError(
+                f"column {column.name} refuses {n - int(accepted.sum())} of {n} keys of "
+                f"{work.source.layout}: choose another --column."
+            )
+        return session.prepare(keys, payload, start, work.rows_per_tx)
+
+    return prepare
+
+
+def _without_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[object]]:
+    """Gives (first row, rows) as batches of rows whose keys the server makes."""
+    if not isinstance(session, MakesKeys):
+        raise TypeError(f"{work.engine} declares keys of its own and its sessions do not send rows without")
+    making, payload = session, Payload(work.table.payload)
+    return lambda start, n: making.prepare_without_keys(payload, start, n, work.rows_per_tx)
 
 
 def _together(done: Sequence[Sent]) -> Loaded:

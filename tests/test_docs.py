@@ -65,7 +65,7 @@ def test_every_command_in_the_documents_exists_with_its_options(line: str) -> No
     words = shlex.split(line)
     assert words[:2] == ["python", "-m"]
     options = {word for word in words[3:] if word.startswith("-")}
-    command = words[3:4] if words[2] == "generators" else []
+    command = words[3:4] if words[2] in {"generators", "databases"} else []
     done = subprocess.run(
         [sys.executable, "-m", words[2], *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
     )

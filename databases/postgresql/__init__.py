@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from keybench.databases.column import Column
@@ -11,13 +12,14 @@ from keybench.databases.engine import (
     CacheSize,
     Engine,
     KeyRole,
+    Leftovers,
     Profile,
     Provision,
     Session,
     Settings,
     Table,
 )
-from keybench.databases.postgresql import installation, settings, table
+from keybench.databases.postgresql import installation, keys, settings, table
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,18 @@ class PostgreSQL(Engine):
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload)
 
+    def leftovers(self, url: str) -> Leftovers:
+        """Tables of trials, and the schema if keybench made it."""
+        from keybench.databases.postgresql.leftovers import UrlLeftovers
+
+        return UrlLeftovers(url)
+
+    def functions(self) -> Mapping[str, str]:
+        """RT.Comb's functions for SQL Server, as PostgreSQL's."""
+        from keybench.databases.functions import scripts
+
+        return scripts(__name__)
+
 
 ENGINE = PostgreSQL(
     name="postgresql",
@@ -65,4 +79,6 @@ ENGINE = PostgreSQL(
     columns=table.COLUMNS,
     servers=("local", "embedded"),
     url_schemes=("postgresql", "postgres"),
+    drivers=("psycopg",),
+    makes=keys.MADE,
 )

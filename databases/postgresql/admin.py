@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psycopg import pq
 
 from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.postgresql import connection, settings
+from keybench.databases.postgresql import connection, keys, settings
 from keybench.databases.postgresql import table as layout
 from keybench.databases.postgresql.probe import probes
 from keybench.errors import ServerError
@@ -67,6 +67,8 @@ class PostgresAdmin:
 
     def create(self, table: Table) -> None:
         """Drops the table, checkpoints where that is permitted, and creates it, empty."""
+        if table.made:
+            keys.check(table.made, self.version)
         self.drop(table)
         self.checkpoint()
         self.rows(layout.create(table))

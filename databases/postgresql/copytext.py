@@ -41,10 +41,10 @@ def key_text(column: Column, keys: Keys) -> Bytes:
 def pack(keys: Bytes, payload: Bytes, rows_per_tx: int) -> list[Batch]:
     """Batches of `rows_per_tx` rows (the last may be shorter), all in one buffer.
 
-    `keys` is (n, width), `payload` (n, characters), with no second field where it has no characters.
+    `keys` is (n, width), `payload` (n, characters); one of them that has no characters is no field of the rows.
     """
     n = len(keys)
-    tab = _repeated(b"\t" if payload.shape[1] else b"", n)
+    tab = _repeated(b"\t" if keys.shape[1] and payload.shape[1] else b"", n)
     lines = _beside(keys, tab, payload, _repeated(b"\n", n))
     row_bytes = lines.shape[1]
     view = lines.reshape(-1).data

@@ -56,13 +56,18 @@ class PostgresSession:
     def __init__(self, address: Address, table: Table) -> None:
         self._table = table
         self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
-        self._copy = f"COPY {layout.name(table)} ({layout.columns(table)}) FROM STDIN".encode()
+        sent = "payload" if table.made else layout.columns(table)
+        self._copy = f"COPY {layout.name(table)} ({sent}) FROM STDIN".encode()
         self._prepared = False
         self._raw = connection.connect_raw(address)
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch]:
         """The text of `rows_per_tx` rows a batch; all of the batches lie in one buffer."""
         return pack(key_text(self._table.column, keys), payload.rows(start, len(keys)), rows_per_tx)
+
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[Batch]:
+        """The text of rows whose keys the server makes."""
+        return pack(np.empty((rows, 0), np.uint8), payload.rows(start, rows), rows_per_tx)
 
     def send(self, batch: object) -> int:
         """One COPY, its own transaction; the rows of the server's command tag."""

@@ -66,8 +66,9 @@ def name(table: Table) -> str:
 def create(table: Table) -> str:
     """The statement that creates the table; the key's index is that of its primary key."""
     payload = ", payload text NOT NULL" if table.payload else ""
+    made = f" {table.made.declaration}" if table.made else ""
     return (
-        f"CREATE TABLE {name(table)} (key {table.column.sql_type} PRIMARY KEY{payload}) "
+        f"CREATE TABLE {name(table)} (key {table.column.sql_type} PRIMARY KEY{made}{payload}) "
         "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
     )
 

@@ -9,7 +9,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from keybench.databases.engine import Address
-from keybench.databases.postgresql import connection
+from keybench.databases.postgresql import connection, schema
 from keybench.databases.postgresql.table import SCHEMA
 from keybench.databases.secret import Secret
 from keybench.errors import EnvironmentMissing, UsageError
@@ -47,34 +47,38 @@ def address_of(url: str) -> Address:
 
 
 class UrlServer:
-    """The server at a URL."""
+    """The server at a URL. From `start` to `stop` a connection is kept that tells others so (`schema.use`)."""
 
     def __init__(self, url: str) -> None:
         self._address = address_of(url)
-        self._made_schema = False
+        self._using: psycopg.Connection | None = None
 
     def start(self) -> Address:
         """Looks whether it answers, and creates the schema `keybench` where it is not there."""
-        with connection.connect(self._address) as admin:
-            try:
-                there = admin.execute("SELECT to_regnamespace(%s) IS NOT NULL", [SCHEMA]).fetchone() == (True,)
-                if not there:
-                    admin.execute(f"CREATE SCHEMA {SCHEMA}")
-                    self._made_schema = True
-            except psycopg.Error as error:
-                reason = error.diag.message_primary or type(error).__name__
-                raise EnvironmentMissing(
-                    f"PostgreSQL at {connection.place(self._address)} refuses the schema {SCHEMA}: {reason}.\n"
-                    f"Let its owner run: CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
-                ) from None
+        using = connection.connect(self._address)
+        try:
+            schema.use(using)
+            there = using.execute("SELECT to_regnamespace(%s) IS NOT NULL", [SCHEMA]).fetchone() == (True,)
+            if not there:
+                schema.make_schema(using)
+        except psycopg.Error as error:
+            using.close()
+            reason = error.diag.message_primary or type(error).__name__
+            raise EnvironmentMissing(
+                f"PostgreSQL at {connection.place(self._address)} refuses the schema {SCHEMA}: {reason}.\n"
+                f"Let its owner run: CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
+            ) from None
+        self._using = using
         return self._address
 
     def stop(self) -> None:
-        """Drops the schema if `start` created it."""
-        if self._made_schema:
-            self._made_schema = False
-            with connection.connect(self._address) as admin, connection.server_errors():
-                admin.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+        """Removes tables of trials and the schema that keybench made, unless another run is still using them."""
+        if self._using is None:
+            return
+        self._using.close()
+        self._using = None
+        with connection.connect(self._address) as admin:
+            schema.remove(admin)
 
     def alive(self) -> bool:
         """True: it is not keybench's to watch."""

@@ -17,6 +17,7 @@ from keybench.databases.engine import (
     Settings,
     Table,
 )
+from keybench.databases.sqlite import keys
 from keybench.databases.sqlite import settings as pragmas
 from keybench.databases.sqlite import table as tables
 from keybench.errors import UsageError
@@ -71,6 +72,8 @@ ENGINE = Sqlite(
     title="SQLite",
     columns=tables.COLUMNS,
     servers=("embedded",),
+    drivers=("apsw",),
+    makes=keys.MADE,
     absent={
         Metric.APPENDS: _NO_SPLITS,
         Metric.EDGE_SPLITS: _NO_SPLITS,

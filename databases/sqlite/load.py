@@ -38,13 +38,12 @@ class Session:
         """Batches of columns: a list of keys and, where the table has a payload, a list of texts that rows share."""
         columns = [self.prepare_keys(keys)]
         if self._table.payload:
-            texts = payload.texts
-            first = start % len(texts)
-            columns.append((texts * (-(-(first + len(keys)) // len(texts))))[first : first + len(keys)])
-        return [
-            tuple(column[begin : begin + rows_per_tx] for column in columns)
-            for begin in range(0, len(keys), rows_per_tx)
-        ]
+            columns.append(_texts(payload, start, len(keys)))
+        return _batches(columns, len(keys), rows_per_tx)
+
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
+        """Batches of one column, the texts, for rows whose keys SQLite makes."""
+        return _batches([_texts(payload, start, rows)], rows, rows_per_tx)
 
     def send(self, batch: object) -> int:
         """Inserts one batch in one transaction; rows inserted."""
@@ -97,6 +96,16 @@ class Session:
             return len(self._connection.execute(statement, parameters).fetchall())
         except apsw.Error as error:
             raise explained(error, self._files.folder) from error
+
+
+def _texts(payload: Payload, start: int, rows: int) -> Sequence[str]:
+    texts = payload.texts
+    first = start % len(texts)
+    return (texts * (-(-(first + rows) // len(texts))))[first : first + rows]
+
+
+def _batches(columns: Sequence[Sequence[Any]], rows: int, rows_per_tx: int) -> Sequence[object]:
+    return [tuple(column[begin : begin + rows_per_tx] for column in columns) for begin in range(0, rows, rows_per_tx)]
 
 
 def native(table: Table, keys: Keys) -> list[Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from keybench.databases.engine import Address, Probe, Settings, Table
 from keybench.databases.provision import Kept
 from keybench.databases.sqlite.connection import configured, connect, explained, files
+from keybench.databases.sqlite.keys import check
 from keybench.databases.sqlite.probe import Log, Pages, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED
 from keybench.databases.sqlite.table import Files, Statements
@@ -76,6 +77,7 @@ class Admin:
 
     def create(self, table: Table) -> None:
         """A new database file with the empty table, everything in it synced and its WAL empty."""
+        check(table)
         self.drop(table)
         connection = connect(self._address, self._files(table.name).database, create=True)
         self._open = self._files(table.name).database, connection

@@ -77,7 +77,9 @@ class Statements:
 
     @property
     def insert(self) -> str:
-        """One row: key, and payload where the table has one."""
+        """One row: key, and payload where the table has one; without the key where SQLite makes it."""
+        if self.table.made:
+            return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
         return f'INSERT INTO "{self.table.name}" VALUES ({"?, ?" if self.table.payload else "?"})'  # noqa: S608
 
     @property

@@ -62,9 +62,9 @@ def test_the_password_goes_into_the_environment_and_nowhere_else(guest) -> None:
         assert hidden(repr(address), address, vars(provision), repr(provision))
         assert (address.server, address.settings) == ("url", None)
         assert pickle.loads(pickle.dumps(address)) == address
-        assert (
-            ENGINE.provision(url(guest), SETTINGS).start().secret == address.secret
-        )  # the same password, no second one
+        again = ENGINE.provision(url(guest), SETTINGS)
+        assert again.start().secret == address.secret  # the same password, no second one
+        again.stop()
     finally:
         provision.stop()
 
@@ -118,6 +118,31 @@ def test_a_schema_that_was_there_stays(guest) -> None:
     assert admin.value("SELECT to_regnamespace('keybench') IS NOT NULL")
     first.stop()
     assert not admin.value("SELECT to_regnamespace('keybench') IS NOT NULL")
+    admin.close()
+
+
+def test_the_end_of_one_run_leaves_the_tables_of_another(guest) -> None:
+    first, second = ENGINE.provision(url(guest), SETTINGS), ENGINE.provision(url(guest), SETTINGS)
+    first.start()
+    admin = PostgresAdmin(second.start())
+    admin.create(Table("trial", ENGINE.column("uuid"), 100))
+    first.stop()
+    assert admin.value("SELECT to_regclass('keybench.trial') IS NOT NULL")
+    second.stop()
+    assert not admin.value("SELECT to_regnamespace('keybench') IS NOT NULL")
+    admin.close()
+
+
+def test_a_schema_that_its_owner_made_stays_and_so_does_what_is_in_it(guest) -> None:
+    provision = ENGINE.provision(url(guest), SETTINGS)
+    owner = PostgresAdmin(address_of(url(guest)))
+    owner.rows("CREATE SCHEMA keybench CREATE TABLE trial (id int, key uuid)")
+    admin = PostgresAdmin(provision.start())
+    admin.create(Table("rows", ENGINE.column("bigint"), 0))
+    provision.stop()
+    assert owner.rows("SELECT relname FROM pg_class WHERE relnamespace = 'keybench'::regnamespace") == [("trial",)]
+    owner.rows("DROP SCHEMA keybench CASCADE")
+    owner.close()
     admin.close()
 
 

@@ -1,0 +1,23 @@
+"""Keys that a PostgreSQL server makes itself."""
+
+from __future__ import annotations
+
+from keybench.databases.engine import ServerKeys
+from keybench.errors import ServerError
+
+MADE = (
+    ServerKeys("server-identity", "the server's own sequence", "bigint", "rfc", "GENERATED ALWAYS AS IDENTITY"),
+    ServerKeys("server-uuid-v4", "gen_random_uuid()", "uuid", "none", "DEFAULT gen_random_uuid()", 130_000),
+    ServerKeys(
+        "server-uuidv7", "uuidv7(): milliseconds, 12 bits of their fraction", "uuid", "rfc", "DEFAULT uuidv7()", 180_000
+    ),
+)
+
+
+def check(made: ServerKeys, version: int) -> None:
+    """ServerError where a server of that version (as libpq numbers it) cannot make these keys."""
+    if version < made.since:
+        raise ServerError(
+            f"{made.name} keys are made by PostgreSQL {made.since // 10_000} and newer, and this server is "
+            f"{version // 10_000}: choose a newer --server, or the client's layout of the same kind."
+        )

@@ -1,0 +1,17 @@
+"""Keys that SQLite makes itself."""
+
+from __future__ import annotations
+
+from keybench.databases.engine import ServerKeys, Table
+from keybench.errors import UsageError
+
+MADE = (ServerKeys("server-identity", "the rowid: one more than the largest", "integer", "rfc", ""),)
+
+
+def check(table: Table) -> None:
+    """UsageError where the table's key would not be the rowid, which alone SQLite makes."""
+    if table.made and table.key != "clustered":
+        raise UsageError(
+            f"SQLite makes {table.made.name} keys only where the key is the table's rowid: "
+            'choose a scenario whose table has key = "clustered".'
+        )

@@ -1,0 +1,221 @@
+"""The SQL functions make and read the keys that the layouts of the same name make and read."""
+
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from keybench.databases.engine import Address
+from keybench.databases.functions import script
+from keybench.databases.postgresql import ENGINE, connection
+from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.errors import UsageError
+from keybench.generators.byteorder import Keys
+from keybench.generators.clock import UNIX_EPOCH, VirtualClock
+from keybench.generators.entropy import AesEntropy
+from keybench.generators.layout import layout
+from keybench.generators.process import Process
+
+DAY = 86_400_000_000
+FIRST, LAST = -70 * 366 * DAY, 225 * 365 * DAY
+"""Microseconds since 1970 of some instants before 1900, and of some at which .NET's doubles still tell microseconds."""
+INSTALLED = "SET search_path TO combs"
+
+
+@pytest.fixture(params=["embedded", "local"], scope="module")
+def server(request: pytest.FixtureRequest) -> Iterator[PostgresAdmin]:
+    admin = PostgresAdmin(request.getfixturevalue(request.param))
+    admin.rows("CREATE SCHEMA combs")
+    admin.rows(INSTALLED)
+    admin.rows(script(ENGINE))
+    yield admin
+    admin.rows("DROP SCHEMA combs CASCADE")
+    admin.close()
+
+
+def stamp(microseconds: int) -> str:
+    """An instant since 1970 as PostgreSQL computes it, exact in any year."""
+    days, rest = divmod(microseconds, DAY)
+    return (
+        f"(timestamp '1970-01-01' + {days} * interval '1 day' + {rest} * interval '1 microsecond') AT TIME ZONE 'UTC'"
+    )
+
+
+def comb(server: PostgresAdmin, function: str, base: uuid.UUID, microseconds: int) -> uuid.UUID:
+    return server.value(f"SELECT {function}('{base}', {stamp(microseconds)})")
+
+
+def expected(name: str, base: uuid.UUID, ticks: int) -> uuid.UUID:
+    """The layout's key of that GUID and instant."""
+
+    class Given:
+        def take(self, n: int) -> np.ndarray:
+            assert n == 1
+            return np.frombuffer(base.bytes, np.uint8).reshape(1, 16).copy()
+
+    clock = VirtualClock(np.array([UNIX_EPOCH + ticks]))
+    stream = layout(name).stream(Process.current(), clock, AesEntropy.seeded(1), guids=Given())
+    return uuid.UUID(bytes=stream.take(1).data.tobytes())
+
+
+def read(server: PostgresAdmin, function: str, key: uuid.UUID) -> int | None:
+    """Microseconds since 1970, taken apart by the server: years beyond Python's are read too."""
+    statement = (
+        f"SELECT (at::date - date '1970-01-01')::bigint * {DAY} + extract(hour FROM at)::bigint * 3600000000 "
+        "+ extract(minute FROM at)::bigint * 60000000 + extract(microseconds FROM at)::bigint "
+        f"FROM (SELECT {function}('{key}') AT TIME ZONE 'UTC' AS at) AS told"
+    )
+    return server.value(statement)
+
+
+def decoded(name: str, key: uuid.UUID) -> int | None:
+    """The same by the layout, in ticks; None where it refuses the key."""
+    try:
+        found = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
+    except UsageError:
+        return None
+    assert found.ticks is not None
+    return int(found.ticks[0]) - UNIX_EPOCH
+
+
+examples = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@examples
+@given(base=st.uuids(), at=st.integers(0, LAST))
+def test_new_comb_makes_what_the_layout_makes(server, base, at) -> None:
+    key = comb(server, "new_comb", base, at)
+    assert key == expected("rt-comb-postgresql", base, at * 10)
+    assert read(server, "date_from_comb", key) == at // 1000 * 1000
+
+
+@examples
+@given(base=st.uuids(), at=st.integers(FIRST, LAST))
+def test_new_comb_legacy_rounds_what_the_layout_cuts_off(server, base, at) -> None:
+    ticks = at * 10 + 16_667  # half of 1/300 s later, cut off, is rounded
+    assume(ticks % (DAY * 10) < DAY * 10 - 4)  # there the original reads a day late
+    assume(UNIX_EPOCH + ticks > 599_266_080_000_000_000)  # before 1900 the original's days are cut off towards it
+    key = comb(server, "new_comb_legacy", base, at)
+    assert key == expected("rt-comb-postgresql-legacy", base, ticks)
+
+
+def test_a_time_just_before_midnight_is_rounded_to_the_next_day(server) -> None:
+    base = uuid.UUID(int=0)
+    midnight = 19_803 * DAY  # day 45370 since 1900
+    made = [str(comb(server, "new_comb_legacy", base, midnight - before))[:13] for before in (1667, 1666, 0)]
+    assert made == ["b139018b-81ff", "b13a0000-0000", "b13a0000-0000"]
+
+
+@examples
+@given(key=st.uuids())
+def test_any_guid_is_read_as_the_layout_reads_it(server, key) -> None:
+    ticks = decoded("rt-comb-postgresql", key)
+    assert read(server, "date_from_comb", key) == (ticks if ticks is None else ticks // 10)
+
+
+@examples
+@given(days=st.integers(0, 65_535), units=st.integers(0, 1 << 32), rest=st.binary(min_size=10, max_size=10))
+def test_any_legacy_comb_is_read_as_the_layout_reads_it(server, days, units, rest) -> None:
+    for number in {units % (1 << 32), units % 25_920_001}:
+        key = uuid.UUID(bytes=days.to_bytes(2, "big") + number.to_bytes(4, "big") + rest)
+        found, ticks = read(server, "date_from_comb_legacy", key), decoded("rt-comb-postgresql-legacy", key)
+        if ticks is None:
+            assert found is None
+        else:
+            assert found == (days - 25_567) * DAY + number * 10_000 // 3
+            assert abs(found * 10 - ticks) <= 10
+
+
+@pytest.mark.parametrize(
+    ("function", "key", "told"),
+    [
+        ("date_from_comb", "018e5f3b-ff48-47cc-b5ba-d01c25cc63a7", "2024-03-21 04:19:11.304+00"),
+        ("date_from_comb_legacy", "91900186-2cc4-4502-9bf0-e25afe33db2d", "2002-01-10 23:40:35+00"),
+        ("date_from_comb", "e677d21f-dbff-4000-8000-000000000000", "9999-12-31 23:59:59.999+00"),
+        ("date_from_comb", "e677d21f-dc00-4000-8000-000000000000", None),
+        ("date_from_comb_legacy", "00000000-0001-4000-8000-000000000000", "1900-01-01 00:00:00.003333+00"),
+        ("date_from_comb_legacy", "ffff018b-8200-4000-8000-000000000000", "2079-06-07 00:00:00+00"),
+        ("date_from_comb_legacy", "ffff018b-8201-4000-8000-000000000000", None),
+        ("date_from_comb_legacy", "ffffffff-ffff-4000-8000-000000000000", None),
+    ],
+)
+def test_known_combs(server, function: str, key: str, told: str | None) -> None:
+    for zone in ("UTC", "Asia/Kathmandu"):
+        server.rows(f"SET timezone TO '{zone}'")
+        instant = f"timestamptz '{told}'" if told else "NULL"
+        assert server.value(f"SELECT {function}('{key}') IS NOT DISTINCT FROM {instant}")
+    server.rows("SET timezone TO DEFAULT")
+
+
+def test_the_order_of_the_originals_tests_holds(server) -> None:
+    at = 946_684_800_000_000
+    high, low = uuid.UUID("7fffffff-7fff-7fff-ffff-ffffffffffff"), uuid.UUID(int=0)
+    first, second = comb(server, "new_comb", high, at), comb(server, "new_comb", low, at + 1000)
+    assert (str(first), str(second)) == ("00dc6acf-ac00-7fff-ffff-ffffffffffff", "00dc6acf-ac01-0000-0000-000000000000")
+    assert server.value(f"SELECT '{first}'::uuid < '{second}'::uuid")
+
+
+@pytest.mark.parametrize("suffix", ["", "_legacy"])
+def test_as_a_default_each_row_gets_a_key_of_its_own_time(server, suffix: str) -> None:
+    server.rows(f"CREATE TABLE orders (n serial, id uuid PRIMARY KEY DEFAULT new_comb{suffix}())")
+    begin = datetime.now(UTC).timestamp()
+    server.rows("INSERT INTO orders (n) SELECT n FROM generate_series(1, 5000) AS n")
+    end = datetime.now(UTC).timestamp()
+    keys = server.rows(f"SELECT id, date_from_comb{suffix}(id) FROM orders ORDER BY n")
+    server.rows("DROP TABLE orders")
+    times = [at.timestamp() for _, at in keys]
+    assert times == sorted(times)
+    assert begin - 0.004 <= times[0] < times[-1] <= end + 0.004
+    assert len({key for key, _ in keys}) == 5000
+    assert {key.version for key, _ in keys} == {4}
+
+
+def test_keys_of_many_sessions_are_all_different(server) -> None:
+    def keys(_: int) -> list[uuid.UUID]:
+        with connection.connect(server.address) as own:
+            own.execute(INSTALLED)
+            return [key for (key,) in own.execute("SELECT new_comb() FROM generate_series(1, 20000)")]
+
+    with ThreadPoolExecutor(4) as sessions:
+        made = [key for part in sessions.map(keys, range(4)) for key in part]
+    assert len(set(made)) == 80_000
+
+
+def test_nothing_comes_of_nothing(server) -> None:
+    for call in ("new_comb(NULL)", "date_from_comb(NULL)", "new_comb_legacy(NULL)", "date_from_comb_legacy(NULL)"):
+        assert server.value(f"SELECT {call}") is None
+
+
+def test_installing_again_changes_nothing(server) -> None:
+    before = server.rows("SELECT oid, prosrc FROM pg_proc WHERE pronamespace = 'combs'::regnamespace ORDER BY 1")
+    server.rows(script(ENGINE))
+    assert before == server.rows(
+        "SELECT oid, prosrc FROM pg_proc WHERE pronamespace = 'combs'::regnamespace ORDER BY 1"
+    )
+    assert len(before) == 4
+
+
+def test_the_printed_script_is_installed_by_psql(local: Address) -> None:
+    psql = Path(local.parameters["programs"]) / "psql"
+    if not psql.exists():
+        pytest.skip("no psql beside the installed PostgreSQL")
+    where = ["-h", local.parameters["host"], "-p", local.parameters["port"], "-U", local.parameters["user"], "postgres"]
+    text = script(ENGINE) + "\nSELECT date_from_comb(new_comb()) > now() - interval '1 minute';\n"
+    done = subprocess.run([psql, "-XAtq", "-v", "ON_ERROR_STOP=1", *where], input=text, capture_output=True, text=True)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "t\n")
+    names = ", ".join(ENGINE.functions())
+    subprocess.run([psql, "-XAtq", *where, "-c", f"DROP FUNCTION {names}"], check=True)
+
+
+def test_making_is_quick_enough_for_a_default(server) -> None:
+    begin = time.monotonic()
+    server.value("SELECT count(new_comb()) FROM generate_series(1, 100000)")
+    assert time.monotonic() - begin < 5

