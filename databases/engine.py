@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.column import Column
+from keybench.databases.leftovers import Leftovers
 from keybench.databases.payload import Payload
 from keybench.databases.secret import Secret
 from keybench.errors import UsageError, unknown_name
@@ -95,29 +96,6 @@ class Provision(Protocol):
 
     def alive(self) -> bool:
         """Whether the server started here is still running (always true of somebody's own)."""
-        ...
-
-
-class Leftovers(Protocol):
-    """What killed runs left on somebody's own server: only what keybench itself made there."""
-
-    place: str
-    """Where the server is, for people to read, without user and password."""
-
-    def in_use(self) -> bool:
-        """Whether a run is using the server at this moment."""
-        ...
-
-    def found(self) -> Sequence[str]:
-        """What `remove` would remove, one thing each, for people to read."""
-        ...
-
-    def remove(self) -> Sequence[str]:
-        """Removes it, but nothing while a run uses the server; what was removed. ServerError where it is refused."""
-        ...
-
-    def close(self) -> None:
-        """Closes the connection."""
         ...
 
 

@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 
 from keybench import commandline
-from keybench.databases.engine import Engine, Leftovers, engines
+from keybench.databases.engine import Engine, engines
+from keybench.databases.leftovers import Leftovers
 from keybench.databases.provision import base_directory, left_folders, remove_left_folders
 from keybench.errors import KeybenchError, UsageError
 from keybench.runners.execute import say

@@ -12,13 +12,13 @@ from keybench.databases.engine import (
     CacheSize,
     Engine,
     KeyRole,
-    Leftovers,
     Profile,
     Provision,
     Session,
     Settings,
     Table,
 )
+from keybench.databases.leftovers import Leftovers
 from keybench.databases.postgresql import installation, keys, settings, table
 
 
