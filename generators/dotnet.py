@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, has_version, put_u48, stamp_version
+from keybench.generators.bits import get_u48, has_version, put_u48
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.description import Description, Timestamp
@@ -64,9 +64,8 @@ class StampedGuids(GuidStream):
 
     def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading before 1970 or beyond the year 9999."""
-        self._guids.fill(data)
+        self._guids.fill(data, 7)
         put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data))))
-        stamp_version(data, 7)
 
 
 LAYOUTS = (

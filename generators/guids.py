@@ -15,8 +15,11 @@ from keybench.generators.layout import GuidProvider
 class Guids(Protocol):
     """What streams draw their base GUIDs from."""
 
-    def fill(self, out: Bytes) -> None:
-        """Puts the next GUIDs into `out`: uint8 (n, 16), contiguous, in RFC order."""
+    def fill(self, out: Bytes, version: int | None = None) -> None:
+        """Puts the next GUIDs into `out`: uint8 (n, 16), contiguous, in RFC order.
+
+        Where `version` is given, it and the RFC variant replace those of the source.
+        """
         ...
 
 
@@ -32,10 +35,10 @@ class RandomGuids:
         self.fill(data)
         return data
 
-    def fill(self, out: Bytes) -> None:
+    def fill(self, out: Bytes, version: int | None = None) -> None:
         """The next GUIDs."""
         self._entropy.fill(out)
-        stamp_version(out, 4)
+        stamp_version(out, 4 if version is None else version)
 
 
 class ProvidedGuids:
@@ -44,9 +47,11 @@ class ProvidedGuids:
     def __init__(self, provider: GuidProvider) -> None:
         self._provider = provider
 
-    def fill(self, out: Bytes) -> None:
+    def fill(self, out: Bytes, version: int | None = None) -> None:
         """The provider's next GUIDs."""
         out[:] = self._provider.take(len(out))
+        if version is not None:
+            stamp_version(out, version)
 
 
 class ScriptedGuids:

@@ -25,5 +25,24 @@ def test_a_providers_guids_are_filled_in_as_they_come() -> None:
     room = np.zeros((2, 16), np.uint8)
     guids.fill(room)
     assert np.array_equal(room, given[:2])
+
+
+@pytest.mark.parametrize(
+    "source", [RandomGuids(AesEntropy(bytes(16))), ProvidedGuids(RandomGuids(AesEntropy(bytes(16))))]
+)
+def test_a_version_asked_for_replaces_the_sources(source) -> None:
+    plain = RandomGuids(AesEntropy(bytes(16))).take(9)
+    room = np.empty((9, 16), np.uint8)
+    source.fill(room, 7)
+    assert (room[:, 6] >> 4 == 7).all()
+    assert (room[:, 8] >> 6 == 2).all()
+    room[:, 6] = room[:, 6] & 0x0F | 0x40
+    assert np.array_equal(room, plain)
+
+
+def test_a_provider_that_ends_says_so() -> None:
+    guids = ProvidedGuids(ScriptedGuids(np.zeros((3, 16), np.uint8)))
+    room = np.zeros((2, 16), np.uint8)
+    guids.fill(room)
     with pytest.raises(LookupError, match=r"^the script holds 3 GUIDs, 4 were asked for$"):
         guids.fill(room)
