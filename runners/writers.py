@@ -139,9 +139,10 @@ def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
             keys = stream.take(n)
             accepted = work.table.column.accepts(keys)
             if not accepted.all():
+                why = f" ({work.table.column.refusal})" if work.table.column.refusal else ""
                 raise UsageError(
                     f"column {work.table.column.name} refuses {n - int(accepted.sum())} of {n} keys of "
-                    f"{work.source.layout}: choose another --column."
+                    f"{work.source.layout}{why}: choose another --column."
                 )
             batches = session.prepare(keys, payload, work.first + begin, work.rows_per_tx)
             begins, ends, rows = np.zeros((3, len(batches)))

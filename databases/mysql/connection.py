@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,10 +26,30 @@ OWN = frozenset({"data"})
 class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes without types
     """The driver's connection, and LOAD DATA LOCAL from memory, which the driver offers from files alone."""
 
+    _read_timeout: float | None
+
+    def reach(self) -> None:
+        """Connects. The driver itself would leave the socket open where nothing answers, and wait for ever where what
+        answers says nothing."""
+        own = None
+        if self.unix_socket:
+            own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                own.settimeout(CONNECT_SECONDS)
+                own.connect(self.unix_socket)
+            except BaseException:
+                own.close()
+                raise
+            self._secure = True  # nobody listens in: passwords may go as they do over TLS
+        self._read_timeout = CONNECT_SECONDS
+        self.connect(own)
+        self._read_timeout = None
+
     def load(self, statement: bytes, rows: bytes) -> int:
         """Runs a LOAD DATA LOCAL statement on these bytes; the rows that it stored.
 
-        The server asks for the file that the statement names; what is sent is `rows`, in as few packets as can be.
+        The server asks for the file that the statement names; what is sent is `rows`, in as few packets as can be. With
+        LOCAL it skips or changes what it cannot store and only warns: the first warning is raised here.
         """
         self._execute_command(COMMAND.COM_QUERY, statement)
         asked = self._read_packet()
@@ -37,7 +58,12 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         for at in range(0, len(rows), _PACKET_BYTES):
             self.write_packet(rows[at : at + _PACKET_BYTES])
         self.write_packet(b"")
-        return int(OKPacketWrapper(self._read_packet()).affected_rows)
+        done = OKPacketWrapper(self._read_packet())
+        if done.warning_count:
+            with self.cursor() as cursor:
+                cursor.execute("SHOW WARNINGS LIMIT 1")
+                raise pymysql.err.DataError(*cursor.fetchone()[1:])
+        return int(done.affected_rows)
 
     def run(self, statement: bytes | str) -> int:
         """Runs a statement; the rows that it read or changed."""
@@ -89,6 +115,7 @@ def connect(address: Address) -> Connection:
     try:
         connection = Connection(
             **given,
+            defer_connect=True,
             password=address.secret.reveal() if address.secret else "",
             charset="utf8mb4",
             autocommit=True,
@@ -96,12 +123,17 @@ def connect(address: Address) -> Connection:
             connect_timeout=CONNECT_SECONDS,
             program_name="keybench",
         )
+        connection.reach()
     except (pymysql.Error, OSError, RuntimeError) as error:  # RuntimeError: a kind of login that needs more packages
         problem = _unreachable(address, said(error))
     else:
-        require(of, connection.get_server_info())
-        with server_errors(of.title):
-            for statement in of.session:
-                connection.run(statement)
+        try:
+            require(of, connection.get_server_info())
+            with server_errors(of.title):
+                for statement in of.session:
+                    connection.run(statement)
+        except BaseException:
+            connection.close()
+            raise
         return connection
     raise problem

@@ -104,6 +104,5 @@ def require(wanted: Flavour, version: str) -> None:
     """EnvironmentMissing where the server is the other one: its figures must not go under the wrong name."""
     found = spoken(version)
     if found is not wanted:
-        raise EnvironmentMissing(
-            f"this server is {found.title} ({version}), not {wanted.title}: use --db {found.name}."
-        )
+        own = version.removeprefix("5.5.5-")  # MariaDB puts it before its own, for old clients of MySQL
+        raise EnvironmentMissing(f"this server is {found.title} ({own}), not {wanted.title}: use --db {found.name}.")

@@ -40,7 +40,11 @@ class MySqlSession:
         self._analysed = False
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches of `rows_per_tx` rows, as the path takes them."""
+        """Batches of `rows_per_tx` rows, as the path takes them. From here on LOAD DATA is committed by `send`, once
+        it is known that no row was left out."""
+        if self.path == "load data":
+            with connection.server_errors(self._title):
+                self._connection.autocommit(False)
         pack = rows.loads if self.path == "load data" else rows.inserts
         return pack(self._table, keys, payload.rows(start, len(keys)), rows_per_tx)
 
@@ -48,11 +52,21 @@ class MySqlSession:
         """One transaction; the rows that the server says it stored."""
         with connection.server_errors(self._title):
             if isinstance(batch, rows.Loaded):
-                return self._connection.load(self._load, batch.data)
+                return self._send_loaded(batch)
             assert isinstance(batch, rows.Inserted)
             if len(batch.statements) == 1:
                 return self._connection.run(batch.statements[0])
             return self._send_in_parts(batch.statements)
+
+    def _send_loaded(self, batch: rows.Loaded) -> int:
+        try:
+            stored = self._connection.load(self._load, batch.data)
+        except BaseException:
+            if self._connection.open:
+                self._connection.run("ROLLBACK")
+            raise
+        self._connection.run("COMMIT")
+        return stored
 
     def _send_in_parts(self, statements: Sequence[bytes]) -> int:
         self._connection.run("BEGIN")
@@ -69,6 +83,7 @@ class MySqlSession:
         """The keys as literals. The first time, the optimiser's statistics are gathered."""
         if not self._analysed:
             with connection.server_errors(self._title):
+                self._connection.autocommit(True)
                 self._connection.run(f"ANALYZE TABLE {layout.name(self._table)}")
             self._analysed = True
         return [literal.tobytes() for literal in rows.literals(self._table.column, keys)]

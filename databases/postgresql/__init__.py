@@ -18,6 +18,7 @@ from keybench.databases.engine import (
     Table,
 )
 from keybench.databases.postgresql import installation, settings, table
+from keybench.results.metrics import Metric
 
 
 @dataclass(frozen=True)
@@ -65,4 +66,5 @@ ENGINE = PostgreSQL(
     columns=table.COLUMNS,
     servers=("local", "embedded"),
     url_schemes=("postgresql", "postgres"),
+    absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: they are read, by kind, from its log."},
 )
