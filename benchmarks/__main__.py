@@ -6,13 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import layouts, postgresql, sqlite
+from benchmarks import layouts, mariadb, postgresql, sqlite
 from keybench.errors import KeybenchError
 from keybench.runners.machine import describe
 
 PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "sqlite": sqlite.compare,
     "postgresql": postgresql.compare,
+    "mariadb": mariadb.compare,
     "layouts": layouts.compare,
 }
 

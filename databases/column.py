@@ -13,6 +13,9 @@ from keybench.generators.byteorder import Keys, Kind, Order
 
 Form = Literal["bytes", "text", "int"]
 
+FixedBits = tuple[NDArray[np.bool_], NDArray[np.uint8]]
+"""Which bits are the same in all GUIDs of a layout, and all bits of one of them: (128,) each, first bit first."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -35,7 +38,18 @@ class Column:
 
     def accepts(self, keys: Keys) -> NDArray[np.bool_]:
         """Which of the keys the column can hold: bool (n,)."""
-        return np.full(len(keys), keys.kind in self.kinds)
+        if keys.kind not in self.kinds:
+            return np.full(len(keys), False)
+        return byteorder.accepts(keys, self.order)
+
+    def accepts_all(self, bits: FixedBits) -> bool:
+        """Whether the column can hold every GUID that has these bits, whatever the others are."""
+        return byteorder.accepts_all(*bits, self.order)
+
+    @property
+    def refusal(self) -> str:
+        """Which keys of its kind the column refuses, in words; empty where it takes them all."""
+        return byteorder.REFUSALS.get(self.order, "")
 
     def encode(self, keys: Keys) -> NDArray[np.uint8] | NDArray[np.int64]:
         """What is sent and stored: bytes in this column's order, text (GUIDs in 36 lower-case characters), or int64."""

@@ -16,7 +16,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.column import Column
+from keybench.databases.column import Column, FixedBits
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.payload import Payload
 from keybench.databases.secret import Secret
@@ -250,14 +250,16 @@ class Engine(ABC):
                 return column
         raise unknown_name(f"{self.name} column", name, [column.name for column in self.columns])
 
-    def default_column(self, kind: Kind, order: Order) -> Column:
+    def default_column(self, kind: Kind, order: Order, bits: FixedBits | None = None) -> Column:
         """For a layout of that kind and order: the first column of the same order, else the native one.
 
-        A stand-in for another server's order is never chosen by itself: nobody's table has it.
+        A stand-in for another server's order is never chosen by itself: nobody's table has it. Nor is a column that may
+        refuse some of the layout's GUIDs, by the `bits` that they have in common, where another takes them all.
         """
         fitting = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
         if not fitting:
             raise UsageError(f"{self.name} has no column for {kind} keys.")
+        fitting = [column for column in fitting if bits is None or column.accepts_all(bits)] or fitting
         ordered = [column for column in fitting if column.order == order]
         native = [column for column in fitting if column.native]
         return (ordered or native or fitting)[0]

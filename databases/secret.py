@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from keybench.errors import EnvironmentMissing
+
+_VARIABLE = "KEYBENCH_PASSWORD_{}"
 
 
 @dataclass(frozen=True)
@@ -27,3 +30,12 @@ class Secret:
             return Path(self.file).read_text(encoding="utf-8").rstrip("\n")
         except OSError as error:
             raise EnvironmentMissing(f"the password file {self.file} cannot be read: {error.strerror}.") from None
+
+
+def keep(password: str) -> Secret:
+    """A reference to the password, which goes into an environment variable that writer processes inherit."""
+    for n in itertools.count(1):
+        variable = _VARIABLE.format(n)
+        if os.environ.setdefault(variable, password) == password:
+            break
+    return Secret(variable=variable)

@@ -122,6 +122,26 @@ def accepts(keys: Keys, order: Order) -> NDArray[np.bool_]:
     return ~refused
 
 
+REFUSALS: Final[dict[Order, str]] = {
+    "mariadb": "MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth is 0x01 to 0x80",
+}
+"""Which GUIDs columns of an order refuse, in words, where they refuse any: see `accepts`."""
+
+
+def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
+    """Whether a column of that order takes every GUID that has `bits` where they are `fixed`: (128,), first bit first.
+
+    False where it may refuse some, as far as the fixed bits tell.
+    """
+    if order != "mariadb":
+        return True
+    if fixed[48] and not bits[48]:
+        return True
+    ninths = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    possible = ((ninths == bits[64:72]) | ~fixed[64:72]).all(axis=1)
+    return not possible[0x01:0x81].any()
+
+
 def stored(keys: Keys, order: Order) -> Bytes | Ints:
     """What a column of that order stores, so that its plain byte order is the order meant; integers as they are."""
     return _permute(keys.data, order) if keys.kind == "uuid" else keys.data  # type: ignore[arg-type]

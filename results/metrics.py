@@ -38,6 +38,7 @@ class Metric(StrEnum):
     EDGE_SPLITS = "edge_splits"
     INTERIOR_SPLITS = "interior_splits"
     BRANCH_SPLITS = "branch_splits"
+    SPLIT_COUNTER = "split_counter"
     LOG_BYTES = "log_bytes"
     LOG_PAGE_IMAGES = "log_page_images"
     LOG_PAGE_IMAGE_BYTES = "log_page_image_bytes"
@@ -133,6 +134,13 @@ DEFINITIONS: dict[Metric, Definition] = {
         "Interior splits", "splits", "lower", "A leaf other than the rightmost was full and was split.", exact=True
     ),
     Metric.BRANCH_SPLITS: Definition("Branch splits", "splits", "lower", "Splits of non-leaf pages.", exact=True),
+    Metric.SPLIT_COUNTER: Definition(
+        "Splits by the server's counter",
+        "splits",
+        "neither",
+        "What the server's own counter of page splits says. It mixes appends, other splits and branch pages, of the "
+        "whole server; MariaDB's also has insertions that went into the right neighbour instead.",
+    ),
     Metric.LOG_BYTES: Definition(
         "Log", "bytes", "lower", "Bytes that the server's log (WAL, redo) grew by during the inserts."
     ),

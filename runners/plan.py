@@ -190,7 +190,8 @@ def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
     A layout that none of them can hold (the integer control among GUID columns) keeps its default column.
     """
     fitting = [column.name for column in on.columns if column.name in asked and chosen.kind in column.kinds]
-    return fitting or [on.default_column(chosen.kind, chosen.order).name]
+    bits = chosen.description.fixed() if chosen.kind == "uuid" else None
+    return fitting or [on.default_column(chosen.kind, chosen.order, bits).name]
 
 
 def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:

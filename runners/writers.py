@@ -172,9 +172,10 @@ def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[ob
         keys = stream.take(n)
         accepted = column.accepts(keys)
         if not accepted.all():
+            why = f" ({column.refusal})" if column.refusal else ""
             raise UsageError(
                 f"column {column.name} refuses {n - int(accepted.sum())} of {n} keys of "
-                f"{work.source.layout}: choose another --column."
+                f"{work.source.layout}{why}: choose another --column."
             )
         return session.prepare(keys, payload, start, work.rows_per_tx)
 

@@ -1,10 +1,15 @@
 #!/bin/sh
-# Brings what the tests use beyond the virtual environment: Debian's PostgreSQL with contrib, beside the embedded one.
-# It is never started as a system service: the package's own cluster is not created and no service may start.
+# Brings what the tests use beyond the virtual environment: Debian's PostgreSQL with contrib, beside the embedded one,
+# and its MariaDB. They are never started as system services: no service may start, and no cluster is created.
 set -eu
-if command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then exit 0; fi
+packages=
+if ! command -v postgres >/dev/null && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then
+  packages="$packages postgresql"
+fi
+if ! command -v mariadbd >/dev/null && [ ! -x /usr/sbin/mariadbd ]; then packages="$packages mariadb-server"; fi
+if [ -z "$packages" ]; then exit 0; fi
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-  echo "note: no local PostgreSQL: tests of the server kind 'local' are skipped (apt-get install postgresql brings it)." >&2
+  echo "note: not installed:$packages; tests of that server kind 'local' are skipped (apt-get install$packages)." >&2
   exit 0
 fi
 policy=/usr/sbin/policy-rc.d
@@ -16,4 +21,5 @@ if [ ! -e $policy ]; then
   trap 'rm -f $policy' EXIT
 fi
 apt-get update -qq
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql
+# shellcheck disable=SC2086  # one word a package
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $packages

@@ -20,6 +20,7 @@ from keybench.databases.engine import (
 )
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.postgresql import installation, keys, settings, table
+from keybench.results.metrics import Metric
 
 
 @dataclass(frozen=True)
@@ -81,4 +82,5 @@ ENGINE = PostgreSQL(
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
     makes=keys.MADE,
+    absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: they are read, by kind, from its log."},
 )

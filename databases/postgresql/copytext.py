@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.databases.column import Column
+from keybench.databases.packing import beside, decimal, repeated
 from keybench.generators.byteorder import Bytes, Keys, hexadecimal, text36
 
 _PART_BYTES = 32_768
@@ -30,12 +30,12 @@ def key_text(column: Column, keys: Keys) -> Bytes:
     """The keys as the column's type reads them in COPY: uint8 (n, width). No character but a backslash is escaped."""
     encoded = column.encode(keys)
     if column.form == "int":
-        return _decimal(keys.data.astype(np.int64, copy=False))
+        return decimal(keys.data.astype(np.int64, copy=False))
     if column.form == "text":
         return encoded.astype(np.uint8, copy=False)
     if column.sql_type == "uuid":
         return text36(keys)
-    return _beside(_repeated(rb"\\x", len(keys)), hexadecimal(encoded.astype(np.uint8, copy=False)))
+    return beside(repeated(rb"\\x", len(keys)), hexadecimal(encoded.astype(np.uint8, copy=False)))
 
 
 def pack(keys: Bytes, payload: Bytes, rows_per_tx: int) -> list[Batch]:
@@ -44,8 +44,8 @@ def pack(keys: Bytes, payload: Bytes, rows_per_tx: int) -> list[Batch]:
     `keys` is (n, width), `payload` (n, characters); one of them that has no characters is no field of the rows.
     """
     n = len(keys)
-    tab = _repeated(b"\t" if keys.shape[1] and payload.shape[1] else b"", n)
-    lines = _beside(keys, tab, payload, _repeated(b"\n", n))
+    tab = repeated(b"\t" if keys.shape[1] and payload.shape[1] else b"", n)
+    lines = beside(keys, tab, payload, repeated(b"\n", n))
     row_bytes = lines.shape[1]
     view = lines.reshape(-1).data
     batches = []
@@ -55,22 +55,3 @@ def pack(keys: Bytes, payload: Bytes, rows_per_tx: int) -> list[Batch]:
         parts = tuple(view[at : min(at + _PART_BYTES, last * row_bytes)] for at in ends)
         batches.append(Batch(parts, last - first))
     return batches
-
-
-def _repeated(text: bytes, n: int) -> Bytes:
-    return np.broadcast_to(np.frombuffer(text, np.uint8), (n, len(text)))
-
-
-def _beside(*columns: Bytes) -> Bytes:
-    return np.concatenate(columns, axis=1)
-
-
-def _decimal(values: NDArray[np.int64]) -> Bytes:
-    """Integers as decimals of one width, with zeros and, where any is negative, a sign in front: uint8 (n, width)."""
-    size = np.abs(values).view(np.uint64)  # the smallest int64 is its own absolute, and right as an unsigned number
-    width = len(str(size.max(initial=0)))
-    powers = np.uint64(10) ** np.arange(width - 1, -1, -1, dtype=np.uint64)
-    digits = (size[:, None] // powers % np.uint64(10) + np.uint64(ord("0"))).astype(np.uint8)
-    if not (values < 0).any():
-        return digits
-    return _beside(np.where(values < 0, ord("-"), ord("+")).astype(np.uint8)[:, None], digits)

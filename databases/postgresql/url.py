@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from keybench.databases.engine import Address
 from keybench.databases.postgresql import connection, schema
 from keybench.databases.postgresql.table import SCHEMA
-from keybench.databases.secret import Secret
+from keybench.databases.secret import keep
 from keybench.errors import EnvironmentMissing, UsageError
-
-_VARIABLE = "KEYBENCH_PASSWORD_{}"
-
-
-def _keep(password: str) -> Secret:
-    """A reference to the password, which goes into an environment variable that writer processes inherit."""
-    for n in itertools.count(1):
-        variable = _VARIABLE.format(n)
-        if os.environ.setdefault(variable, password) == password:
-            break
-    return Secret(variable=variable)
 
 
 def address_of(url: str) -> Address:
@@ -43,7 +29,7 @@ def address_of(url: str) -> Address:
     if "sslpassword" in given:
         raise UsageError("sslpassword in a URL is not supported: use a client key without one, or a service file.")
     password = given.pop("password", "")
-    return Address("postgresql", "url", given, secret=_keep(password) if password else None)
+    return Address("postgresql", "url", given, secret=keep(password) if password else None)
 
 
 class UrlServer:

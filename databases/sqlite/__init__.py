@@ -79,6 +79,7 @@ ENGINE = Sqlite(
         Metric.EDGE_SPLITS: _NO_SPLITS,
         Metric.INTERIOR_SPLITS: _NO_SPLITS,
         Metric.BRANCH_SPLITS: _NO_SPLITS,
+        Metric.SPLIT_COUNTER: _NO_SPLITS,
         Metric.LOG_PAGE_IMAGES: _WHOLE_PAGES,
         Metric.LOG_PAGE_IMAGE_BYTES: _WHOLE_PAGES,
     },

@@ -25,7 +25,16 @@ _THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
             Metric.LEAF_NONADJACENT, Metric.HEAP_CORRELATION,
         ),
     ),
-    ("Splits", (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.BRANCH_SPLITS)),
+    (
+        "Splits",
+        (
+            Metric.APPENDS,
+            Metric.EDGE_SPLITS,
+            Metric.INTERIOR_SPLITS,
+            Metric.BRANCH_SPLITS,
+            Metric.SPLIT_COUNTER,
+        ),
+    ),
     (
         "Log and size",
         (

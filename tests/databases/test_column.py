@@ -71,3 +71,14 @@ def test_no_column_stores_the_order_none() -> None:
         ValueError, match=r"^'none' is the order of layouts that ascend in no order; no column stores it$"
     ):
         Column("c", "T", GUID, "none").encode(keys_of(example))
+
+
+def test_a_column_refuses_what_its_order_refuses() -> None:
+    guids = np.zeros((3, 16), np.uint8)
+    guids[:, 6], guids[:, 8] = (0x7F, 0x80, 0x80), (0x01, 0x80, 0x81)
+    column = Column("uuid", "uuid", frozenset({"uuid"}), "mariadb")
+    assert column.accepts(Keys(guids, "uuid")).tolist() == [True, False, True]
+    assert column.refusal == (
+        "MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth is 0x01 to 0x80"
+    )
+    assert Column("binary16", "binary(16)", frozenset({"uuid"}), "rfc").refusal == ""

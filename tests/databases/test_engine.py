@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn, get_args
 
+import numpy as np
 import pytest
 
 from keybench.databases.column import Column
@@ -90,6 +91,34 @@ def test_a_stand_in_is_never_chosen_by_itself() -> None:
     assert declared(column("a", "rfc"), stand_in).column("stand-in") == stand_in
     with pytest.raises(UsageError, match=r"^declared has no column for uuid keys\.$"):
         declared(stand_in).default_column("uuid", "mssql")
+
+
+def bits(**fixed: str) -> tuple[np.ndarray, np.ndarray]:
+    """Bits that all GUIDs have, by byte: r6="0111____" fixes the first four bits of the seventh byte."""
+    mask, value = np.zeros(128, np.bool_), np.zeros(128, np.uint8)
+    for name, pattern in fixed.items():
+        for place, bit in enumerate(pattern, 8 * int(name[1:])):
+            mask[place], value[place] = bit != "_", bit == "1"
+    return mask, value
+
+
+@pytest.mark.parametrize(
+    ("fixed", "chosen"),
+    [
+        (bits(), "b"),
+        (bits(r6="0111____"), "a"),
+        (bits(r6="1000____", r8="10______"), "b"),  # version 8, whose ninth byte may be 0x80
+        (bits(r6="1000____", r8="11______"), "a"),
+        (bits(r6="1000____", r8="00000000"), "a"),
+        (bits(r8="0000000_"), "b"),
+        (None, "a"),
+    ],
+)
+def test_a_column_that_may_refuse_keys_is_not_the_default(fixed, chosen: str) -> None:
+    on = declared(column("a", "mariadb", native=True), column("b", "rfc"))
+    assert on.default_column("uuid", "none", fixed).name == chosen
+    assert on.default_column("uuid", "mariadb", fixed).name == chosen
+    assert declared(column("a", "mariadb")).default_column("uuid", "none", fixed).name == "a"  # there is no other
 
 
 def test_a_kind_without_a_column() -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keybench.generators.byteorder import PERMUTATIONS, Keys, accepts, rank, sort_words, stored, text36
+from keybench.generators.byteorder import PERMUTATIONS, Keys, accepts, accepts_all, rank, sort_words, stored, text36
 
 GUIDS = (
     st.integers(1, 40)
@@ -218,3 +218,20 @@ def test_keys_are_sliced_and_joined() -> None:
     assert joined.data.tolist() == [6, 7, 8, 9, 1, 0]
     with pytest.raises(ValueError, match="too many values"):
         Keys.concat([keys, Keys(np.zeros((1, 3), np.uint8), "bytes")])
+
+
+@given(
+    mask=st.binary(min_size=16, max_size=16),
+    value=st.binary(min_size=16, max_size=16),
+    others=st.lists(st.binary(min_size=16, max_size=16), min_size=1, max_size=20),
+)
+def test_what_a_column_takes_whole_it_takes_each_of(mask, value, others) -> None:
+    fixed, bits = (np.unpackbits(np.frombuffer(part, np.uint8)) for part in (mask, value))
+    each = np.array([np.where(fixed, bits, np.unpackbits(np.frombuffer(other, np.uint8))) for other in others])
+    keys = Keys(np.packbits(each, axis=1), "uuid")
+    for order in ("rfc", "net", "mssql", "mysql-swap"):
+        assert accepts_all(fixed.astype(np.bool_), bits, order)
+    if accepts_all(fixed.astype(np.bool_), bits, "mariadb"):
+        assert accepts(keys, "mariadb").all()
+    same = np.ones(128, np.bool_)
+    assert [accepts_all(same, row, "mariadb") for row in each] == accepts(keys, "mariadb").tolist()

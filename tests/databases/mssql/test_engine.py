@@ -15,7 +15,8 @@ from keybench.generators.byteorder import PERMUTATIONS, Keys
 
 NOT_YET = (
     "loading into SQL Server is not in this version of keybench. Choose a database that needs no Docker "
-    "(--db postgresql or --db sqlite); its column binary16-mssql sorts as SQL Server does."
+    "(--db mariadb or --db mysql or --db postgresql or --db sqlite); "
+    "its column binary16-mssql sorts as SQL Server does."
 )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-import numpy as np
 import pytest
 
 from keybench.databases.engine import Address, Table
@@ -14,6 +13,11 @@ from keybench.databases.postgresql import ENGINE
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import Metric, Reading
+from tests.databases.keys import descending as descending
+from tests.databases.keys import increasing as increasing
+from tests.databases.keys import integers as integers
+from tests.databases.keys import lagging as lagging
+from tests.databases.keys import random as random
 
 
 def started(kind: str) -> Iterator[Address]:
@@ -98,35 +102,3 @@ def measured(admin: PostgresAdmin, table: Table, keys: Keys) -> Mapping[Metric, 
     readings = [reading for probe in probes for reading in probe.after(table)]
     assert [reading.metric for reading in readings] == [metric for probe in probes for metric in probe.supplies]
     return MappingProxyType({reading.metric: reading for reading in readings})
-
-
-def increasing(n: int) -> Keys:
-    return Keys(numbered(np.arange(n)), "uuid")
-
-
-def descending(n: int) -> Keys:
-    return Keys(numbered(np.arange(n)[::-1]), "uuid")
-
-
-def random(n: int) -> Keys:
-    return Keys(np.random.Generator(np.random.PCG64(7)).integers(0, 256, (n, 16)).astype(np.uint8), "uuid")
-
-
-def lagging(n: int, generators: int = 4, lag: int = 5000) -> Keys:
-    """Each key from one of `generators` ascending ones, drawn at random; the p-th runs p × lag rows behind."""
-    who = np.random.Generator(np.random.PCG64(11)).integers(0, generators, n)
-    data = numbered(np.arange(n) - who * lag + generators * lag)
-    data[:, 15] = who
-    return Keys(data, "uuid")
-
-
-def numbered(numbers: np.ndarray) -> np.ndarray:
-    """16-byte keys that ascend with the numbers."""
-    data = np.zeros((len(numbers), 16), np.uint8)
-    data[:, :8] = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
-    return data
-
-
-def integers(keys: Keys) -> Keys:
-    """Integer keys in the same order, spread over the negative numbers too."""
-    return Keys(keys.data[:, :8].copy().view(">i8").ravel().astype(np.int64) - 1000, "int")

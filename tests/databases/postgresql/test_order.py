@@ -8,31 +8,9 @@ from keybench.databases.postgresql import ENGINE
 from keybench.databases.postgresql import table as layout
 from keybench.databases.postgresql.probe import correlation
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Keys, rank, sort_words
-from tests.databases.keys import taken_by
+from keybench.generators.byteorder import rank, sort_words
+from tests.databases.keys import adversarial, distinct, extremes, taken_by
 from tests.databases.postgresql.conftest import random, send
-
-
-def adversarial() -> Keys:
-    """Keys that differ in one place or few, in bytes around the sign bit and the extremes, shuffled."""
-    chance = np.random.Generator(np.random.PCG64(3))
-    edges = np.array([0x00, 0x01, 0x09, 0x0A, 0x7F, 0x80, 0x9F, 0xA0, 0xFE, 0xFF], np.uint8)
-    parts = [chance.choice(edges, (2000, 16)), chance.choice(np.array([0, 255], np.uint8), (1000, 16))]
-    for place in range(16):
-        one = np.full((len(edges), 16), 0x5A, np.uint8)
-        one[:, place] = edges
-        parts.append(one)
-    return Keys(chance.permutation(np.unique(np.concatenate(parts), axis=0)), "uuid")
-
-
-def distinct(keys: Keys) -> Keys:
-    return keys[np.sort(np.unique(keys.data, axis=0, return_index=True)[1])]
-
-
-def extremes() -> Keys:
-    bits = [value for shift in range(64) for value in ((1 << shift) - 1, 1 << shift, -(1 << shift))]
-    values = np.unique(np.array([value for value in bits if -(1 << 63) <= value < 1 << 63], np.int64))
-    return Keys(np.random.Generator(np.random.PCG64(3)).permutation(values), "int")
 
 
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])

@@ -1,0 +1,101 @@
+"""MariaDB: our session's two ways to send rows beside the `mariadb` client with the same statements and rows."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks import pairs
+from keybench.databases.engine import Address, Table
+from keybench.databases.mariadb import ENGINE
+from keybench.databases.mysql import rows as packed
+from keybench.databases.mysql.load import MySqlSession
+from keybench.databases.mysql.load import Path as Way
+from keybench.databases.payload import Payload
+from keybench.errors import EnvironmentMissing
+from keybench.generators.byteorder import Keys
+
+TARGETS: dict[Way, float] = {"load data": 1.05, "insert": 0.80}
+LAYOUTS = ("uuid-v4", "uuid-v7")
+
+
+def compare(rows: int, repetitions: int) -> Iterator[str]:
+    """The lines of this part of the report; one that says why where no server is installed."""
+    if reason := ENGINE.missing("local"):
+        yield f"\nMariaDB: left out, {reason}"
+        return
+    provision = ENGINE.provision("local", ENGINE.settings("durable", "default"))
+    address = provision.start()
+    try:
+        yield "\nMariaDB: the session's LOAD DATA and INSERT ÷ the mariadb client's; then LOAD DATA ÷ INSERT"
+        wide = f"binary(16) + {pairs.PAYLOAD} characters"
+        yield f"  {rows:,} rows, {wide}, {pairs.ROWS_PER_TX:,} rows a transaction, durable settings"
+        with tempfile.TemporaryDirectory() as scratch:
+            yield from _measure(address, Path(scratch), rows, repetitions)
+    finally:
+        provision.stop()
+
+
+def _measure(address: Address, scratch: Path, rows: int, repetitions: int) -> Iterator[str]:
+    admin = ENGINE.admin(address)
+    table = Table("benchmark", ENGINE.column("binary16"), pairs.PAYLOAD)
+
+    def ours(keys: Keys, way: Way) -> float:
+        admin.create(table)
+        session = MySqlSession(address, table, way)
+        batches = session.prepare(keys, Payload(table.payload), 0, pairs.ROWS_PER_TX)
+        seconds, _ = pairs.send(session, batches)
+        session.close()
+        pairs.require_rows(admin, table, rows)
+        return seconds
+
+    def theirs(script: Path) -> float:
+        admin.create(table)
+        seconds = _client(address, script)
+        pairs.require_rows(admin, table, rows)
+        return seconds
+
+    for layout in LAYOUTS:
+        keys = pairs.keys(layout, rows)
+        for way, target in TARGETS.items():
+            script = _script(table, keys, way, scratch)
+            pair = pairs.interleave(repetitions, partial(ours, keys, way), partial(theirs, script))
+            yield pair.line(f"{layout} {way}", target)
+        pair = pairs.interleave(repetitions, partial(ours, keys, "load data"), partial(ours, keys, "insert"))
+        yield pair.line(f"{layout} ways", 1.0)
+    admin.drop(table)
+    admin.close()
+
+
+def _script(table: Table, keys: Keys, way: Way, scratch: Path) -> Path:
+    """One statement a transaction; LOAD DATA's rows each in a file of its own."""
+    payload = Payload(table.payload).rows(0, len(keys))
+    lines = []
+    if way == "load data":
+        statement = packed.load_statement(table)
+        for number, batch in enumerate(packed.loads(table, keys, payload, pairs.ROWS_PER_TX)):
+            file = scratch / f"rows-{number}"
+            file.write_bytes(batch.data)
+            lines.append(statement.replace(b"'rows'", f"'{file}'".encode(), 1))
+    else:
+        lines = [s for batch in packed.inserts(table, keys, payload, pairs.ROWS_PER_TX) for s in batch.statements]
+    script = scratch / "script.sql"
+    script.write_bytes(b"".join(line + b";\n" for line in lines))
+    return script
+
+
+def _client(address: Address, script: Path) -> float:
+    """Seconds of the client's whole run, its start (some 10 ms) included."""
+    given = address.parameters
+    command = ["mariadb", "--no-defaults", "--local-infile=1", "--max-allowed-packet=1G"]
+    command += [f"--socket={given['unix_socket']}", f"--user={given['user']}", given["database"]]
+    begin = perf_counter()
+    with script.open("rb") as statements:
+        done = subprocess.run(command, stdin=statements, capture_output=True, check=False)
+    if done.returncode:
+        raise EnvironmentMissing(f"the mariadb client failed: {done.stderr.decode('utf-8', 'replace').strip()}")
+    return perf_counter() - begin

@@ -1,0 +1,173 @@
+"""The administrative connection: creates, reads back, settles and measures a trial's table."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pymysql
+from numpy.typing import NDArray
+
+from keybench.databases.engine import Address, Probe, Table
+from keybench.databases.mysql import connection, rows, settings
+from keybench.databases.mysql import table as layout
+from keybench.databases.mysql.flavour import flavour
+from keybench.databases.mysql.load import default_path
+from keybench.databases.mysql.probe import probes
+from keybench.errors import ServerError
+from keybench.generators.byteorder import Keys
+
+_SLICE_ROWS = 50_000
+_QUIET_SECONDS = 60.0
+
+
+class MySqlAdmin:
+    """One administrative connection, in autocommit."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.flavour = flavour(address.engine)
+        self._connection = connection.connect(address)
+        self.rows(f"SET SESSION group_concat_max_len = {_SLICE_ROWS * 1024}")
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query; ServerError with the server's message where it refuses."""
+        with connection.server_errors(self.flavour.title), self._connection.cursor() as cursor:
+            cursor.execute(statement, tuple(values) or None)
+            return list(cursor.fetchall())
+
+    def value(self, statement: str, *values: object) -> Any:
+        """The one value of a query."""
+        return self.rows(statement, values)[0][0]
+
+    def status(self, name: str) -> int:
+        """A counter of SHOW GLOBAL STATUS; ServerError where the server has none of that name."""
+        found = self.rows("SHOW GLOBAL STATUS LIKE %s", [name])
+        if not found:
+            raise ServerError(f"{self.flavour.title}: this server counts no {name}.")
+        return int(found[0][1])
+
+    @property
+    def data(self) -> Path | None:
+        """The data directory of a private server."""
+        found = self.address.parameters.get("data")
+        return Path(found) if found else None
+
+    def versions(self) -> Mapping[str, str]:
+        """Server and driver."""
+        return {self.flavour.name: str(self.value("SELECT version()")), "pymysql": pymysql.VERSION_STRING}
+
+    def settings(self) -> Mapping[str, str]:
+        """The settings of `settings.RECORDED` that the server has, and how rows are sent to it."""
+        given = {str(name): str(value) for name, value in self.rows("SHOW GLOBAL VARIABLES")}
+        found = {name: given[name] for name in settings.RECORDED if name in given}
+        return {**dict(sorted(found.items())), "load_path": default_path(self._connection)}
+
+    def create(self, table: Table) -> None:
+        """Drops the table, waits for quiet on a private server, and creates it, empty."""
+        self.drop(table)
+        self.checkpoint()
+        self.rows(layout.create(table))
+
+    def drop(self, table: Table) -> None:
+        """Drops the table if it is there."""
+        self.rows(f"DROP TABLE IF EXISTS {layout.name(table)}")
+
+    def checkpoint(self) -> bool:
+        """Waits for purge and writes all changed pages to the files; False where the server is somebody's own."""
+        if self.data is None:
+            return False
+        self._purge()
+        if self.flavour.waits_for_purge:
+            self.rows("SET GLOBAL innodb_log_checkpoint_now = ON")
+        return True
+
+    def _purge(self) -> None:
+        """Waits until deleted rows are removed for good; on somebody's own server that is not ours to wait for."""
+        if self.data is None:
+            return
+        if self.flavour.waits_for_purge:
+            self.rows("SET GLOBAL innodb_max_purge_lag_wait = 0")
+            return
+        left = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
+        deadline = time.monotonic() + _QUIET_SECONDS
+        while int(self.value(left)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def probes(self) -> Sequence[Probe]:
+        """All probes; what one cannot read here, its readings say."""
+        return probes(self)
+
+    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+        """The keys in key order, a range at a time, each joined by the server to one value.
+
+        A row of its own for each key would cost the client a call a row.
+        """
+        column = table.column
+        form, last = "`key`", ""
+        if column.form == "int":
+            form = "LPAD(HEX(`key`), 16, '0')"
+        elif rows.is_uuid(column):
+            form = "UNHEX(REPLACE(`key`, '-', ''))"
+        while True:
+            ((count, joined, greatest),) = self.rows(
+                f"SELECT count(*), group_concat({form} SEPARATOR ''), max(`key`) FROM "  # noqa: S608  # our own names
+                f"(SELECT `key` FROM {layout.name(table)} {last} ORDER BY `key` LIMIT {_SLICE_ROWS}) part"
+            )
+            if not count:
+                return
+            text = joined.encode("ascii") if isinstance(joined, str) else joined
+            data = np.frombuffer(text, np.uint8).reshape(count, -1)
+            if column.form == "int":
+                yield np.frombuffer(bytes.fromhex(text.decode("ascii")), ">i8").astype(np.int64)
+            else:
+                yield column.encode(Keys(data, "uuid")) if rows.is_uuid(column) else data
+            last = "WHERE `key` > " + self._connection.escape(greatest)  # bytes, text or a number
+
+    def index(self, table: Table) -> int:
+        """InnoDB's id of the key's index; ServerError where there is no such table."""
+        for number, name in self.rows(self.flavour.indexes, [f"{layout.SCHEMA}/{_file_name(table.name)}"]):
+            if name == layout.index_name(table):
+                return int(number)
+        raise self._no_table(table)
+
+    def file(self, table: Table) -> Path | None:
+        """The table's file on a private server."""
+        return self.data / layout.SCHEMA / f"{_file_name(table.name)}.ibd" if self.data else None
+
+    def sizes(self, table: Table) -> tuple[int, int]:
+        """(bytes of the clustered index, bytes of the others), unused pages of their segments included."""
+        self.rows(f"ANALYZE TABLE {layout.name(table)}")
+        found = self.rows(
+            "SELECT data_length, index_length FROM information_schema.tables "
+            "WHERE table_schema = %s AND table_name = %s",
+            [layout.SCHEMA, table.name],
+        )
+        if not found:
+            raise self._no_table(table)
+        return int(found[0][0]), int(found[0][1])
+
+    def index_bytes(self, table: Table) -> int:
+        """Size of the key's index: of the table itself where it is clustered."""
+        return self.sizes(table)[table.key == "nonclustered"]
+
+    def settle(self, table: Table) -> None:  # noqa: ARG002 (purge works through all tables)
+        """Waits for purge, which removes deleted rows in the background."""
+        self._purge()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._connection.open:
+            self._connection.close()
+
+    def _no_table(self, table: Table) -> ServerError:
+        return ServerError(f"{self.flavour.title}: there is no table {layout.name(table)}.")
+
+
+def _file_name(name: str) -> str:
+    """A table's name as files and InnoDB's dictionary have it: @ and four digits for what is no letter or digit."""
+    return re.sub(r"[^A-Za-z0-9_]", lambda found: f"@{ord(found[0]):04x}", name)

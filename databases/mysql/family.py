@@ -1,0 +1,85 @@
+"""The engine of both flavours: its columns, servers and connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from keybench.databases.column import Column
+from keybench.databases.engine import (
+    Address,
+    Admin,
+    CacheSize,
+    Engine,
+    KeyRole,
+    Profile,
+    Provision,
+    Session,
+    Settings,
+    Table,
+)
+from keybench.databases.mysql import installation, settings, table
+from keybench.databases.mysql.flavour import MARIADB, Flavour
+from keybench.results.metrics import Metric
+
+_NO_KINDS = (
+    "InnoDB's one counter mixes appends with all other splits: only a page model of its b-tree can tell them apart."
+)
+_NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buffer."
+
+
+@dataclass(frozen=True)
+class Family(Engine):
+    """The engine of one flavour. A clustered key is the primary key, so that the table is the key's b-tree; the index
+    of a nonclustered one is unique and secondary, over an integer primary key in order of arrival."""
+
+    flavour: Flavour = field(default=MARIADB, kw_only=True)
+
+    @classmethod
+    def of(cls, flavour: Flavour) -> Self:
+        """The engine of that flavour."""
+        kinds = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+        images = (Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES)
+        return cls(
+            name=flavour.name,
+            title=flavour.title,
+            columns=flavour.columns,
+            servers=("local",),
+            url_schemes=flavour.url_schemes,
+            absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
+            flavour=flavour,
+        )
+
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The server settings of a profile and cache size."""
+        return settings.of(self.flavour, profile, cache)
+
+    def missing(self, server: str) -> str:
+        """Why this kind of private server cannot be started here; empty where it can."""
+        return installation.missing(self.flavour, server)
+
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
+        if "://" in server:
+            from keybench.databases.mysql.url import UrlServer
+
+            return UrlServer(self.flavour, server)
+        from keybench.databases.mysql.server import PrivateServer
+
+        return PrivateServer(self.flavour, server, settings)
+
+    def admin(self, address: Address) -> Admin:
+        """A new administrative connection."""
+        from keybench.databases.mysql.admin import MySqlAdmin
+
+        return MySqlAdmin(address)
+
+    def session(self, address: Address, table: Table) -> Session:
+        """A new loading connection."""
+        from keybench.databases.mysql.load import MySqlSession
+
+        return MySqlSession(address, table)
+
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
+        return table.bytes_per_row(column, payload, key)

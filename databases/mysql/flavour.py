@@ -1,0 +1,108 @@
+"""In what MySQL and MariaDB differ, as far as keybench touches it.
+
+What is said of MySQL is from its manual (8.4) and source; it has not been run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from keybench.databases.column import Column
+from keybench.errors import EnvironmentMissing
+from keybench.generators.byteorder import Kind
+
+_GUID: frozenset[Kind] = frozenset({"uuid"})
+_ASCII = "CHARACTER SET ascii COLLATE ascii_bin"
+
+COLUMNS = (
+    Column("binary16", "binary(16)", _GUID, "rfc", native=True),
+    Column("binary16-net", "binary(16)", _GUID, "net"),
+    Column("binary16-swapped", "binary(16)", _GUID, "mysql-swap"),
+    Column("binary16-mssql", "binary(16)", _GUID, "mssql", stands_in_for="SQL Server uniqueidentifier"),
+    Column("char36", f"char(36) {_ASCII}", _GUID, "rfc", form="text", width=36),
+    Column("char36-default", "char(36)", _GUID, "rfc", form="text", width=36),
+    Column("binary", "binary({width})", frozenset({"bytes"}), "rfc", native=True, width=0),
+    Column("char", f"char({{width}}) {_ASCII}", frozenset({"text"}), "rfc", form="text", native=True, width=0),
+    Column("bigint", "bigint", frozenset({"int"}), "rfc", form="int", native=True, width=8),
+)
+"""`{width}` stands for the width that the layout gives a key. Without a character set, a column has the server's."""
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """One of the two, by the engine's name."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    programs: tuple[str, ...]
+    """Names of the server program."""
+    url_schemes: tuple[str, ...]
+    install: str
+    """The command that brings a server."""
+    settings: Mapping[str, str]
+    """Settings that the other does not have."""
+    session: tuple[str, ...]
+    """Statements at the start of each connection."""
+    metric_enabled: str
+    """Condition on a row of INNODB_METRICS under which its counter runs."""
+    indexes: str
+    """Query for (index id, index name) of the table `%s`, named as InnoDB names it."""
+    waits_for_purge: bool
+    """Whether `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now` are there in all builds."""
+
+
+MARIADB = Flavour(
+    name="mariadb",
+    title="MariaDB",
+    columns=(*COLUMNS, Column("uuid", "uuid", _GUID, "mariadb")),
+    programs=("mariadbd", "mysqld"),
+    url_schemes=("mariadb", "mysql"),
+    install="apt-get install mariadb-server (Debian, Ubuntu) or dnf install mariadb-server (Fedora, RHEL)",
+    settings={"innodb_log_file_size": "512M", "innodb_change_buffering": "none"},
+    session=("SET in_predicate_conversion_threshold = 0",),  # a long IN list stays a list of keys to look up
+    metric_enabled="ENABLED = 1",
+    indexes=(
+        "SELECT i.index_id, i.name FROM information_schema.innodb_sys_indexes i "
+        "JOIN information_schema.innodb_sys_tables t USING (table_id) WHERE t.name = %s"
+    ),
+    waits_for_purge=True,
+)
+
+MYSQL = Flavour(
+    name="mysql",
+    title="MySQL",
+    columns=COLUMNS,
+    programs=("mysqld",),
+    url_schemes=("mysql",),
+    install="see https://dev.mysql.com/downloads/mysql/ (Debian's mysqld is MariaDB's: --db mariadb)",
+    settings={"innodb_redo_log_capacity": "512M", "innodb_change_buffering": "none", "mysqlx": "OFF"},
+    session=("SET information_schema_stats_expiry = 0",),
+    metric_enabled="STATUS = 'enabled'",
+    indexes=(
+        "SELECT i.index_id, i.name FROM information_schema.innodb_indexes i "
+        "JOIN information_schema.innodb_tables t USING (table_id) WHERE t.name = %s"
+    ),
+    waits_for_purge=False,
+)
+
+_BOTH = {flavour.name: flavour for flavour in (MARIADB, MYSQL)}
+
+
+def flavour(name: str) -> Flavour:
+    """The flavour of an engine's name."""
+    return _BOTH[name]
+
+
+def spoken(version: str) -> Flavour:
+    """Which of the two a server is, by the version that it reports: MariaDB names itself there."""
+    return MARIADB if "mariadb" in version.lower() else MYSQL
+
+
+def require(wanted: Flavour, version: str) -> None:
+    """EnvironmentMissing where the server is the other one: its figures must not go under the wrong name."""
+    found = spoken(version)
+    if found is not wanted:
+        own = version.removeprefix("5.5.5-")  # MariaDB puts it before its own, for old clients of MySQL
+        raise EnvironmentMissing(f"this server is {found.title} ({own}), not {wanted.title}: use --db {found.name}.")

@@ -1,0 +1,102 @@
+"""Reads the pages of an index from a table's .ibd file: how many leaves, how full, in which order.
+
+A page (big-endian) has at 4 its number, at 8 and 12 its neighbours in key order on its level, at 24 its type, at 40 the
+top of its heap of records, at 46 the bytes of records that are no longer used, at 64 its level, at 66 its index
+(storage/innobase/include/fil0types.h, page0types.h). Records lie from byte 120 on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.mysql.table import LEAF_BYTES
+
+_INDEX_PAGE = 17_855
+_NONE = 0xFFFF_FFFF
+_RECORDS = 120
+_FIELDS = {
+    "number": (">u4", 4),
+    "prev": (">u4", 8),
+    "next": (">u4", 12),
+    "type": (">u2", 24),
+    "top": (">u2", 40),
+    "garbage": (">u2", 46),
+    "level": (">u2", 64),
+    "index": (">u8", 66),
+}
+_HEADER_BYTES = 74
+
+
+class UnreadablePagesError(Exception):
+    """The file does not hold a whole index; the message says why."""
+
+
+@dataclass(frozen=True)
+class IndexPages:
+    """What the pages of an index amount to; shares in per cent. `height` is the levels above the leaves."""
+
+    leaf: int
+    branch: int
+    height: int
+    density: float
+    fragmentation: float
+    nonadjacent: float
+
+
+def of_file(path: Path, page_bytes: int, index: int) -> IndexPages:
+    """The index of that id in the file as it is on disk; UnreadablePagesError where a level is no chain."""
+    pages = np.memmap(path, np.uint8, mode="r")
+    return summarise(pages[: len(pages) // page_bytes * page_bytes].reshape(-1, page_bytes), index)
+
+
+def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
+    """The index of that id among all pages of a file in order: uint8 (n, page bytes)."""
+    kind = np.dtype(
+        {
+            "names": list(_FIELDS),
+            "formats": [form for form, _ in _FIELDS.values()],
+            "offsets": [at for _, at in _FIELDS.values()],
+            "itemsize": _HEADER_BYTES,
+        }
+    )
+    heads = np.ascontiguousarray(pages[:, :_HEADER_BYTES]).view(kind).ravel()
+    own = np.arange(len(heads))
+    used = (heads["type"] == _INDEX_PAGE) & (heads["index"] == index) & (heads["number"] == own)
+    if not used.any():
+        raise UnreadablePagesError(f"the file holds no page of index {index}.")
+    height = int(heads["level"][used].max())
+    levels = [_chain(heads, own[used & (heads["level"] == level)], level) for level in range(height + 1)]
+    leaves = levels[0]
+    data = heads["top"][leaves].astype(np.int64) - _RECORDS - heads["garbage"][leaves]
+    room = pages.shape[1] - 16_384 + LEAF_BYTES
+    steps = np.diff(leaves)
+    return IndexPages(
+        leaf=len(leaves),
+        branch=sum(map(len, levels[1:])),
+        height=height,
+        density=100 * int(data.sum()) / (len(leaves) * room),
+        fragmentation=100 * int((steps < 0).sum()) / len(leaves),
+        nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
+    )
+
+
+def _chain(heads: NDArray[np.void], pages: NDArray[np.int64], level: int) -> NDArray[np.int64]:
+    """The numbers of a level's pages in key order."""
+    firsts = pages[heads["prev"][pages] == _NONE]
+    if len(firsts) != 1:
+        raise UnreadablePagesError(f"level {level} of the index has {len(firsts)} first pages instead of one.")
+    following, members = heads["next"], set(pages.tolist())
+    chain, page = [], int(firsts[0])
+    while page != _NONE:
+        if page not in members:
+            raise UnreadablePagesError(f"level {level} of the index leads to page {page}, which is not of it.")
+        members.discard(page)
+        chain.append(page)
+        page = int(following[page])
+    if members:
+        raise UnreadablePagesError(f"{len(members)} pages of level {level} are not in its chain.")
+    return np.array(chain, np.int64)

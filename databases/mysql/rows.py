@@ -1,0 +1,108 @@
+"""Rows as statements and as the text of LOAD DATA, packed by numpy; keys as literals.
+
+LOAD DATA reads rows of fixed width (its format without separators) where a key is bytes: nothing is escaped, and any
+byte may be in a key. Texts and numbers go in lines with tabs, for they hold none of those characters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keybench.databases.column import Column
+from keybench.databases.engine import Table
+from keybench.databases.mysql import table as layout
+from keybench.databases.packing import beside, decimal, repeated
+from keybench.generators.byteorder import Bytes, Keys, hexadecimal, text36
+
+STATEMENT_BYTES = 8 << 20
+"""Longest INSERT: half of what servers take unless told otherwise (max_allowed_packet)."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One transaction's rows for LOAD DATA."""
+
+    data: bytes
+    rows: int
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """One transaction's rows as INSERT statements: one, unless it would be too long."""
+
+    statements: tuple[bytes, ...]
+    rows: int
+
+
+def is_uuid(column: Column) -> bool:
+    """Whether the server reads the key as the text of a GUID."""
+    return column.sql_type == "uuid"
+
+
+def key_text(column: Column, keys: Keys) -> Bytes:
+    """The keys as characters: text as it is, GUIDs of a `uuid` column in 36, integers in decimal; else their bytes."""
+    if column.form == "int":
+        return decimal(keys.data.astype(np.int64, copy=False))
+    if is_uuid(column):
+        return text36(keys)
+    return np.ascontiguousarray(column.encode(keys), np.uint8)
+
+
+def literals(column: Column, keys: Keys) -> Bytes:
+    """The keys as they stand in a statement: uint8 (n, width)."""
+    text, n = key_text(column, keys), len(keys)
+    if column.form == "int":
+        return text
+    if column.form == "bytes" and not is_uuid(column):
+        return beside(repeated(b"x'", n), hexadecimal(text), repeated(b"'", n))
+    return beside(repeated(b"'", n), text, repeated(b"'", n))
+
+
+def _is_fixed(column: Column) -> bool:
+    return column.form == "bytes" and not is_uuid(column)
+
+
+def load_statement(table: Table) -> bytes:
+    """The LOAD DATA statement for rows of `loads`."""
+    fixed = _is_fixed(table.column)
+    fields, lines = ("", "") if fixed else ("\\t", "\\n")
+    character_set = "binary" if fixed else "utf8mb4"
+    return (
+        f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {layout.name(table)} CHARACTER SET {character_set} "
+        f"FIELDS TERMINATED BY '{fields}' ENCLOSED BY '' ESCAPED BY '' LINES TERMINATED BY '{lines}' "
+        f"({layout.columns(table)})"
+    ).encode()
+
+
+def loads(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int) -> list[Loaded]:
+    """Batches for LOAD DATA. `payload` is uint8 (n, characters)."""
+    n, text = len(keys), key_text(table.column, keys)
+    if _is_fixed(table.column):
+        lines = beside(text, payload)
+    else:
+        tab = repeated(b"\t" if payload.shape[1] else b"", n)
+        lines = beside(text, tab, payload, repeated(b"\n", n))
+    return [
+        Loaded(lines[first : first + rows_per_tx].tobytes(), min(rows_per_tx, n - first))
+        for first in range(0, n, rows_per_tx)
+    ]
+
+
+def inserts(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int) -> list[Inserted]:
+    """Batches of INSERT statements of many rows. `payload` is uint8 (n, characters)."""
+    n = len(keys)
+    parts = [repeated(b"(", n), literals(table.column, keys)]
+    if payload.shape[1]:
+        parts += [repeated(b",'", n), payload, repeated(b"'", n)]
+    values = beside(*parts, repeated(b"),", n))
+    head = f"INSERT INTO {layout.name(table)} ({layout.columns(table)}) VALUES ".encode()  # noqa: S608  # our own names
+    most = max(1, (STATEMENT_BYTES - len(head)) // max(1, values.shape[1]))
+    batches = []
+    for first in range(0, n, rows_per_tx):
+        last = min(first + rows_per_tx, n)
+        cuts = range(first, last, most)
+        statements = tuple(head + values[at : min(at + most, last)].tobytes()[:-1] for at in cuts)
+        batches.append(Inserted(statements, last - first))
+    return batches

@@ -1,0 +1,109 @@
+"""A private server: its own data directory, reached by a socket that nobody else can open."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import time
+from dataclasses import replace
+
+from keybench.databases.engine import Address, Settings
+from keybench.databases.mysql import connection, installation
+from keybench.databases.mysql.flavour import Flavour
+from keybench.databases.mysql.table import SCHEMA
+from keybench.databases.provision import Kept
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
+
+START_SECONDS = 60.0
+_POLL_SECONDS = 0.02
+
+_OWN_SETTINGS = {
+    "datadir": "{folder}/data",
+    "tmpdir": "{folder}",
+    "socket": "{folder}/socket",
+    "pid_file": "{folder}/pid",
+    "skip_networking": "ON",
+    "innodb_monitor_enable": "module_index",
+}
+
+
+def _account() -> str | None:
+    """The user that packages of these servers make, where it is there; else what `provision` chooses."""
+    return "mysql" if os.geteuid() == 0 and "mysql" in {account.pw_name for account in pwd.getpwall()} else None
+
+
+class PrivateServer:
+    """A server of kind `local` with the given settings."""
+
+    def __init__(self, flavour: Flavour, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
+        """EnvironmentMissing where there is no server program; `timeout` in seconds is for the whole start."""
+        if reason := installation.missing(flavour, kind):
+            raise (UsageError if kind != "local" else EnvironmentMissing)(reason)
+        self._flavour = flavour
+        self._settings = settings
+        self._timeout = timeout
+        program = str(installation.program(flavour))
+        own = [f"--{name.replace('_', '-')}={value}" for name, value in {**settings.values, **_OWN_SETTINGS}.items()]
+        if flavour.name == "mariadb":
+            setup = [
+                str(installation.installer()),
+                "--no-defaults",
+                "--datadir={folder}/data",
+                "--auth-root-authentication-method=normal",  # whoever can open the socket may enter: its folder has 700
+                "--skip-test-db",
+                "--skip-name-resolve",
+            ]
+        else:
+            setup = [program, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data"]
+        self._kept = Kept(
+            flavour.name,
+            setup=[setup],
+            server=[program, "--no-defaults", "--skip-log-bin", *own],
+            stop_signal=signal.SIGKILL,  # at once: nobody reads its files any more
+            parent_death_signal=signal.SIGKILL,
+            run_as=_account(),
+        )
+
+    def start(self) -> Address:
+        """Starts it and waits until it answers: a second or two."""
+        deadline = time.monotonic() + self._timeout
+        self._kept.start(self._timeout)
+        folder = self._kept.folder
+        parameters = {"unix_socket": f"{folder}/socket", "user": "root", "data": f"{folder}/data"}
+        address = Address(self._flavour.name, "local", parameters, self._settings)
+        try:
+            with self._wait(address, deadline) as admin, connection.server_errors(self._flavour.title):
+                admin.run(f"CREATE DATABASE {SCHEMA}")
+        except BaseException:
+            self.stop()
+            raise
+        return replace(address, parameters={**parameters, "database": SCHEMA})
+
+    def stop(self) -> None:
+        """Stops it and removes its files."""
+        self._kept.stop()
+
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._kept.alive()
+
+    def log_tail(self) -> str:
+        """The last lines of its log."""
+        return self._kept.log_tail()
+
+    def _wait(self, address: Address, deadline: float) -> connection.Connection:
+        while self._kept.alive():
+            try:
+                return connection.connect(address)
+            except ServerError:
+                if time.monotonic() > deadline:
+                    raise EnvironmentMissing(self._explain(f"did not answer within {self._timeout:g} s")) from None
+                time.sleep(_POLL_SECONDS)
+        raise EnvironmentMissing(self._explain("ended while it started"))
+
+    def _explain(self, problem: str) -> str:
+        return (
+            f"the private {self._flavour.title} server {problem}. The end of its log:\n{self.log_tail()}\n"
+            "Mend that, or choose another --server."
+        )

@@ -1,0 +1,85 @@
+"""DDL, and the sizes of what InnoDB stores (16 KiB pages, row format DYNAMIC).
+
+Sizes follow InnoDB's on-disk format: a record has 5 bytes of header, one more for each column of variable length (two
+for one that can be longer than 255 bytes and is longer than 127), and in the clustered index 13 bytes of transaction id
+and roll pointer. A leaf of 16,384 bytes has 16,252 for records and directory slots, of which each four records take
+two bytes; ascending insertions leave a sixteenth of the page free.
+"""
+
+from __future__ import annotations
+
+from keybench.databases.column import Column
+from keybench.databases.engine import KeyRole, Table
+
+SCHEMA = "keybench"
+"""The one database that keybench works in."""
+
+PAGE_BYTES = 16_384
+LEAF_BYTES = PAGE_BYTES - 120 - 8 - 4
+"""For records: without header, system records, trailer and the directory's two slots."""
+
+_HEADER = 5
+_HIDDEN = 6 + 7
+_ROW_ID = 8
+_ASCENDING_FILL, _LOWEST_FILL = 0.92, 0.35
+"""Measured shares of a leaf: ascending keys; four ascending sources that lag behind one another (btree.md D2)."""
+_LOG_BYTES = 250  # a row's records in redo and undo, and its share of half-empty undo pages
+_WIDEST = 36
+"""Bytes of a key where an estimate is asked for before its layout is known."""
+
+
+def name(table: Table) -> str:
+    """The table's quoted name."""
+    return f"`{SCHEMA}`.`{table.name}`"
+
+
+def index_name(table: Table) -> str:
+    """The key's index, as the server names it."""
+    return "PRIMARY" if table.key == "clustered" else "key"
+
+
+def sql_type(column: Column) -> str:
+    """The declaration of the column, sized."""
+    return column.sql_type.format(width=column.width)
+
+
+def create(table: Table) -> str:
+    """The statement that creates the table."""
+    payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
+    columns = f"`key` {sql_type(table.column)} NOT NULL{payload if table.payload else ''}"
+    if table.key == "clustered":
+        columns += ", PRIMARY KEY (`key`)"
+    else:
+        columns = f"row_id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, {columns}, UNIQUE KEY `key` (`key`)"
+    return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC"
+
+
+def columns(table: Table) -> str:
+    """The columns in the order in which rows are sent."""
+    return "`key`, payload" if table.payload else "`key`"
+
+
+def key_bytes(column: Column) -> int:
+    """Bytes of a key in a record, with its length where that can vary: a CHAR of a multi-byte character set."""
+    return (column.width or _WIDEST) + (column.sql_type == "char(36)")
+
+
+def leaf_record(column: Column, payload: int, key: KeyRole) -> int:
+    """Size of a record in a leaf of the key's index."""
+    if key == "nonclustered":
+        return _HEADER + key_bytes(column) + _ROW_ID
+    return _HEADER + _HIDDEN + key_bytes(column) + _payload_bytes(payload)
+
+
+def _payload_bytes(payload: int) -> int:
+    return payload + (1 if payload <= 255 else 2) if payload else 0
+
+
+def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+    """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with log and undo)."""
+    share = PAGE_BYTES / LEAF_BYTES
+    entry = (leaf_record(column, payload, key) + 0.5) * share
+    rows = 0.0
+    if key == "nonclustered":
+        rows = (_HEADER + _HIDDEN + _ROW_ID + key_bytes(column) + _payload_bytes(payload)) * share / _ASCENDING_FILL
+    return entry / _ASCENDING_FILL, entry / _LOWEST_FILL + rows + _LOG_BYTES

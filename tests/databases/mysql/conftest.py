@@ -1,0 +1,69 @@
+"""One private MariaDB for all tests, and a loaded table on it."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from keybench.databases.engine import Address, Table
+from keybench.databases.mariadb import ENGINE
+from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.load import MySqlSession, Path
+from keybench.databases.payload import Payload
+from keybench.generators.byteorder import Keys
+from keybench.results.metrics import Metric, Reading
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[Address]:
+    if reason := ENGINE.missing("local"):
+        pytest.skip(reason)
+    provision = ENGINE.provision("local", ENGINE.settings("durable", "small"))
+    try:
+        yield provision.start()
+    finally:
+        provision.stop()
+
+
+@pytest.fixture
+def admin(address: Address) -> Iterator[MySqlAdmin]:
+    with_admin = MySqlAdmin(address)
+    yield with_admin
+    with_admin.close()
+
+
+@pytest.fixture
+def environment() -> Iterator[None]:
+    """Puts the environment variables back."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def as_url(address: Address) -> Address:
+    """A private server as if it were somebody's own: by the connection alone, without its files."""
+    given = {name: value for name, value in address.parameters.items() if name != "data"}
+    return replace(address, server="url", parameters=given, settings=None)
+
+
+def send(address: Address, table: Table, keys: Keys, path: Path | None = None, rows_per_tx: int = 1000) -> int:
+    session = MySqlSession(address, table, path)
+    try:
+        return sum(session.send(batch) for batch in session.prepare(keys, Payload(table.payload), 0, rows_per_tx))
+    finally:
+        session.close()
+
+
+def measured(admin: MySqlAdmin, table: Table, keys: Keys, path: Path | None = None) -> Mapping[Metric, Reading]:
+    """Creates the table, loads the keys in their order, and gives all readings."""
+    admin.create(table)
+    probes = admin.probes()
+    for probe in probes:
+        probe.before(table)
+    assert send(admin.address, table, keys, path) == len(keys)
+    readings = [reading for probe in probes for reading in probe.after(table)]
+    assert [reading.metric for reading in readings] == [metric for probe in probes for metric in probe.supplies]
+    return MappingProxyType({reading.metric: reading for reading in readings})

@@ -1,0 +1,64 @@
+"""The whole command on a private MariaDB, small."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from keybench.databases.engine import engine
+from keybench.generators.layout import layout, layouts
+from keybench.results.metrics import Metric
+from keybench.results.store import Store
+from keybench.runners.plan import columns_for
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+pytestmark = pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB server is installed")
+LATER = {Metric.DELETE_SECONDS, Metric.REFILL_SECONDS, Metric.REFILLED_INDEX_BYTES}
+KEYS_ALONE = {Metric.KEY_NS, Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.CLOCK_LEAD_MS}
+
+
+@pytest.mark.long
+def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
+    command: Run, tmp_path: Path, servers_folder: Path
+) -> None:
+    done = command("--db", "mariadb", "--layout", "all", "--rows", "600", "--blocks", "1", "--profile", "fast")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        run = store.run("latest")
+        trials = store.trials(run.id)
+        (environment,) = store.environments(run.id)
+    assert environment.database == "mariadb"
+    assert "MariaDB" in environment.versions["mariadb"]
+    assert {trial.layout for trial in trials} == {known.name for known in layouts().values()}
+    for trial in trials:
+        assert (trial.status, trial.database, trial.server) == ("ok", "mariadb", "local")
+        given = {reading.metric: reading for reading in trial.readings}
+        assert not set(Metric) - set(given) - LATER - KEYS_ALONE
+        assert given[Metric.LEAF_PAGES].value
+    assert not list(servers_folder.iterdir())
+
+
+def test_a_refill_after_deletions(command: Run, tmp_path: Path) -> None:
+    done = command("--db", "mariadb", "--layout", "uuid-v4", "--scenario", "refill", "--rows", "5000", "--blocks", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    for trial in trials:
+        assert (trial.status, set(Metric) - {reading.metric for reading in trial.readings}) == ("ok", KEYS_ALONE)
+
+
+def test_asking_for_uuid_by_name_explains_what_it_refuses(command: Run) -> None:
+    assert columns_for(engine("mariadb"), layout("jhtodd-end"), []) == ["binary16"]
+    done = command(
+        "--db", "mariadb", "--layout", "jhtodd-end,uuid-v7", "--column", "uuid", "--rows", "3000", "--blocks", "1"
+    )
+    assert done.returncode == 1
+    assert "uuid-v7 · uuid: 0" in done.stdout
+    assert (
+        " of 3000 keys of jhtodd-end (MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth "
+        "is 0x01 to 0x80): choose another --column."
+    ) in done.stdout + done.stderr
