@@ -46,6 +46,7 @@ class Family(Engine):
             columns=flavour.columns,
             servers=("local",),
             url_schemes=flavour.url_schemes,
+            drivers=("pymysql",),
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
             flavour=flavour,
         )

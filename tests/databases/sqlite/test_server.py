@@ -113,9 +113,8 @@ def test_versions_name_the_library_in_use(bench: Bench) -> None:
 
 def test_every_metric_of_pages_log_and_sizes_is_supplied_or_absent_for_a_reason(bench: Bench) -> None:
     supplied = {metric for probe in bench.admin.probes() for metric in probe.supplies}
-    structure = {
-        m for m in DEFINITIONS if m.startswith(("leaf", "branch", "log", "append", "edge", "interior", "heap"))
-    }
+    kinds = ("leaf", "branch", "log", "append", "edge", "interior", "heap", "split")
+    structure = {m for m in DEFINITIONS if m.startswith(kinds)}
     sizes = {Metric.INDEX_BYTES, Metric.TABLE_BYTES}
     assert not supplied & set(ENGINE.absent)
     assert supplied | set(ENGINE.absent) == structure | sizes
