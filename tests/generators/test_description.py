@@ -63,7 +63,7 @@ def test_random_bits_vary_evenly_and_fixed_ones_never(name, opened) -> None:
 
 
 @pytest.mark.parametrize("name", where(lambda said: said.within == "always"))
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(readings=st.lists(st.integers(0, 10**12), min_size=1, max_size=60))
 def test_always_is_whatever_the_clock_does(name, readings, opened) -> None:
     ticks = START + np.array(readings)
@@ -71,7 +71,7 @@ def test_always_is_whatever_the_clock_does(name, readings, opened) -> None:
 
 
 @pytest.mark.parametrize("name", where(lambda said: said.within in {"always", "forward"}))
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(steps=st.lists(st.integers(0, 10**12), min_size=1, max_size=60))
 def test_forward_is_however_many_keys_share_a_reading(name, steps, opened) -> None:
     ticks = np.repeat(START + np.cumsum(steps) // 1000 * 1000, 7)

@@ -40,7 +40,7 @@ def allowed(name: str, ticks: int) -> int:
 
 
 @pytest.mark.parametrize("name", READABLE)
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_decode_inverts_encode_over_the_whole_range(name, data, opened) -> None:
     time = ALL[name].description.time

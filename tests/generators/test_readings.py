@@ -28,7 +28,7 @@ def one(found, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(back=st.integers(0, 30 * 365 * 86_400))
 def test_a_layouts_own_key_is_never_ruled_out_and_its_time_is_found(name, back, opened) -> None:
     """Through the text of the key, as somebody would paste it."""

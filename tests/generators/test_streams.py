@@ -54,7 +54,7 @@ def test_the_first_twelve_are_here() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(cuts=st.lists(st.integers(0, 30), max_size=6), jitter=st.randoms(use_true_random=False))
 def test_any_cut_gives_the_same_keys(name, cuts, jitter, opened) -> None:
     ticks = [START + jitter.randrange(-(10**6), 10**6) for _ in range(sum(cuts))]
@@ -96,7 +96,7 @@ def test_a_filled_slice_holds_what_would_be_taken(name, opened) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(before=st.integers(0, 20), after=st.integers(1, 20))
 def test_a_pickled_stream_continues_identically(name, before, after, opened) -> None:
     stream = opened(name, START + np.arange(before + after) * 1_000, start=START - 5)

@@ -64,7 +64,7 @@ def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
         resume = ("--resume", "latest") if kept or recorded(tmp_path) else WORK
         runner = start(tmp_path, variables, *resume)
         try:
-            runner.wait(chance.uniform(0.3, 5.0))
+            runner.wait(chance.uniform(0.3, 3.0))
         except subprocess.TimeoutExpired:
             runner.kill()
             runner.wait()

@@ -86,7 +86,7 @@ def decoded(name: str, key: uuid.UUID) -> int | None:
     return int(found.ticks[0]) - UNIX_EPOCH
 
 
-examples = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+examples = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @examples
