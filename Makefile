@@ -38,7 +38,7 @@ lint: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p keybench.generators -p keybench.databases \
-	  -p keybench.scenarios -p keybench.runners -p keybench.results -m keybench.cli -m keybench.plugins
+	  -p keybench.scenarios -p keybench.runners -p keybench.results -m keybench.cli -m keybench.compiled -m keybench.plugins
 
 bench: env
 	$(BIN)/python -m benchmarks
