@@ -38,12 +38,11 @@ class TrxIdRecorder:
         """The transaction of each row, and rows in order of their transactions."""
         if table.key != "clustered":
             raise ServerError("the key's index is apart from the rows, which alone name their transactions.")
-        index = self._admin.index(table)
         with flushed(self._admin, table) as pages:
             if pages is None:
                 raise ServerError("the order of arrival is in files that keybench reads on its own servers alone.")
             try:
-                found = transactions(leaves(pages, index), table.column.width)
+                found = transactions(leaves(pages, self._admin.index(table)), table.column.width)
             except UnreadablePagesError as error:
                 raise ServerError(f"the order of arrival cannot be read: {error}") from error
         keys = np.concatenate(list(self._admin.stored_keys(table)))

@@ -125,9 +125,8 @@ class PagesProbe:
 
 def read_index(admin: MySqlAdmin, table: Table) -> IndexPages | None:
     """The pages of the key's index; None where the server's files are not at hand."""
-    index = admin.index(table)
     with flushed(admin, table) as pages:
-        return None if pages is None else summarise(pages, index)
+        return None if pages is None else summarise(pages, admin.index(table))
 
 
 @contextmanager
