@@ -32,6 +32,7 @@ class Fidelity:
 
     title: str
     text: str
+    caption: str
     columns: tuple[Column, ...]
 
 
@@ -42,11 +43,17 @@ def fidelity(group: Group) -> list[Fidelity]:
 
 
 def _beside(group: Group, name: str) -> Fidelity:
-    shown = [metric for metric in COMPARED if any(arm.predicted.get(name, {}).get(metric) for arm in group.arms)]
+    shown = [metric for metric in COMPARED if any(_known(arm, name, metric) for arm in group.arms)]
     columns = tuple(_column(group, name, metric) for metric in shown)
     variant = name.removeprefix(MODEL).removeprefix(": ")
-    title = "Page model beside the server" + (f": {variant}" if variant else "")
-    return Fidelity(title, " ".join(filter(None, (_sentence(group, name), _reasons(group, name)))), columns)
+    title = "Page model with other rules" if group.modelled else "Page model beside the server"
+    sentence = _sentence(group, name) if columns else ""
+    return Fidelity(
+        title + (f": {variant}" if variant else ""),
+        " ".join(filter(None, (sentence, _reasons(group, name)))),
+        f"In small the difference from {'the figures above' if group.modelled else 'the server'}",
+        columns,
+    )
 
 
 def _pairs(arm: Arm, name: str, metric: Metric) -> list[tuple[float, float]]:
@@ -56,12 +63,20 @@ def _pairs(arm: Arm, name: str, metric: Metric) -> list[tuple[float, float]]:
     return [(real[block], value) for block in sorted(real) if (value := _value(modelled.get(block))) is not None]
 
 
+def _known(arm: Arm, name: str, metric: Metric) -> list[float]:
+    """What the model said, over blocks."""
+    found = arm.predicted.get(name, {}).get(metric, {}).values()
+    return [reading.value for reading in found if reading.value is not None]
+
+
 def _value(reading: Reading | None) -> float | None:
     return None if reading is None else reading.value
 
 
 def _sentence(group: Group, name: str) -> str:
     pairs = [pair for arm in group.arms for pair in _pairs(arm, name, Metric.LEAF_PAGES)]
+    if group.modelled:
+        return "Which rules are right no live server has told yet."
     if not pairs:
         return "The server gave no count of leaf pages to compare with."
     same = sum(real == model for real, model in pairs)
@@ -91,8 +106,7 @@ def _reasons(group: Group, name: str) -> str:
 
 
 def _column(group: Group, name: str, metric: Metric) -> Column:
-    found = [arm.predicted.get(name, {}).get(metric, {}).values() for arm in group.arms]
-    known = [[reading.value for reading in readings if reading.value is not None] for readings in found]
+    known = [_known(arm, name, metric) for arm in group.arms]
     middles = [median(values) if values else None for values in known]
     percent = DEFINITIONS[metric].unit.startswith("%")
     places = 2 if percent else decimals([middle for middle in middles if middle is not None], digits=4)
