@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from keybench.databases.column import Column
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.byteorder import Keys, sort_words
+from keybench.results.metrics import Metric, Reading
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,21 @@ class SizedByValue(Protocol):
         ...
 
 
+def readings(stats: PageStats) -> list[Reading]:
+    """The model's figures as metrics. Fragmentation there is the common definition, on every engine."""
+    values = {
+        Metric.LEAF_PAGES: stats.leaf_pages,
+        Metric.BRANCH_PAGES: stats.branch_pages,
+        Metric.LEAF_DENSITY: stats.density,
+        Metric.LEAF_FRAGMENTATION: stats.back_links,
+        Metric.LEAF_NONADJACENT: stats.nonadjacent,
+        Metric.APPENDS: stats.appends,
+        Metric.EDGE_SPLITS: stats.edge_splits,
+        Metric.INTERIOR_SPLITS: stats.interior_splits,
+    }
+    return [Reading(metric, float(value), "modelled") for metric, value in values.items()]
+
+
 P = TypeVar("P")
 
 
@@ -108,10 +124,15 @@ def parameters(kind: type[P], given: Mapping[str, object]) -> P:
 def predict(model: PageModel | SizedByValue, column: Column, keys: Keys, checkpoints: Sequence[int] = ()) -> PageStats:
     """Ranks the keys, given in order of arrival, by the order of the column that holds them, and inserts them.
 
-    Raises UsageError where two keys are the same or the column does not take them.
+    Raises UsageError where two keys are the same or the column does not take them, or not with their width.
     """
     if not column.accepts(keys).all():
         raise UsageError(f"the column {column.name} does not take all of these keys: choose another column.")
+    if keys.kind in ("bytes", "text") and keys.data.shape[1] != column.width:
+        raise UsageError(
+            f"the column {column.name} is for keys of {column.width} bytes, and these have {keys.data.shape[1]}: "
+            "give it their width with `sized` first."
+        )
     ranks = ranked(sort_words(keys, column.order))
     if isinstance(model, SizedByValue):
         return model.insert(ranks, checkpoints, sizes=model.sizes(keys))
