@@ -106,7 +106,18 @@ class PostgresAdmin:
             )
             if count:
                 data = np.frombuffer(joined, np.uint8).reshape(count, -1)
-                yield data.view(">i8").ravel().astype(np.int64) if table.column.form == "int" else data
+                yield _keys(table, data)
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys, sorted by the server."""
+        name, send = layout.name(table), layout.sender(table.column)
+        joined = self.rows(f"SELECT string_agg({send}(key), ''::bytea ORDER BY key) FROM {name}", binary=True)[0][0]  # noqa: S608
+        return _keys(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, layout.key_bytes(table.column)))
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys in heap order."""
+        slices = list(self.stored_keys(table))
+        return np.concatenate(slices) if slices else self.ordered_keys(table)  # type: ignore[return-value]
 
     def index(self, table: Table) -> int:
         """Object id of the key's index; ServerError where there is no such table."""
@@ -126,3 +137,8 @@ class PostgresAdmin:
     def close(self) -> None:
         """Closes the connection."""
         self._connection.close()
+
+
+def _keys(table: Table, data: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.int64]:
+    """Keys as they are sent in binary, uint8 (n, width), in the form of `Column.encode`."""
+    return data.view(">i8").ravel().astype(np.int64) if table.column.form == "int" else data
