@@ -106,12 +106,12 @@ class PostgresAdmin:
         both = np.concatenate(list(self._joined(table, f"int8send(xmin::text::bigint) || {self._sent_key(table)}")))
         return _keys(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
 
-    def _sent_key(self, table: Table) -> str:
-        return f"{layout.sender(table.column)}(key)"
-
     def arrival_recorder(self) -> ArrivalRecorder:
         """From the write-ahead log."""
         return WalRecorder(self)
+
+    def _sent_key(self, table: Table) -> str:
+        return f"{layout.sender(table.column)}(key)"
 
     def _joined(self, table: Table, expression: str) -> Iterator[NDArray[np.uint8]]:
         """The bytes of an expression for every row in heap order, a range of heap pages at a time: uint8 (rows, width).
@@ -128,6 +128,18 @@ class PostgresAdmin:
             )
             if count:
                 yield np.frombuffer(joined, np.uint8).reshape(count, -1)
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys, sorted by the server."""
+        key = self._sent_key(table)
+        statement = f"SELECT string_agg({key}, ''::bytea ORDER BY key) FROM {layout.name(table)}"  # noqa: S608  # our own
+        ((joined,),) = self.rows(statement, binary=True)
+        return _keys(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, layout.key_bytes(table.column)))
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys in heap order."""
+        slices = list(self.stored_keys(table))
+        return np.concatenate(slices) if slices else self.ordered_keys(table)  # type: ignore[return-value]
 
     def index(self, table: Table) -> int:
         """Object id of the key's index; ServerError where there is no such table."""
