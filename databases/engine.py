@@ -246,6 +246,11 @@ class Engine(ABC):
         """
         raise UsageError(f"there is no page model of {self.title}: measure on a server, or choose another database.")
 
+    @property
+    def has_page_model(self) -> bool:
+        """Whether there is a model of this engine's pages at all."""
+        return type(self).page_model is not Engine.page_model
+
     def leftovers(self, url: str) -> Leftovers:  # noqa: ARG002 (refused whatever it is)
         """What killed runs left on the server at a URL; UsageError where this engine leaves nothing on one."""
         raise UsageError(f"keybench leaves nothing on {self.title} servers of your own: leave out --server.")
