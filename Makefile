@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help run test test-all servers lint bench env clean
+.PHONY: help run test test-all servers lint bench fidelity env clean
 
 help:
 	@echo "make run       the default run on embedded PostgreSQL and SQLite, then the path of its report"
 	@echo "make test      lint and tests (with the servers that they need); make test-all adds the long ones"
 	@echo "make bench     speed of the harness beside native tools and physical limits"
+	@echo "make fidelity  page models beside every server that can be started here (most of an hour)"
 	@echo "make env       the environment alone, in .venv"
 
 env: $(STAMP)
@@ -42,6 +43,9 @@ lint: env
 
 bench: env
 	$(BIN)/python -m benchmarks
+
+fidelity: servers
+	$(BIN)/python -m benchmarks.fidelity
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
