@@ -19,7 +19,8 @@ from keybench.databases.engine import (
     Table,
 )
 from keybench.databases.mysql import installation, settings, table
-from keybench.databases.mysql.flavour import MARIADB, Flavour
+from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour
+from keybench.databases.pagemodel import PageModel, parameters
 from keybench.results.metrics import Metric
 
 _NO_KINDS = (
@@ -84,3 +85,10 @@ class Family(Engine):
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload, key)
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel:
+        """The index that holds the key: clustered, or secondary beside a table in order of arrival. No parameters."""
+        from keybench.databases.mysql import pagemodel
+
+        parameters(pagemodel.Parameters, given)
+        return pagemodel.of(table, mysql=self.flavour is MYSQL)
