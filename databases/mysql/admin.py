@@ -13,7 +13,7 @@ import pymysql
 from numpy.typing import NDArray
 
 from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.mysql import connection, rows, settings
+from keybench.databases.mysql import connection, keys, rows, settings
 from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.load import default_path
@@ -69,6 +69,7 @@ class MySqlAdmin:
 
     def create(self, table: Table) -> None:
         """Drops the table, waits for quiet on a private server, and creates it, empty."""
+        keys.check(self.flavour, table, str(self.value("SELECT version()")))
         self.drop(table)
         self.checkpoint()
         self.rows(layout.create(table))

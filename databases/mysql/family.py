@@ -18,7 +18,7 @@ from keybench.databases.engine import (
     Settings,
     Table,
 )
-from keybench.databases.mysql import installation, settings, table
+from keybench.databases.mysql import installation, keys, settings, table
 from keybench.databases.mysql.flavour import MARIADB, Flavour
 from keybench.results.metrics import Metric
 
@@ -47,6 +47,7 @@ class Family(Engine):
             servers=("local",),
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
+            makes=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
             flavour=flavour,
         )
