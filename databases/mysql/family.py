@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from keybench.databases.column import Column
+from keybench.databases.container import KIND
 from keybench.databases.engine import (
     Address,
     Admin,
@@ -44,7 +45,7 @@ class Family(Engine):
             name=flavour.name,
             title=flavour.title,
             columns=flavour.columns,
-            servers=("local",),
+            servers=("container", "local"),
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
             makes=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
@@ -66,6 +67,10 @@ class Family(Engine):
             from keybench.databases.mysql.url import UrlServer
 
             return UrlServer(self.flavour, server)
+        if server == KIND:
+            from keybench.databases.mysql.container import contained
+
+            return contained(self.flavour, settings)
         from keybench.databases.mysql.server import PrivateServer
 
         return PrivateServer(self.flavour, server, settings)

@@ -10,7 +10,7 @@ import numpy as np
 from keybench.databases.engine import Probe, Table
 from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.pages import IndexPages, UnreadablePagesError, of_file
-from keybench.errors import ServerError
+from keybench.errors import EnvironmentMissing, ServerError
 from keybench.results.metrics import Metric, Reading
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class PagesProbe:
         """
         try:
             found = read_index(self._admin, table)
-        except (UnreadablePagesError, OSError) as error:
+        except (UnreadablePagesError, EnvironmentMissing, OSError) as error:
             return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
         if found is None:
             return Reading.absent(self.supplies, _FILES)
@@ -126,13 +126,13 @@ def read_index(admin: MySqlAdmin, table: Table) -> IndexPages | None:
 
     FLUSH TABLES … FOR EXPORT writes them all to the file and keeps it so until the tables are unlocked.
     """
-    file = admin.file(table)
-    if file is None:
+    if not admin.private:
         return None
     index, page_bytes = admin.index(table), int(admin.value("SELECT @@innodb_page_size"))
     admin.rows(f"FLUSH TABLES {layout.name(table)} FOR EXPORT")
     try:
-        return of_file(file, page_bytes, index)
+        with admin.file(table) as file:
+            return of_file(file, page_bytes, index) if file else None
     finally:
         admin.rows("UNLOCK TABLES")
 

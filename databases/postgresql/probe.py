@@ -92,7 +92,7 @@ class SplitsProbe:
 
     def before(self, _table: Table) -> None:
         """Notes the log's position, and on a private server keeps the log from there on until `after`."""
-        if source.files_of(self._admin):
+        if source.is_private(self._admin):
             self._release()
             self._admin.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", [_SLOT])
         self._begin = source.position(self._admin)
@@ -127,7 +127,7 @@ class SplitsProbe:
         )
 
     def _release(self) -> None:
-        if source.files_of(self._admin):
+        if source.is_private(self._admin):
             self._admin.rows(
                 "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [_SLOT]
             )

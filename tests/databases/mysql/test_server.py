@@ -191,7 +191,9 @@ def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
     with pytest.raises(EnvironmentMissing) as caught:
         ENGINE.provision("local", SMALL)
     assert str(caught.value) == reason
-    with pytest.raises(UsageError, match=r"^mariadb has no server kind 'docker': use local, or a mariadb:// URL\.$"):
+    with pytest.raises(
+        UsageError, match=r"^mariadb has no server kind 'docker': use container, local, or a mariadb:// URL\.$"
+    ):
         ENGINE.missing("docker")
 
 
@@ -241,4 +243,4 @@ def test_the_engines_import_without_the_driver() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     columns = "binary16 binary16-net binary16-swapped binary16-mssql char36 char36-default binary char bigint"
-    assert said == f"mariadb {columns} uuid local\nmysql {columns} local\n"
+    assert said == f"mariadb {columns} uuid container local\nmysql {columns} container local\n"

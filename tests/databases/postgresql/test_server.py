@@ -220,7 +220,9 @@ def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
     with pytest.raises(EnvironmentMissing) as caught:
         ENGINE.provision("local", ENGINE.settings("durable", "small"))
     assert str(caught.value) == reason
-    with pytest.raises(UsageError, match=r"^postgresql has no server kind 'docker': use embedded, local, or a "):
+    with pytest.raises(
+        UsageError, match=r"^postgresql has no server kind 'docker': use container, local, embedded, or a "
+    ):
         ENGINE.missing("docker")
 
 
@@ -246,5 +248,5 @@ def test_the_engine_imports_without_the_driver() -> None:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == (
         "postgresql ['uuid', 'binary16', 'binary16-net', 'binary16-mssql', 'char36', 'char36-default', 'bytea', "
-        "'text', 'bigint'] ('local', 'embedded')\n"
+        "'text', 'bigint'] ('container', 'local', 'embedded')\n"
     )
