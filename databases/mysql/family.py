@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -90,3 +91,9 @@ class Family(Engine):
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload, key)
+
+    def functions(self) -> Mapping[str, str]:
+        """RT.Comb's functions for SQL Server, as both flavours have them, and what the flavour has besides."""
+        from keybench.databases.functions import scripts
+
+        return {**scripts("keybench.databases.mysql"), **scripts(f"keybench.databases.{self.name}")}
