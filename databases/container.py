@@ -14,6 +14,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -280,14 +281,11 @@ class Contained:
         made, self._container = self._container, None
         if made is None:
             return
-        try:
-            daemon.remove(self.name)
-        except KeybenchError:
-            pass  # the daemon is gone: `clean` finds the container when it is back
-        finally:
-            made.get_docker_client().client.close()
-            reaper.stop(self._reaper)
-            self._reaper = None
+        made.get_docker_client().client.close()
+        with suppress(KeybenchError):  # the daemon is gone: `clean` finds the container when it is back
+            if daemon.remove(self.name):
+                reaper.stop(self._reaper)  # else it stays: an interrupted request may still make the container
+                self._reaper = None
 
     def _told(self, error: Exception) -> str:
         explained = getattr(error, "explanation", None) or str(error)

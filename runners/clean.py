@@ -74,8 +74,8 @@ def _folders(base: Path, dry_run: bool, console: Console) -> None:
 def _containers(kept: bool, dry_run: bool, console: Console) -> None:
     """Those whose run has ended; kept ones where they are asked for; those of runs on other machines never."""
     found = daemon.containers()
-    staying = [each for each in found if container.is_kept(each)]
-    used = [each for each in found if each not in staying and container.in_use(each)]
+    used = [each for each in found if container.in_use(each)]
+    staying = [each for each in found if each not in used and container.is_kept(each)]
     for each in found:
         if each in used or (each in staying and not kept):
             continue

@@ -156,8 +156,10 @@ def _docker() -> str:
         left = [each for each in daemon.containers() if not container.in_use(each)]
     except KeybenchError as error:
         return str(error)
-    found = f"; {len(left)} containers of ended runs are left: python -m runners.clean --dry-run" if left else ""
-    return f"a daemon answers at {docker.address()}{found}"
+    what = "1 container of an ended run is" if len(left) == 1 else f"{len(left)} containers of ended runs are"
+    return f"a daemon answers at {docker.address()}" + (
+        f"; {what} left: python -m runners.clean --dry-run" if left else ""
+    )
 
 
 def _drivers(on: Engine) -> Iterator[tuple[str, tuple[str, str]]]:

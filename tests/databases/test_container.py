@@ -16,15 +16,13 @@ import pytest
 
 from keybench.databases import container, daemon, docker
 from keybench.databases.container import Contained
-from keybench.databases.engine import Engine, Settings, engines
+from keybench.databases.engine import Engine, Settings, engine
 from keybench.databases.recipe import ContainerOptions
 from keybench.errors import EnvironmentMissing
 from tests.databases import installed
+from tests.databases.containers import HAVING
 from tests.databases.daemon import listening
 
-HAVING = [
-    on for on in engines().values() if "container" in on.servers and on.name not in {"mssql", "oracle"}
-]  # those two cannot be loaded yet
 GIB = 1 << 30
 
 
@@ -225,11 +223,11 @@ def test_what_docker_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _postgresql() -> Engine:
-    return engines()["postgresql"]
+    return engine("postgresql")
 
 
 def _skip_without(name: str) -> None:
-    if reason := engines()[name].missing("local"):
+    if reason := engine(name).missing("local"):
         pytest.skip(reason)
 
 
@@ -255,7 +253,7 @@ def test_a_login_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["postgresql", "mariadb"])
 def test_a_server_in_a_container_from_start_to_removal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _skip_without(name)
-    on = engines()[name]
+    on = engine(name)
     start = installed.postgres if name == "postgresql" else installed.mariadb
     with listening(start, contained(on).image) as running:
         monkeypatch.setenv("DOCKER_HOST", running.host)
