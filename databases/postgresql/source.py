@@ -165,7 +165,7 @@ def insertion_records(admin: PostgresAdmin, begin: str, end: str) -> Iterable[by
     """Text of all Btree records between two positions of a private server's log, one a line."""
     log = _private_log(admin)
     if log is None:
-        raise UnreadableError("every insertion is in the log, which keybench reads on its own servers on this machine alone.")
+        raise UnreadableError("every insertion is in the log, which keybench reads on its own local servers alone.")
     return log.btree_records(begin, end)
 
 
