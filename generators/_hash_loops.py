@@ -1,8 +1,8 @@
 """MD5, SHA-1 and SHA-256 of many one-block messages, as compiled loops: see `hashes` and `_loops`.
 
 The innermost loops go over lanes, one message each, which LLVM turns into vector instructions: sixteen messages at a
-time where the processor has AVX-512. `blocks` are uint32 (16, n), the padded block of each message as numbers; `out`
-is uint32 (n, words of a digest), numbers too.
+time where the processor has AVX-512. `texts` are uint32 (n, words), the messages as little-endian words, of each of
+which the first bytes count, so many as `lengths` say, with a byte to spare; `out` is uint32 (n, words of a digest).
 """
 
 from __future__ import annotations
@@ -30,11 +30,25 @@ def _left(word: U32, by: int) -> U32:
 
 
 @kernel
-def _load(blocks: Words, first: int, count: int, lanes: Words) -> None:
-    """The blocks of `count` messages into the first 16 rows of `lanes`."""
+def _load(texts: Words, lengths: Ints, reverse: bool, first: int, count: int, lanes: Words) -> None:
+    """The padded blocks of `count` messages into the first 16 rows of `lanes`; `reverse` makes words big-endian."""
     for row in range(16):
-        for j in range(count):
-            lanes[row, j] = blocks[row, first + j]
+        for j in range(_LANES):
+            lanes[row, j] = 0
+    for j in range(count):
+        length = lengths[first + j]
+        for row in range(texts.shape[1]):
+            rest = length - 4 * row
+            word = U32(texts[first + j, row])
+            if rest < 4:
+                if rest < 0:
+                    break
+                end = U64(8 * rest)
+                word = U32(word & U32((U64(1) << end) - U64(1)) | U32(U64(0x80) << end))
+            if reverse:
+                word = U32(_left(word, 8) & U32(0x00FF00FF) | _left(word, 24) & U32(0xFF00FF00))
+            lanes[row, j] = word
+        lanes[15 if reverse else 14, j] = U32(8 * length)
 
 
 @kernel
@@ -52,12 +66,12 @@ def _finish(state: Words, start: Words, first: int, count: int, out: Words) -> N
 
 
 @kernel
-def md5(blocks: Words, start: Words, adds: Words, turns: Ints, places: Ints, out: Words) -> None:
+def md5(texts: Words, lengths: Ints, start: Words, adds: Words, turns: Ints, places: Ints, out: Words) -> None:
     """RFC 1321; `adds`, `turns` and `places` are each step's constant, rotation and word of the block."""
     lanes, state = np.zeros((16, _LANES), np.uint32), np.zeros((4, _LANES), np.uint32)
-    for first in range(0, blocks.shape[1], _LANES):
-        count = min(_LANES, blocks.shape[1] - first)
-        _load(blocks, first, count, lanes)
+    for first in range(0, len(lengths), _LANES):
+        count = min(_LANES, len(lengths) - first)
+        _load(texts, lengths, False, first, count, lanes)
         _begin(state, start)
         for step in range(64):
             add, turn, place = adds[step], turns[step], places[step]
@@ -78,12 +92,12 @@ def md5(blocks: Words, start: Words, adds: Words, turns: Ints, places: Ints, out
 
 
 @kernel
-def sha1(blocks: Words, start: Words, adds: Words, out: Words) -> None:
+def sha1(texts: Words, lengths: Ints, start: Words, adds: Words, out: Words) -> None:
     """RFC 3174; `adds` are the constants of its four parts."""
     lanes, state = np.zeros((80, _LANES), np.uint32), np.zeros((5, _LANES), np.uint32)
-    for first in range(0, blocks.shape[1], _LANES):
-        count = min(_LANES, blocks.shape[1] - first)
-        _load(blocks, first, count, lanes)
+    for first in range(0, len(lengths), _LANES):
+        count = min(_LANES, len(lengths) - first)
+        _load(texts, lengths, True, first, count, lanes)
         for row in range(16, 80):
             for j in range(_LANES):
                 mixed = lanes[row - 3, j] ^ lanes[row - 8, j] ^ lanes[row - 14, j] ^ lanes[row - 16, j]
@@ -106,12 +120,12 @@ def sha1(blocks: Words, start: Words, adds: Words, out: Words) -> None:
 
 
 @kernel
-def sha256(blocks: Words, start: Words, adds: Words, out: Words) -> None:
+def sha256(texts: Words, lengths: Ints, start: Words, adds: Words, out: Words) -> None:
     """FIPS 180-4; `adds` are its 64 constants."""
     lanes, state = np.zeros((64, _LANES), np.uint32), np.zeros((8, _LANES), np.uint32)
-    for first in range(0, blocks.shape[1], _LANES):
-        count = min(_LANES, blocks.shape[1] - first)
-        _load(blocks, first, count, lanes)
+    for first in range(0, len(lengths), _LANES):
+        count = min(_LANES, len(lengths) - first)
+        _load(texts, lengths, True, first, count, lanes)
         for row in range(16, 64):
             for j in range(_LANES):
                 early, late = lanes[row - 15, j], lanes[row - 2, j]

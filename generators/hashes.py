@@ -61,6 +61,19 @@ class Messages:
         data[:, len(prefix) :] = self.data
         return Messages(data, self.lengths + len(prefix))
 
+    def before(self, texts: Bytes) -> Messages:
+        """The same messages, each before the row of `texts`, uint8 (n, width), that stands beside it."""
+        (n, width), more = self.data.shape, texts.shape[1]
+        data = np.zeros((n, width + more), np.uint8)
+        data[:, :width] = self.data
+        if loops(n):
+            from keybench.generators import _text_loops
+
+            _text_loops.append(data, self.lengths, texts)
+        else:
+            np.put_along_axis(data, self.lengths[:, None] + np.arange(more), texts, axis=1)
+        return Messages(data, self.lengths + more)
+
 
 def digests(algorithm: Algorithm, messages: Messages) -> Bytes:
     """The digest of each message: uint8 (n, 16), (n, 20) or (n, 32)."""
@@ -129,10 +142,12 @@ def _root(number: int, degree: int) -> int:
 def _compiled(algorithm: Algorithm, messages: Messages) -> Bytes:
     from keybench.generators import _hash_loops
 
-    order: Literal["<", ">"] = "<" if algorithm == "md5" else ">"
-    digest = np.empty((len(messages.data), _WIDTH[algorithm] // 4), np.uint32)
-    getattr(_hash_loops, algorithm)(_blocks(messages, order), *_tables(algorithm), digest)
-    return digest.astype(f"{order}u4", copy=False).view(np.uint8)
+    n, width = len(messages.data), min(messages.data.shape[1], _ONE_BLOCK)
+    texts = np.zeros((n, width // 4 * 4 + 4), np.uint8)
+    texts[:, :width] = messages.data[:, :width]
+    digest = np.empty((n, _WIDTH[algorithm] // 4), np.uint32)
+    getattr(_hash_loops, algorithm)(texts.view(np.uint32), messages.lengths, *_tables(algorithm), digest)
+    return digest.astype("<u4" if algorithm == "md5" else ">u4", copy=False).view(np.uint8)
 
 
 class _Turns:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from keybench.errors import UsageError
-from keybench.generators import bits, bulk, hotguid, instants, rt_comb, sequences
+from keybench.generators import bits, bulk, hotguid, instants, percona_week, rt_comb, sequences
 from keybench.generators.clock import TICKS_PER_MS
+from keybench.generators.hashes import Messages
 from keybench.generators.instants import DATETIME_LAST
 from keybench.generators.layout import layout, layouts
 from keybench.generators.writer import CHUNK
@@ -115,6 +116,7 @@ def test_bits_are_put_alike(put, version, data, seed, both) -> None:
         instants.milliseconds,
         instants.since_midnight,
         bits.sql_sequence,
+        percona_week.texts_of_time,
         rt_comb.UnixDates().encode,
         rt_comb.SqlDates().encode,
         hotguid._seconds,
@@ -143,6 +145,28 @@ def test_quotients_are_exact_up_to_the_last_number(both) -> None:
 def test_sequences_are_alike(readings, last, step, both) -> None:
     plain, compiled = both(lambda: sequences.never_repeated(readings, last, step))
     assert plain.tolist() == compiled.tolist()
+
+
+def test_decimals_are_as_short_as_pythons(both) -> None:
+    most = (1 << 30) - 2
+    near = [part + off for part in (most // 2, most // 4, most // 5, most // 1_000, 1 << 20) for off in range(-50, 50)]
+    random = np.random.default_rng(2).integers(0, most + 1, 20_000)
+    numbers = np.concatenate([np.arange(2_000), most - np.arange(2_000), near, random])
+    plain, compiled = both(lambda: percona_week.texts_of_random(numbers))
+    assert np.array_equal(plain.lengths, compiled.lengths)
+    width = plain.data.shape[1]
+    assert np.array_equal(plain.data, compiled.data[:, :width])
+    assert not compiled.data[:, width:].any()
+
+
+@given(texts=st.lists(st.binary(max_size=5), min_size=1, max_size=9))
+def test_texts_are_put_behind_others(texts, both) -> None:
+    more = np.arange(4 * len(texts), dtype=np.uint8).reshape(-1, 4)
+    for messages in both(lambda: Messages.of(texts).before(more)):
+        rows = zip(messages.data, messages.lengths, strict=True)
+        assert [row[:length].tobytes() for row, length in rows] == [
+            text + tail.tobytes() for text, tail in zip(texts, more, strict=True)
+        ]
 
 
 def test_the_loops_come_with_a_million_keys(opened, monkeypatch) -> None:
