@@ -52,7 +52,10 @@ def civil(ticks: Ticks) -> tuple[Ints, Ints, Ints, Ints, Ints]:
 def _runs(numbers: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Where runs of equal numbers from 0 on start, and how long they are: readings mostly share their day."""
     starts = np.flatnonzero(changes(numbers, -1))
-    return starts, np.diff(starts, append=len(numbers))
+    lengths = np.empty_like(starts)
+    lengths[-1:] = len(numbers) - starts[-1:]
+    np.subtract(starts[1:], starts[:-1], out=lengths[:-1])
+    return starts, lengths
 
 
 def _calendar(days: Ints) -> tuple[Ints, Ints, Ints, Ints]:
