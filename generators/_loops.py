@@ -71,6 +71,23 @@ def put_net(flat: Words, values: Words, keep: U64, put: U64, keep_last: U64, put
 
 
 @kernel
+def put_halves(flat: Words, first_values: Words, last_values: Words) -> None:
+    """`bits.put_words`."""
+    for i in range(U64(len(first_values))):
+        flat[U64(2) * i] = swapped(first_values[i])
+        flat[U64(2) * i + U64(1)] = swapped(last_values[i])
+
+
+@kernel
+def put_half(flat: Words, values: Words, keep: U64, put: U64) -> None:
+    """The values over the last words, and the first words & keep | put."""
+    for i in range(U64(len(values))):
+        first, last = U64(2) * i, U64(2) * i + U64(1)
+        flat[first] = flat[first] & keep | put
+        flat[last] = swapped(values[i])
+
+
+@kernel
 def swap_net(flat: Words, keep: U64, put: U64, keep_last: U64, put_last: U64) -> None:
     """Reverses Data1, Data2 and Data3, then `stamp`."""
     for i in range(U64(len(flat) // 2)):

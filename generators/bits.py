@@ -81,6 +81,28 @@ def put_word(data: Bytes, half: Literal[0, 1], values: Words | NDArray[np.int64]
     data.view(">u8")[:, half] = values.view(np.uint64)
 
 
+def put_words(data: Bytes, high: Words | NDArray[np.int64], low: Words | NDArray[np.int64]) -> None:
+    """Overwrites r0–r7 and r8–r15 with the values, most significant byte first."""
+    if compiled := loops(len(data)):
+        compiled.put_halves(_flat(data), high.view(np.uint64), low.view(np.uint64))
+        return
+    put_word(data, 0, high)
+    put_word(data, 1, low)
+
+
+def put_last_word(data: Bytes, values: Words, version: int | None) -> None:
+    """Overwrites r8–r15 with the values, most significant byte first, and sets the version in r6 where one is given.
+
+    The values stand where the variant would.
+    """
+    if compiled := loops(len(data)):
+        compiled.put_half(_flat(data), values, *_masks(version)[:2])
+        return
+    if version is not None:
+        stamp_version(data, version)
+    put_word(data, 1, values)
+
+
 def draw_bytes(data: Bytes, at: int, entropy: Entropy, width: int) -> None:
     """Puts `width` bytes of entropy into each row, from byte `at` on. What stands beside them is lost."""
     n = len(data)

@@ -29,7 +29,7 @@ from typing import Any, Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.bits import put_word, read_words
+from keybench.generators.bits import put_words, read_words
 from keybench.generators.bulk import Elementwise
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
@@ -122,12 +122,11 @@ class HotGuids(TwoFormStream):
         ticks = require_instants(self._name, self._clock.read(n))
         high = _seconds(ticks)
         high |= self._middle
-        put_word(data, 0, high)
         low = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
         low &= np.uint64(_COUNTER_MASK)
         low <<= np.uint64(32)
         low |= np.uint64(self._end)
-        put_word(data, 1, low)
+        put_words(data, high, low)
         self._counter += n
 
 

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.bits import Words, put_word
+from keybench.generators.bits import Words, put_words
 from keybench.generators.bulk import loops
 from keybench.generators.byteorder import Bytes, Ints
 from keybench.generators.clock import TICKS_PER_SECOND, Ticks
@@ -163,8 +163,7 @@ class WeekUuids(GuidStream):
         week = np.repeat(_numbers(digests("md5", named))[0] >> 48, lengths)
         # Four bytes, three hexadecimal digits behind the 4, then whole bytes again.
         first, last = _numbers(digest)
-        put_word(data, 0, week << 48 | first >> 32 << 16 | 0x4000 | first >> 20 & 0xFFF)
-        put_word(data, 1, first << 48 | last >> 16)
+        put_words(data, week << 48 | first >> 32 << 16 | 0x4000 | first >> 20 & 0xFFF, first << 48 | last >> 16)
 
 
 def _numbers(digest: Bytes) -> tuple[Words, Words]:

@@ -91,6 +91,8 @@ def test_a_layouts_keys_are_the_same(name, opened, both) -> None:
         lambda data, values, version: bits.put_u48(data, 0, values, version),
         lambda data, values, version: bits.put_u48(data, 10, values, version),
         bits.put_u48_net,
+        lambda data, values, version: bits.put_words(data, values, values[::-1].copy()),
+        bits.put_last_word,
         lambda data, values, version: bits.stamp_version(data, version or 1),
         lambda data, values, version: bits.swap_net(data),
         lambda data, values, version: bits.to_sql_guid(data),
