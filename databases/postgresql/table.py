@@ -56,7 +56,10 @@ def key_bytes(column: Column) -> int:
 
 
 def _datum_bytes(column: Column) -> int:
-    return key_bytes(column) + (_type(column) not in _FIXED)
+    width = key_bytes(column)
+    if _type(column) in _FIXED:
+        return width
+    return width + (1 if width <= _SHORT_VARLENA else 4)
 
 
 def _aligned(size: int, to: int = 8) -> int:
