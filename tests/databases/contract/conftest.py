@@ -25,12 +25,12 @@ here = cache(places)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`place`: where the suite runs; `private`: of these, keybench's own servers. With `column`, `native` or `made`
-    also each column, native column or layout of the engine's own."""
+    """`place`: where the suite runs; `private`: of these, keybench's own servers, except containers, which are Docker's
+    to kill. With `column`, `native` or `made` also each column, native column or layout of the engine's own."""
     wanted = {"place", "private", "column", "native", "made"} & set(metafunc.fixturenames)
     if not wanted:
         return
-    of = [place for place in here() if not ("private" in wanted and place.is_url)]
+    of = [place for place in here() if not ("private" in wanted and (place.is_url or place.server == "container"))]
     for name in ("column", "native", "made"):
         if name in wanted:
             pairs = [(place, value) for place in of for value in _own(place.engine, name)]
