@@ -1,4 +1,4 @@
-"""SQL Server, as far as this version goes: how it stores and orders keys. It cannot be loaded yet.
+"""SQL Server, as far as this version goes: how it stores and orders keys, and its page model. It cannot be loaded yet.
 
 Its ordering can be measured all the same: the column `binary16-mssql` of other engines sorts as uniqueidentifier does.
 """
@@ -22,6 +22,7 @@ from keybench.databases.engine import (
     Table,
     engines,
 )
+from keybench.databases.pagemodel import PageModel, parameters
 from keybench.errors import EnvironmentMissing
 from keybench.generators.byteorder import Kind
 
@@ -80,6 +81,12 @@ class SqlServer(Engine):
         """Not in this version."""
         _refuse()
 
+    def page_model(self, table: Table, **given: float | str) -> PageModel:
+        """The index or heap that holds the key; `pagemodel.Parameters` are the parameters."""
+        from keybench.databases.mssql import pagemodel
+
+        return pagemodel.of(table, parameters(pagemodel.Parameters, given))
+
 
 ENGINE = SqlServer(
     name="mssql",
@@ -87,4 +94,8 @@ ENGINE = SqlServer(
     columns=COLUMNS,
     servers=("container",),
     url_schemes=("mssql", "sqlserver"),
+    model_variants={
+        "split at the middle": {"split_point": "midpoint"},
+        "split at the insertion point": {"split_point": "insertion_point"},
+    },
 )

@@ -20,6 +20,7 @@ from keybench.databases.engine import (
     Table,
 )
 from keybench.databases.leftovers import Leftovers
+from keybench.databases.pagemodel import PageModel, parameters
 from keybench.databases.postgresql import installation, keys, settings, table
 from keybench.results.metrics import Metric
 
@@ -39,9 +40,11 @@ class PostgreSQL(Engine):
     def provision(self, server: str, settings: Settings) -> Provision:
         """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
-            from keybench.databases.postgresql.url import UrlServer
+            from keybench.databases.guest import UrlServer
+            from keybench.databases.postgresql.schema import Schema
+            from keybench.databases.postgresql.url import address_of
 
-            return UrlServer(server)
+            return UrlServer(address_of(server), Schema)
         if server == KIND:
             from keybench.databases.postgresql.container import contained
 
@@ -66,11 +69,18 @@ class PostgreSQL(Engine):
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload)
 
+    def page_model(self, table: Table, **given: float | str) -> PageModel:
+        """The primary key's nbtree; `pagemodel.Parameters` are the parameters."""
+        from keybench.databases.postgresql import pagemodel
+
+        return pagemodel.of(table, parameters(pagemodel.Parameters, given))
+
     def leftovers(self, url: str) -> Leftovers:
         """Tables of trials, and the schema if keybench made it."""
-        from keybench.databases.postgresql.leftovers import UrlLeftovers
+        from keybench.databases.postgresql.schema import Schema
+        from keybench.databases.postgresql.url import address_of
 
-        return UrlLeftovers(url)
+        return Schema(address_of(url))
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, as PostgreSQL's."""

@@ -126,6 +126,15 @@ def test_a_kind_without_a_column() -> None:
         declared(column("a", "rfc")).default_column("int", "rfc")
 
 
+def test_an_engine_without_a_page_model_says_so() -> None:
+    on = declared(column("a", "rfc"))
+    with pytest.raises(UsageError) as refused:
+        on.page_model(Table("t", on.columns[0], 0))
+    assert str(refused.value) == (
+        "there is no page model of Declared: measure on a server, or choose another database."
+    )
+
+
 def test_an_unknown_column_lists_close_ones() -> None:
     on = declared(column("binary16", "rfc"), column("char36", "rfc"))
     with pytest.raises(
