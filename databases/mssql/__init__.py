@@ -1,11 +1,13 @@
-"""SQL Server, as far as this version goes: how it stores and orders keys. It cannot be loaded yet.
+"""SQL Server 2022 and later: clustered tables, nonclustered keys, heaps.
 
-Its ordering can be measured all the same: the column `binary16-mssql` of other engines sorts as uniqueidentifier does.
+Written from documentation and source: no SQL Server has run these modules yet. Each trial therefore checks what could
+not be settled without one, and says what it found (`checks`). Its ordering can be measured without a server, too: the
+column `binary16-mssql` of other engines sorts as uniqueidentifier does.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Mapping
 
 from keybench.databases import docker
 from keybench.databases.column import Column
@@ -22,69 +24,95 @@ from keybench.databases.engine import (
     Table,
     engines,
 )
+from keybench.databases.leftovers import Leftovers
+from keybench.databases.mssql import drivers, keys, licence, options, settings, table
 from keybench.errors import EnvironmentMissing
-from keybench.generators.byteorder import Kind
+from keybench.results.metrics import Metric
 
-_GUID: frozenset[Kind] = frozenset({"uuid"})
-
-COLUMNS = (
-    Column("uniqueidentifier", "uniqueidentifier", _GUID, "mssql", native=True),
-    Column("binary16", "binary(16)", _GUID, "rfc"),
-    Column("binary16-net", "binary(16)", _GUID, "net"),
-    Column("binary16-mssql", "binary(16)", _GUID, "mssql", stands_in_for="SQL Server uniqueidentifier"),
-    Column("char36", "char(36) COLLATE Latin1_General_100_BIN2", _GUID, "rfc", "text", width=36),
-    Column("bigint", "bigint", frozenset({"int"}), "rfc", "int", native=True, width=8),
+_NO_KINDS = (
+    "SQL Server's log tells splits that move rows from appends, but not edge splits from interior ones: they are "
+    "counted together."
 )
+_NO_IMAGES = "SQL Server logs no whole pages when it first changes them."
 
 
 def _instead() -> str:
     without_docker = [name for name, on in engines().items() if set(on.servers) - {"container"}]
     choices = " or ".join(f"--db {name}" for name in without_docker)
-    return f"Choose a database that needs no Docker ({choices}); its column binary16-mssql sorts as SQL Server does."
-
-
-def _refuse() -> NoReturn:
-    raise EnvironmentMissing(f"loading into SQL Server is not in this version of keybench. {_instead()}")
+    return (
+        "use a server of your own by --server mssql://…, or choose a database that needs no Docker "
+        f"({choices}); its column binary16-mssql sorts as SQL Server does."
+    )
 
 
 class SqlServer(Engine):
-    """The declaration of the engine; everything that needs a server says that this version cannot."""
+    """The engine; its driver is imported when a server is started or reached."""
+
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The settings of a profile and cache size."""
+        return settings.of(profile, cache)
 
     def missing(self, server: str) -> str:
-        """Whether a daemon answers, and that an answer would not do yet."""
-        if server in self.servers and (reason := docker.unreachable()):
+        """Why a container cannot be started here; empty where it can."""
+        if server not in self.servers:
+            return f"SQL Server has no server kind {server}: {_instead()}"
+        if reason := docker.unreachable():
             return (
-                f"SQL Server runs in a container, and no Docker daemon answers at {docker.address()} ({reason}). "
-                f"Starting Docker is not enough: loading into SQL Server is not in this version of keybench. "
-                f"{_instead()}"
+                f"SQL Server runs in a container, and no Docker daemon answers at {docker.address()} ({reason}): start "
+                f"Docker, {_instead()}"
             )
-        return f"loading into SQL Server is not in this version of keybench. {_instead()}"
-
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:  # noqa: ARG002 (refused whatever is asked)
-        """Not in this version."""
-        _refuse()
+        return licence.missing() or drivers.missing()
 
     def provision(self, server: str, settings: Settings) -> Provision:  # noqa: ARG002
-        """Not in this version."""
-        _refuse()
+        """The server at a URL; a password in the URL is moved to the environment at once."""
+        if "://" in server:
+            from keybench.databases.mssql.url import UrlServer
 
-    def admin(self, address: Address) -> Admin:  # noqa: ARG002
-        """Not in this version."""
-        _refuse()
+            return UrlServer(server)
+        raise EnvironmentMissing(f"starting SQL Server's container is not in this version of keybench: {_instead()}")
 
-    def session(self, address: Address, table: Table) -> Session:  # noqa: ARG002
-        """Not in this version."""
-        _refuse()
+    def admin(self, address: Address) -> Admin:
+        """A new administrative connection."""
+        from keybench.databases.mssql.admin import MssqlAdmin
 
-    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:  # noqa: ARG002
-        """Not in this version."""
-        _refuse()
+        return MssqlAdmin(address)
+
+    def session(self, address: Address, table: Table) -> Session:
+        """A new loading connection."""
+        from keybench.databases.mssql.load import MssqlSession
+
+        return MssqlSession(address, table)
+
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
+        return table.bytes_per_row(column, payload, key, options.options({}))
+
+    def leftovers(self, url: str) -> Leftovers:
+        """Tables of trials, and the schema or database if keybench made it."""
+        from keybench.databases.mssql.url import UrlLeftovers
+
+        return UrlLeftovers(url)
+
+    def functions(self) -> Mapping[str, str]:
+        """RT.Comb's functions."""
+        from keybench.databases.functions import scripts
+
+        return scripts(__name__)
 
 
 ENGINE = SqlServer(
     name="mssql",
     title="SQL Server",
-    columns=COLUMNS,
+    columns=table.COLUMNS,
     servers=("container",),
     url_schemes=("mssql", "sqlserver"),
+    makes=keys.MADE,
+    absent={
+        Metric.EDGE_SPLITS: _NO_KINDS,
+        Metric.INTERIOR_SPLITS: _NO_KINDS,
+        Metric.LEAF_NONADJACENT: "SQL Server documents no way to read the chain of pages: see its fragmentation.",
+        Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
+        Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
+        Metric.HEAP_CORRELATION: "SQL Server documents no way to read where a row lies.",
+    },
 )
