@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.column import Column, FixedBits
 from keybench.databases.leftovers import Leftovers
+from keybench.databases.pagemodel import PageModel, SizedByValue
 from keybench.databases.payload import Payload
 from keybench.databases.secret import Secret
 from keybench.errors import UsageError, unknown_name
@@ -210,6 +211,8 @@ class Engine(ABC):
     """Keys that its servers make; its sessions then are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
+    model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
+    """Parameters of the page model, by a name to show, where no server has yet confirmed which are right."""
 
     @abstractmethod
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
@@ -234,6 +237,19 @@ class Engine(ABC):
     @abstractmethod
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row on disk: of the key's index when filled in order; of everything, log included."""
+
+    def page_model(self, table: Table, **parameters: float | str) -> PageModel | SizedByValue:  # noqa: ARG002
+        """The model of the index that holds the table's key; `pagemodel.predict` feeds it keys.
+
+        What can be set is told where the engine defines it. UsageError for an unknown parameter, or for a table whose
+        index the model cannot know to the page.
+        """
+        raise UsageError(f"there is no page model of {self.title}: measure on a server, or choose another database.")
+
+    @property
+    def has_page_model(self) -> bool:
+        """Whether there is a model of this engine's pages at all."""
+        return type(self).page_model is not Engine.page_model
 
     def leftovers(self, url: str) -> Leftovers:  # noqa: ARG002 (refused whatever it is)
         """What killed runs left on the server at a URL; UsageError where this engine leaves nothing on one."""

@@ -2,19 +2,25 @@
 
 The rules of every engine depend only on the order of the keys and on the size of an entry. Keys are therefore ranked
 once (`ranked`), and a model's kernel runs on integers. A model knows inserts of distinct keys, nothing else: duplicate
-keys, deletions and entries whose size the table does not fix are refused with a UsageError, never guessed.
+keys, deletions and entries whose size neither the table nor the key fixes are refused with a UsageError, never guessed.
+
+    model = engine("postgresql").page_model(Table("t", column, payload=100))
+    stats = predict(model, column, keys)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.errors import UsageError
+from keybench.databases.column import Column
+from keybench.errors import UsageError, unknown_name
+from keybench.generators.byteorder import Keys, sort_words
+from keybench.results.metrics import Metric, Reading
 
 
 @dataclass(frozen=True)
@@ -67,15 +73,87 @@ class PageModel(Protocol):
         ...
 
 
+@runtime_checkable
+class SizedByValue(Protocol):
+    """A page model whose entries are as long as the key's value makes them (Oracle's NUMBER): it is told the sizes."""
+
+    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+        """What the entry of each key takes, in bytes: (n,)."""
+        ...
+
+    def insert(
+        self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
+    ) -> PageStats:
+        """As `PageModel.insert`; `sizes` in order of arrival, as the ranks."""
+        ...
+
+
+def readings(stats: PageStats) -> list[Reading]:
+    """The model's figures as metrics. Fragmentation there is the common definition, on every engine."""
+    values = {
+        Metric.LEAF_PAGES: stats.leaf_pages,
+        Metric.BRANCH_PAGES: stats.branch_pages,
+        Metric.LEAF_DENSITY: stats.density,
+        Metric.LEAF_FRAGMENTATION: stats.back_links,
+        Metric.LEAF_NONADJACENT: stats.nonadjacent,
+        Metric.APPENDS: stats.appends,
+        Metric.EDGE_SPLITS: stats.edge_splits,
+        Metric.INTERIOR_SPLITS: stats.interior_splits,
+    }
+    return [Reading(metric, float(value), "modelled") for metric, value in values.items()]
+
+
+P = TypeVar("P")
+
+
+def parameters(kind: type[P], given: Mapping[str, object]) -> P:
+    """The parameters of an engine's page model: a frozen dataclass whose defaults are overridden by name.
+
+    Raises UsageError for a name that it does not have and for a value of another type than its default's.
+    """
+    known = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
+    for name, value in given.items():
+        if name not in known:
+            raise unknown_name("parameter of the page model", name, known)
+        wanted = type(known[name])
+        if type(value) is not wanted and not (wanted is float and type(value) is int):
+            raise UsageError(f"the page model's {name} is {value!r}: give a value like {known[name]!r}.")
+    return kind(**given)
+
+
+def predict(model: PageModel | SizedByValue, column: Column, keys: Keys, checkpoints: Sequence[int] = ()) -> PageStats:
+    """Ranks the keys, given in order of arrival, by the order of the column that holds them, and inserts them.
+
+    Raises UsageError where two keys are the same or the column does not take them, or not with their width.
+    """
+    if not column.accepts(keys).all():
+        raise UsageError(f"the column {column.name} does not take all of these keys: choose another column.")
+    if keys.kind in ("bytes", "text") and keys.data.shape[1] != column.width:
+        raise UsageError(
+            f"the column {column.name} is for keys of {column.width} bytes, and these have {keys.data.shape[1]}: "
+            "give it their width with `sized` first."
+        )
+    ranks = ranked(sort_words(keys, column.order))
+    if isinstance(model, SizedByValue):
+        return model.insert(ranks, checkpoints, sizes=model.sizes(keys))
+    return model.insert(ranks, checkpoints)
+
+
 def ranked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Ranks of keys given by their sort words, uint64 (n, w) as of `byteorder.sort_words`: int64 (n,), 0 the smallest.
 
     Raises UsageError where two keys are the same.
     """
-    order = np.lexsort(words.T[::-1]) if words.shape[1] > 1 else np.argsort(words[:, 0], kind="stable")
-    ordered = words[order]
-    if len(words) > 1 and bool((ordered[1:] == ordered[:-1]).all(axis=1).any()):
-        raise UsageError("two of the keys are the same: a page model takes distinct keys only.")
+    order = np.argsort(words[:, 0])  # not stable: numpy sorts faster so, and what is equal is sorted again below
+    firsts = words[order, 0]
+    equal = firsts[1:] == firsts[:-1]
+    if equal.any():
+        tied = np.concatenate([equal, [False]]) | np.concatenate([[False], equal])
+        among = order[tied]
+        order[tied] = among[np.lexsort(words[among].T[::-1])]
+        ordered = words[order[tied]]
+        if bool((ordered[1:] == ordered[:-1]).all(axis=1).any()):
+            raise UsageError("two of the keys are the same: a page model takes distinct keys only.")
     ranks = np.empty(len(words), np.int64)
     ranks[order] = np.arange(len(words), dtype=np.int64)
     return ranks

@@ -113,15 +113,15 @@ DEFINITIONS: dict[Metric, Definition] = {
         "%",
         "lower",
         "Share of leaf pages whose successor in key order lies at a lower page number. Random keys tend to 50 %. "
-        "Half-empty pages in perfect order do not show here: read it next to density. SQL Server's figure is of pages "
-        "whose successor is not the next page that was allocated to the index: random keys tend to 99 %.",
+        "Half-empty pages in perfect order do not show here: read it next to density.",
         exact=True,
     ),
     Metric.LEAF_NONADJACENT: Definition(
         "Leaf pages not adjacent",
         "%",
         "lower",
-        "Share of links between successive leaf pages that do not go to the next page number.",
+        "Share of links between successive leaf pages that do not go to the next page number. This is what SQL "
+        "Server calls fragmentation, where the next page is the next one that was allocated to the index.",
         exact=True,
     ),
     Metric.APPENDS: Definition(
@@ -231,14 +231,26 @@ DEFINITIONS: dict[Metric, Definition] = {
 }
 
 
+KEY = "key"
+"""The object that most values are of: the table's key and its index."""
+
+MODEL = "model"
+"""The same index as the page model predicts it beside a server, by the keys that were sent there."""
+
+
 @dataclass(frozen=True)
 class Reading:
-    """One value of one trial, or the reason why there is none (`origin` absent, `value` None)."""
+    """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
+
+    `object` says what it is of: `KEY`, `MODEL`, or `MODEL: variant` where a model has a parameter that no live server
+    has confirmed.
+    """
 
     metric: Metric
     value: float | None
     origin: Origin
     reason: str = ""
+    object: str = KEY
 
     @staticmethod
     def absent(metrics: Iterable[Metric], reason: str) -> list[Reading]:

@@ -37,6 +37,9 @@ TABLE = "keybench_rows"
 NO_DATABASE = "none"
 """The database of trials that only make keys."""
 
+MODEL_SERVER = "model"
+"""The server kind of trials through an engine's page model, without a server."""
+
 
 @dataclass(frozen=True)
 class Request:

@@ -9,7 +9,7 @@ from typing import Self
 from keybench.databases.engine import Engine, Profile, Provision, engine
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.results.store import Environment
-from keybench.runners.plan import Request
+from keybench.runners.plan import MODEL_SERVER, Request
 from keybench.runners.trial import Target
 
 AUTO = "auto"
@@ -54,22 +54,32 @@ def _of_scheme(databases: tuple[str, ...], url: str) -> str:
 def _startable(on: Engine, server: str) -> str:
     if is_url(server):
         return server
+    if server == MODEL_SERVER:
+        if not on.has_page_model:
+            raise UsageError(f"there is no page model of {on.title}: measure on a server, or choose another database.")
+        return server
     if server == AUTO:
         reasons = {kind: on.missing(kind) for kind in on.servers}
         for kind, reason in reasons.items():
             if not reason:
                 return kind
         raise EnvironmentMissing(
-            f"no {on.title} server can be started here:" + "".join(f"\n  {r}" for r in reasons.values())
+            f"no {on.title} server can be started here:"
+            + "".join(f"\n  {r}" for r in reasons.values())
+            + ("\n  without any server: --server model predicts the pages" if on.has_page_model else "")
         )
     if server not in on.servers:
         raise UsageError(
-            f"{on.name} has no server kind {server!r} (it has: {', '.join(on.servers)}, auto"
+            f"{on.name} has no server kind {server!r} (it has: {', '.join(_kinds(on))}, auto"
             f"{', or a URL' if on.url_schemes else ''}). For one database only: --server {on.name}=KIND."
         )
     if reason := on.missing(server):
         raise EnvironmentMissing(reason)
     return server
+
+
+def _kinds(on: Engine) -> list[str]:
+    return [*on.servers, *([MODEL_SERVER] if on.has_page_model else [])]
 
 
 class Servers:

@@ -15,7 +15,7 @@ COMMAND = {"commandline"}
 ALLOWED = {
     "generators": SHARED | COMMAND,
     "scenarios": SHARED,
-    "databases": SHARED | COMMAND | {"generators.byteorder", "results.metrics"},
+    "databases": SHARED | COMMAND | {"compiled", "generators.byteorder", "results.metrics"},
     "results": SHARED | COMMAND,
     "runners": SHARED | COMMAND | {"generators", "databases", "scenarios", "results.metrics", "results.store"},
 }

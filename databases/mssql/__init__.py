@@ -26,6 +26,7 @@ from keybench.databases.engine import (
 )
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.mssql import drivers, keys, licence, options, settings, table
+from keybench.databases.pagemodel import PageModel, parameters
 from keybench.errors import EnvironmentMissing
 from keybench.results.metrics import Metric
 
@@ -87,6 +88,18 @@ class SqlServer(Engine):
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload, key, options.options({}))
 
+    def page_model(self, table: Table, **given: float | str) -> PageModel:
+        """The index or heap that holds the key; `pagemodel.Parameters` are the parameters.
+
+        What is not given is as the environment's options have it: what is beneath a nonclustered key, row versions.
+        """
+        from keybench.databases.mssql import pagemodel
+
+        chosen = options.options({})
+        beneath = "bigint" if chosen.beneath == "clustered" else "heap"
+        default = {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
+        return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
+
     def leftovers(self, url: str) -> Leftovers:
         """Tables of trials, and the schema or database if keybench made it."""
         from keybench.databases.mssql.url import UrlLeftovers
@@ -107,10 +120,14 @@ ENGINE = SqlServer(
     servers=("container",),
     url_schemes=("mssql", "sqlserver"),
     makes=keys.MADE,
+    model_variants={
+        "split at the middle": {"split_point": "midpoint"},
+        "split at the insertion point": {"split_point": "insertion_point"},
+    },
     absent={
         Metric.EDGE_SPLITS: _NO_KINDS,
         Metric.INTERIOR_SPLITS: _NO_KINDS,
-        Metric.LEAF_NONADJACENT: "SQL Server documents no way to read the chain of pages: see its fragmentation.",
+        Metric.LEAF_FRAGMENTATION: "what SQL Server calls fragmentation counts pages that are not adjacent: see there.",
         Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
         Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
         Metric.HEAP_CORRELATION: "SQL Server documents no way to read where a row lies.",

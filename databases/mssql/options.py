@@ -25,7 +25,7 @@ _CHOICES = {
     "driver": ("auto", "mssql-python", "pyodbc"),
     "sequential_key": ("off", "on"),
     "row_versioning": ("off", "rcsi", "snapshot", "adr"),
-    "beneath": ("clustered", "heap"),
+    "beneath": ("heap", "clustered"),
     "encrypt": ("yes", "no"),
     "trust_certificate": ("yes", "no"),
 }
@@ -40,7 +40,7 @@ class Options:
     fill_factor: str = "100"
     sequential_key: str = "off"
     row_versioning: str = "off"
-    beneath: str = "clustered"
+    beneath: str = "heap"
     encrypt: str = "yes"
     trust_certificate: str = "yes"
 

@@ -157,7 +157,7 @@ class PagesProbe:
         Metric.LEAF_PAGES,
         Metric.BRANCH_PAGES,
         Metric.LEAF_DENSITY,
-        Metric.LEAF_FRAGMENTATION,
+        Metric.LEAF_NONADJACENT,
         Metric.BRANCH_SPLITS,
     )
 

@@ -1,14 +1,10 @@
-"""Columns, DDL, and the sizes of what SQL Server stores (8 KiB pages, 8,096 bytes of them for rows and their slots).
-
-Sizes follow Microsoft's "Estimate the size of a clustered index" and "… nonclustered index": a row has 4 bytes of
-header, its fixed columns, 2 + ⌈columns / 8⌉ bytes for nulls, 2 + 2 bytes for each variable column, a slot of 2, and 14
-more where rows are versioned. All columns here are NOT NULL.
-"""
+"""Columns, DDL, and how much room rows need; `rows` has the arithmetic. All columns here are NOT NULL."""
 
 from __future__ import annotations
 
 from keybench.databases.column import Column
 from keybench.databases.engine import KeyRole, Table
+from keybench.databases.mssql import rows
 from keybench.databases.mssql.options import Options
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Kind
@@ -32,9 +28,9 @@ COLUMNS = (
 """`{width}` stands for the width that the layout gives a key."""
 
 PAGE_BYTES = 8192
-_ROW_SPACE = 8096
-_VERSION_TAG = 14
 _WIDEST_CHAR = 8000
+_POINTER = 16
+"""Of a value that lies outside the row."""
 _WIDEST_KEY = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""
 _EMPTIEST = 0.5
@@ -81,7 +77,7 @@ def create(table: Table, options: Options) -> str:
         if "IDENTITY" in made:
             raise UsageError(
                 "a nonclustered server-identity would be the table's second IDENTITY column: "
-                "set KEYBENCH_MSSQL_BENEATH=heap."
+                "leave KEYBENCH_MSSQL_BENEATH at heap."
             )
         defined.insert(0, "row_id bigint IDENTITY NOT NULL")
         defined.append(f"CONSTRAINT [{table.name}_row] PRIMARY KEY CLUSTERED (row_id)")
@@ -118,16 +114,16 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
 
 def leaf_row(column: Column, payload: int, key: KeyRole, options: Options) -> int:
     """Bytes of a row in a leaf of the key's index, without its slot."""
-    tag = _VERSION_TAG if options.row_versioning != "off" else 0
-    width = column.width or _WIDEST_KEY
+    versions, width = options.row_versioning != "off", column.width or _WIDEST_KEY
     if key == "nonclustered":
-        return 1 + width + 8 + 3 + tag
-    return _data_row(width, payload) + tag
+        return rows.index_row(width, 8, versions=versions)
+    return _data_row(width, payload) + rows.VERSION_TAG * versions
 
 
 def _data_row(fixed: int, payload: int) -> int:
-    large = payload > _WIDEST_CHAR
-    return 4 + fixed + 3 + ((2 + 2 + 16) if large else payload)
+    if payload > _WIDEST_CHAR:
+        return rows.data_row(fixed, 2, [_POINTER])
+    return rows.data_row(fixed + payload, 2)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole, options: Options) -> tuple[float, float]:
@@ -139,4 +135,4 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole, options: Options) 
 
 
 def _share(row: int) -> float:
-    return PAGE_BYTES / (_ROW_SPACE // (row + 2))
+    return PAGE_BYTES / rows.rows_a_page(row)

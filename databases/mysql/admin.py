@@ -12,9 +12,11 @@ import numpy as np
 import pymysql
 from numpy.typing import NDArray
 
+from keybench.databases.arrival import ArrivalRecorder
 from keybench.databases.engine import Address, Probe, Table
 from keybench.databases.mysql import connection, rows, settings
 from keybench.databases.mysql import table as layout
+from keybench.databases.mysql.arrival import TrxIdRecorder
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.load import default_path
 from keybench.databases.mysql.probe import probes
@@ -101,6 +103,10 @@ class MySqlAdmin:
     def probes(self) -> Sequence[Probe]:
         """All probes; what one cannot read here, its readings say."""
         return probes(self)
+
+    def arrival_recorder(self) -> ArrivalRecorder:
+        """From the transaction ids in the rows."""
+        return TrxIdRecorder(self)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """The keys in key order, a range at a time, each joined by the server to one value.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.engine import Probe, Table
 from keybench.databases.mysql import table as layout
-from keybench.databases.mysql.pages import IndexPages, UnreadablePagesError, of_file
+from keybench.databases.mysql.pages import IndexPages, UnreadablePagesError, pages_of, summarise
 from keybench.errors import ServerError
 from keybench.results.metrics import Metric, Reading
 
@@ -122,17 +124,25 @@ class PagesProbe:
 
 
 def read_index(admin: MySqlAdmin, table: Table) -> IndexPages | None:
-    """The pages of the key's index; None where the server's files are not at hand.
+    """The pages of the key's index; None where the server's files are not at hand."""
+    with flushed(admin, table) as pages:
+        return None if pages is None else summarise(pages, admin.index(table))
+
+
+@contextmanager
+def flushed(admin: MySqlAdmin, table: Table) -> Iterator[NDArray[np.uint8] | None]:
+    """All pages of the table's file in order, uint8 (n, page bytes); None where the server's files are not at hand.
 
     FLUSH TABLES … FOR EXPORT writes them all to the file and keeps it so until the tables are unlocked.
     """
     file = admin.file(table)
     if file is None:
-        return None
-    index, page_bytes = admin.index(table), int(admin.value("SELECT @@innodb_page_size"))
+        yield None
+        return
+    page_bytes = int(admin.value("SELECT @@innodb_page_size"))
     admin.rows(f"FLUSH TABLES {layout.name(table)} FOR EXPORT")
     try:
-        return of_file(file, page_bytes, index)
+        yield pages_of(file, page_bytes)
     finally:
         admin.rows("UNLOCK TABLES")
 

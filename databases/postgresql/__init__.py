@@ -19,6 +19,7 @@ from keybench.databases.engine import (
     Table,
 )
 from keybench.databases.leftovers import Leftovers
+from keybench.databases.pagemodel import PageModel, parameters
 from keybench.databases.postgresql import installation, keys, settings, table
 from keybench.results.metrics import Metric
 
@@ -60,6 +61,12 @@ class PostgreSQL(Engine):
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:  # noqa: ARG002  # a heap in both roles
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload)
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel:
+        """The primary key's nbtree; `pagemodel.Parameters` are the parameters."""
+        from keybench.databases.postgresql import pagemodel
+
+        return pagemodel.of(table, parameters(pagemodel.Parameters, given))
 
     def leftovers(self, url: str) -> Leftovers:
         """Tables of trials, and the schema if keybench made it."""

@@ -10,9 +10,11 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import pq
 
+from keybench.databases.arrival import ArrivalRecorder
 from keybench.databases.engine import Address, Probe, Table
 from keybench.databases.postgresql import connection, keys, settings
 from keybench.databases.postgresql import table as layout
+from keybench.databases.postgresql.arrival import WalRecorder
 from keybench.databases.postgresql.probe import probes
 from keybench.errors import ServerError
 
@@ -96,17 +98,31 @@ class PostgresAdmin:
 
         A row of its own for each key would cost the client a call a row.
         """
-        name, send = layout.name(table), layout.sender(table.column)
+        for data in self._joined(table, f"{layout.sender(table.column)}(key)"):
+            yield data.view(">i8").ravel().astype(np.int64) if table.column.form == "int" else data
+
+    def stored_transactions(self, table: Table) -> tuple[NDArray[np.uint8] | NDArray[np.int64], NDArray[np.int64]]:
+        """(all keys in heap order, the transaction that inserted each). The table holds at least one row."""
+        keys = np.concatenate(list(self.stored_keys(table)))
+        numbers = [data.view(">i8").ravel() for data in self._joined(table, "int8send(xmin::text::bigint)")]
+        return keys, np.concatenate(numbers).astype(np.int64)
+
+    def arrival_recorder(self) -> ArrivalRecorder:
+        """From the write-ahead log."""
+        return WalRecorder(self)
+
+    def _joined(self, table: Table, expression: str) -> Iterator[NDArray[np.uint8]]:
+        """The bytes of an expression for every row in heap order: uint8 (rows, width), in slices."""
+        name = layout.name(table)
         pages = self.value("SELECT pg_relation_size(%s::regclass)", name) // self.page_bytes
         for first in range(0, pages, _SLICE_PAGES):
             ((count, joined),) = self.rows(
-                f"SELECT count(*), string_agg({send}(key), ''::bytea) FROM {name} "  # noqa: S608  # our own names
+                f"SELECT count(*), string_agg({expression}, ''::bytea) FROM {name} "  # noqa: S608  # our own names
                 f"WHERE ctid >= '({first},0)' AND ctid < '({first + _SLICE_PAGES},0)'",
                 binary=True,
             )
             if count:
-                data = np.frombuffer(joined, np.uint8).reshape(count, -1)
-                yield data.view(">i8").ravel().astype(np.int64) if table.column.form == "int" else data
+                yield np.frombuffer(joined, np.uint8).reshape(count, -1)
 
     def index(self, table: Table) -> int:
         """Object id of the key's index; ServerError where there is no such table."""

@@ -92,9 +92,7 @@ class SplitsProbe:
 
     def before(self, _table: Table) -> None:
         """Notes the log's position, and on a private server keeps the log from there on until `after`."""
-        if source.files_of(self._admin):
-            self._release()
-            self._admin.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", [_SLOT])
+        source.keep_log(self._admin, _SLOT)
         self._begin = source.position(self._admin)
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -103,34 +101,17 @@ class SplitsProbe:
             end = source.position(self._admin)
             capacity = layout.leaf_capacity(table.column, self._admin.page_bytes)
             records = source.split_records(self._admin, self._begin, end)
-            found = wal.count(records, self._relation(table), capacity)
+            found = wal.count(records, source.relation(self._admin, table), capacity)
             leaf = source.read_index(self._admin, table).leaf
         except (UnreadableError, wal.WalUnreadableError) as error:
             return Reading.absent(self.supplies, str(error))
         finally:
-            self._release()
+            source.let_log_go(self._admin, _SLOT)
         if found.leaf != leaf - 1:
             return Reading.absent(
                 self.supplies, f"the log shows {found.leaf} leaf splits, but the index has {leaf} leaf pages."
             )
         return _measured(self.supplies, (found.appends, found.edge, found.interior, found.branch))
-
-    def _relation(self, table: Table) -> str:
-        """The index as the log names it: tablespace/database/file."""
-        return str(
-            self._admin.value(
-                "SELECT concat_ws('/', coalesce(nullif(reltablespace, 0), dattablespace), d.oid, "
-                "pg_relation_filenode(c.oid)) FROM pg_class c, pg_database d "
-                "WHERE c.oid = %s::oid AND datname = current_database()",
-                self._admin.index(table),
-            )
-        )
-
-    def _release(self) -> None:
-        if source.files_of(self._admin):
-            self._admin.rows(
-                "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [_SLOT]
-            )
 
 
 class PagesProbe:

@@ -51,7 +51,10 @@ def _type(column: Column) -> str:
 
 
 def _datum_bytes(column: Column) -> int:
-    return (column.width or _WIDEST) + (_type(column) not in _FIXED)
+    width = column.width or _WIDEST
+    if _type(column) in _FIXED:
+        return width
+    return width + (1 if width <= _SHORT_VARLENA else 4)
 
 
 def _aligned(size: int, to: int = 8) -> int:

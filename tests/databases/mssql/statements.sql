@@ -40,7 +40,7 @@ SELECT index_level, page_count, record_count, avg_page_space_used_in_percent, av
 SELECT index_id, SUM(used_page_count) * 8192 FROM sys.dm_db_partition_stats WHERE object_id = OBJECT_ID(?) GROUP BY index_id;
 SELECT STRING_AGG(CONVERT(varchar(max), CAST([key] AS binary(16)), 2), '') FROM (SELECT [key], (ROW_NUMBER() OVER (ORDER BY [key]) - 1) / 4000 AS piece FROM [keybench].[rows]) AS numbered GROUP BY piece;
 SELECT SUM(ghost_record_count) FROM sys.dm_db_index_physical_stats(DB_ID(), OBJECT_ID(?), ?, NULL, 'DETAILED');
-CREATE TABLE [keybench].[rows] (row_id bigint IDENTITY NOT NULL, [key] char(36) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_row] PRIMARY KEY CLUSTERED (row_id), CONSTRAINT [rows_key] UNIQUE NONCLUSTERED ([key]) WITH (FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF));
+CREATE TABLE [keybench].[rows] ([key] char(36) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_key] PRIMARY KEY NONCLUSTERED ([key]) WITH (FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF));
 INSERT INTO [keybench].[rows] ([key]) VALUES (?);
 SELECT [key] FROM [keybench].[rows] WHERE [key] = CAST(? AS char(36));
 SELECT [key] FROM [keybench].[rows] WHERE [key] BETWEEN CAST(? AS char(36)) AND CAST(? AS char(36));

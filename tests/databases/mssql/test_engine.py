@@ -114,8 +114,8 @@ def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
 def test_options_come_from_a_url_then_the_environment_then_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert options({"host": "h"}) == Options()
     monkeypatch.setenv("KEYBENCH_MSSQL_FILL_FACTOR", "80")
-    monkeypatch.setenv("KEYBENCH_MSSQL_BENEATH", "heap")
-    assert options({"fill_factor": "90"}) == Options(fill_factor="90", beneath="heap")
+    monkeypatch.setenv("KEYBENCH_MSSQL_BENEATH", "clustered")
+    assert options({"fill_factor": "90"}) == Options(fill_factor="90", beneath="clustered")
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,6 @@ def test_a_second_identity_in_a_table_is_refused() -> None:
     from keybench.databases.mssql import keys
 
     table = Table("rows", ENGINE.column("bigint"), 10, "nonclustered", keys.MADE[0])
-    with pytest.raises(UsageError, match=r"second IDENTITY column: set KEYBENCH_MSSQL_BENEATH=heap\.$"):
-        layout.create(table, Options())
-    assert "IDENTITY NOT NULL" in layout.create(table, Options(beneath="heap"))
+    with pytest.raises(UsageError, match=r"second IDENTITY column: leave KEYBENCH_MSSQL_BENEATH at heap\.$"):
+        layout.create(table, Options(beneath="clustered"))
+    assert "IDENTITY NOT NULL" in layout.create(table, Options())

@@ -129,6 +129,12 @@ def test_what_is_asked_of_a_table_is_asked_of_an_index_that_is_there(record: Rec
 
 def test_tables_in_all_their_forms() -> None:
     table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
+    assert layout.create(table, Options(beneath="clustered")) == (
+        "CREATE TABLE [keybench].[rows] (row_id bigint IDENTITY NOT NULL, [key] uniqueidentifier NOT NULL, payload "
+        "char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_row] PRIMARY KEY CLUSTERED (row_id), "
+        "CONSTRAINT [rows_key] UNIQUE NONCLUSTERED ([key]) WITH "
+        "(FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF))"
+    )
     heap = layout.create(table, Options(beneath="heap", fill_factor="80", sequential_key="on"))
     assert heap == (
         "CREATE TABLE [keybench].[rows] ([key] uniqueidentifier NOT NULL, payload char(100) COLLATE "

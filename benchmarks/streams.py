@@ -1,0 +1,78 @@
+"""Orders of arrival that tell B-trees apart, as distinct numbers, and keys of any column in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.column import Column
+from keybench.generators.byteorder import Keys, hexadecimal
+
+Numbers = NDArray[np.int64]
+
+
+def _chance(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def increasing(n: int) -> Numbers:
+    """Each key above all before."""
+    return np.arange(n)
+
+
+def descending(n: int) -> Numbers:
+    """Each key below all before."""
+    return np.arange(n)[::-1].copy()
+
+
+def random(n: int) -> Numbers:
+    """In no order."""
+    return _chance(7).permutation(n)
+
+
+def lagging(n: int, lag: int) -> Numbers:
+    """Each key from one of four ascending generators, drawn at random; the p-th runs p × `lag` rows behind."""
+    who = _chance(11).integers(0, 4, n)
+    return (np.arange(n) - who * lag + 3 * lag) * 4 + who
+
+
+def ranges(n: int) -> Numbers:
+    """Each key from one of four ascending generators, drawn at random, whose keys do not overlap."""
+    return _chance(13).integers(0, 4, n) * n + np.arange(n)
+
+
+def same_millisecond(n: int) -> Numbers:
+    """A time of milliseconds in front, random behind, 200 keys to the millisecond."""
+    return (np.arange(n) // 200 << 40) + (_chance(17).permutation(n) << 8)
+
+
+def wrapping(n: int) -> Numbers:
+    """The low part of the time in front, as in version 1: it ascends and begins anew, 22 times in all."""
+    period = -(-n // 22)
+    return np.arange(n) % period * 22 + np.arange(n) // period
+
+
+STREAMS: dict[str, Callable[[int], Numbers]] = {
+    "increasing": increasing,
+    "random": random,
+    "descending": descending,
+    "4 lagging by 100": lambda n: lagging(n, 100),
+    "4 lagging by 0.5 %": lambda n: lagging(n, n // 200),
+    "4 lagging by 10 %": lambda n: lagging(n, n // 10),
+    "4 ranges": ranges,
+    "same millisecond": same_millisecond,
+    "wrapping": wrapping,
+}
+
+
+def keys(numbers: Numbers, column: Column) -> Keys:
+    """Keys of the kind that the column takes, which ascend with the numbers."""
+    if "int" in column.kinds:
+        return Keys(numbers.astype(np.int64), "int")
+    data = np.zeros((len(numbers), 16), np.uint8)
+    data[:, :8] = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
+    if "uuid" in column.kinds:
+        return Keys(data, "uuid")
+    return Keys(hexadecimal(data), "text") if "text" in column.kinds else Keys(data, "bytes")

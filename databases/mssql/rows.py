@@ -1,0 +1,76 @@
+"""Sizes of what SQL Server stores: rows, index rows, and how many fit a page.
+
+Sources: Microsoft's "Estimate the size of a clustered index", "… of a nonclustered index", "… of a heap" and "Pages and
+extents architecture guide"; what they leave open follows published page counts (mssql_oracle.md §1.1, §7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from keybench.errors import UsageError
+
+PAGE_BYTES = 8096
+"""For rows and their slots: 8,192 less the page header."""
+SLOT = 2
+VERSION_TAG = 14
+"""On every row that was written while the database kept row versions (RCSI, snapshot isolation, ADR)."""
+RID = 8
+"""How an index on a heap finds a row: file, page, slot."""
+
+_LONGEST = 8060
+_HEAP_SHARE_PERCENT = 95
+
+
+def data_row(
+    fixed: int, columns: int, variable: Sequence[int] = (), *, uniqueifier: bool = False, versions: bool = False
+) -> int:
+    """Bytes of a table's row: `fixed` in columns of fixed length, `variable` in each other one, `columns` in all.
+
+    A clustered index that is not unique has a hidden uniqueifier before the other variable columns; with distinct keys
+    it is null, and then takes room only in the null bitmap and, where another variable column follows, an offset.
+    """
+    values = list(variable)
+    if uniqueifier:
+        columns += 1
+        values = [0, *values] if values else []
+    bitmap = 2 + (columns + 7) // 8
+    offsets = 2 + 2 * len(values) + sum(values) if values else 0
+    return 4 + fixed + bitmap + offsets + VERSION_TAG * versions
+
+
+def index_row(key: int, locator: int, *, locator_varies: bool = False, versions: bool = False) -> int:
+    """Bytes of a nonclustered index's leaf row: status, key, locator (clustering key or RID), null bitmap.
+
+    `locator_varies` charges the locator as a column of variable length, as Microsoft's formula does for a RID; a
+    published page count over an int key says otherwise for that, and none is known for a heap.
+    """
+    return 1 + key + locator + 3 + 4 * locator_varies + VERSION_TAG * versions
+
+
+def branch_row(key: int, *, nullable: bool = False) -> int:
+    """Bytes of a row of a non-leaf page of a unique index: status, key, child page; a null bitmap if nulls can be."""
+    return 1 + key + 6 + 3 * nullable
+
+
+def rows_a_page(row: int) -> int:
+    """Rows of `row` bytes that fit a page of an index. UsageError where a row is too long for any page."""
+    if row > _LONGEST:
+        raise UsageError(f"SQL Server's rows have {_LONGEST:,} bytes at most, not {row:,}: take the payload down.")
+    return PAGE_BYTES // (row + SLOT)
+
+
+def rows_a_heap_page(row: int) -> int:
+    """Rows that a page of a heap gets: none any more once more than 95 % of it are used, which its PFS byte tells."""
+    enough = PAGE_BYTES * _HEAP_SHARE_PERCENT // (100 * (row + SLOT)) + 1
+    return min(rows_a_page(row), enough)
+
+
+def space_used(used: int, pages: int) -> float:
+    """avg_page_space_used_in_percent of pages that hold `used` bytes together, slots included.
+
+    The formula gives three published values in all their digits (mssql_oracle.md §1.3): the mean of the free bytes is
+    cut to three decimals, and a page counts as 8,094.
+    """
+    thousandths = 1000 * (PAGE_BYTES * pages - used) // pages
+    return 100 * (1 - thousandths / 1000 / (PAGE_BYTES - SLOT))

@@ -1,0 +1,259 @@
+"""The kernel of page models whose leaf splits in two by count or bytes: PostgreSQL, SQL Server, Oracle.
+
+A leaf holds the ranks that arrived in its range, in whatever sequence: only a split needs to know which of them are the
+lower ones, and selecting them once costs less than keeping them sorted. Which leaf a rank belongs to is looked up: the
+ranks are 0 … n − 1, so a directory of equal cells names the leaf of each cell's first rank, and borders inside a cell
+are few steps along the chain. When a leaf splits, the narrower part takes the new slot, so that each cell changes hands
+at most log2(n) times, whatever the order of arrival. A row thus costs the same few memory accesses at any size.
+
+A split changes nothing outside its leaf's range. Each page remembers the row that it was made by, and pages are
+numbered at the end by sorting those (`splittree`); ranges of ranks can be simulated apart and at the same time.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+
+FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
+"""How a page came to be: it was there from the beginning, or by which kind of split."""
+
+LOWER, UPPER, USED, COUNT, NEXT, PREVIOUS, SETTLED = range(7)
+"""Fields of a slot: its range of ranks, what its entries take, how many they are, its neighbours, and how many of the
+entries came by a split rather than by an insertion after it."""
+SLOT_FIELDS: Final = 8  # half a cache line
+
+LEAVES, LAST = range(2)
+"""Slots in use; the slot of the rightmost leaf of the index, −1 where it lies in another range."""
+
+ROOM_OTHER, ROOM_LAST, KEEP_APPEND, KEEP_EDGE, KEEP_INTERIOR, AT_INSERTION = range(6)
+"""What a leaf has room for, what stays left of a full one and the new entry together by kind of split, and whether
+ascending insertions inside the index split at the new entry."""
+
+ALONE: Final = -1
+"""Of KEEP_APPEND: everything stays, the new entry goes to the new page alone."""
+
+_SMALL: Final = 12
+
+
+@kernel
+def _select(items: NDArray[np.int32], n: int, k: int) -> None:
+    """Moves the k lowest of the first n distinct items to the front; items[k] is the lowest of the others."""
+    low, high = 0, n
+    while high - low > _SMALL:
+        a, b, c = items[low], items[(low + high) >> 1], items[high - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        border = low
+        for i in range(low, high):  # without a branch on the comparison, which nobody could predict
+            item = items[i]
+            items[i] = items[border]
+            items[border] = item
+            border += item < pivot
+        if k < border:
+            high = border
+        else:
+            low = border
+    for i in range(low + 1, high):
+        item = items[i]
+        j = i
+        while j > low and items[j - 1] > item:
+            items[j] = items[j - 1]
+            j -= 1
+        items[j] = item
+
+
+@kernel
+def _kept_at_insertion(items: NDArray[np.int32], n: int, rank: int, previous: int) -> int:
+    """How many stay left of a split at the new `rank`, the last of the items; 0 unless it directly follows `previous`.
+
+    What lies above it moves to the new page; where nothing does, the new entry goes there alone.
+    """
+    if previous > rank:
+        return 0
+    above = 0
+    for i in range(n):
+        if previous < items[i] < rank:
+            return 0
+        above += items[i] > rank
+    return n - above if above else n - 1
+
+
+@kernel
+def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], share: float) -> int:
+    """Sorts the items; how many of the lowest take no more than `share` of the bytes of all, at least 1, not all."""
+    items[:n].sort()
+    total = 0
+    for i in range(n):
+        total += sizes[items[i]]
+    used, kept = 0, 0
+    while kept < n - 1 and (used + sizes[items[kept]] <= share * total or not kept):
+        used += sizes[items[kept]]
+        kept += 1
+    return kept
+
+
+@kernel
+def _split(
+    slot: int,
+    rank: int,
+    time: int,
+    rules: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    sizes: NDArray[np.uint16],
+    low: int,
+    shift: int,
+    cells: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    births: NDArray[np.int64],
+    kinds: NDArray[np.int8],
+    content: NDArray[np.int32],
+    state: NDArray[np.int64],
+    scratch: NDArray[np.int32],
+) -> None:
+    """Splits the leaf in `slot`, which has no room for `rank`; the new page is that of the upper part."""
+    count = slots[slot, COUNT]
+    items = count + 1
+    highest = rank
+    for i in range(count):
+        scratch[i] = content[slot, i]
+        highest = max(highest, scratch[i])
+    scratch[count] = rank
+    kind = INTERIOR
+    if slot == state[LAST]:
+        kind = APPEND if highest == rank else EDGE
+    keep = 0
+    if rules[AT_INSERTION] and kind != APPEND and count > slots[slot, SETTLED]:
+        keep = _kept_at_insertion(scratch, items, rank, scratch[count - 1])
+    if kind == APPEND and rules[KEEP_APPEND] == ALONE:
+        keep = count
+    elif len(sizes):
+        keep = _kept_by_size(scratch, items, sizes, shares[kind])
+    else:
+        keep = keep or rules[KEEP_APPEND + kind]
+        _select(scratch, items, keep)
+    separator = scratch[keep]
+
+    new = state[LEAVES]
+    state[LEAVES] = new + 1
+    lower, upper = slots[slot, LOWER], slots[slot, UPPER]
+    after, before = slots[slot, NEXT], slots[slot, PREVIOUS]
+    if upper - separator <= separator - lower:
+        left, right = slot, new
+        first, end = separator, upper
+        if after >= 0:
+            slots[after, PREVIOUS] = new
+        births[new], kinds[new] = time, kind
+    else:
+        left, right = new, slot
+        first, end = lower, separator
+        if before >= 0:
+            slots[before, NEXT] = new
+        births[new], kinds[new] = births[slot], kinds[slot]
+        births[slot], kinds[slot] = time, kind
+    slots[left, LOWER], slots[left, UPPER] = lower, separator
+    slots[right, LOWER], slots[right, UPPER] = separator, upper
+    slots[left, PREVIOUS], slots[left, NEXT] = before, right
+    slots[right, PREVIOUS], slots[right, NEXT] = left, after
+    if slot == state[LAST]:
+        state[LAST] = right
+    width = (1 << shift) - 1
+    for cell in range((first - low + width) >> shift, min((end - low + width) >> shift, len(cells))):
+        cells[cell] = new
+
+    for side in range(2):
+        target, begin, stop = (left, 0, keep) if side == 0 else (right, keep, items)
+        used = stop - begin
+        arrived = -1
+        for i in range(begin, stop):
+            content[target, i - begin] = scratch[i]
+            if scratch[i] == rank:
+                arrived = i - begin
+        if len(sizes):
+            used = 0
+            for i in range(begin, stop):
+                used += sizes[scratch[i]]
+        slots[target, USED], slots[target, COUNT] = used, stop - begin
+        slots[target, SETTLED] = stop - begin
+        if arrived >= 0:  # the last insertion into its page: the last of its entries
+            final = stop - begin - 1
+            content[target, arrived], content[target, final] = content[target, final], rank
+            slots[target, SETTLED] = final
+
+
+@kernel
+def insert(
+    ranks: NDArray[np.int64],
+    times: NDArray[np.int64],
+    start: int,
+    rules: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    sizes: NDArray[np.uint16],
+    low: int,
+    shift: int,
+    cells: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    births: NDArray[np.int64],
+    kinds: NDArray[np.int8],
+    content: NDArray[np.int32],
+    state: NDArray[np.int64],
+    scratch: NDArray[np.int32],
+) -> int:
+    """Inserts ranks in their order of arrival, `start` + `times[i]` each (`start` + i where `times` is empty).
+
+    Entries take `sizes[rank]`, or 1 each where that is empty. All ranks lie in low … low + (len(cells) << shift) − 1.
+    Returns how many were inserted: fewer than all where the slots are used up.
+    """
+    fixed, timed = len(sizes) == 0, len(times) > 0
+    room_other, room_last = rules[ROOM_OTHER], rules[ROOM_LAST]
+    last = state[LAST]
+    for i in range(len(ranks)):
+        rank = ranks[i]
+        slot = int(cells[(rank - low) >> shift])
+        while rank >= slots[slot, UPPER]:
+            slot = int(slots[slot, NEXT])
+        used = slots[slot, USED] + (1 if fixed else int(sizes[rank]))
+        if used <= (room_last if slot == last else room_other):
+            count = slots[slot, COUNT]
+            content[slot, count] = rank
+            slots[slot, COUNT] = count + 1
+            slots[slot, USED] = used
+            continue
+        if state[LEAVES] == len(slots):
+            return i
+        time = start + (times[i] if timed else i)
+        _split(slot, rank, time, rules, shares, sizes, low, shift, cells, slots, births, kinds, content, state, scratch)
+        last = state[LAST]
+    return len(ranks)
+
+
+@kernel
+def within(ranks: NDArray[np.int64], low: int, high: int, kept: NDArray[np.int64], places: NDArray[np.int64]) -> int:
+    """Writes those of `ranks` in low … high − 1 to `kept` and their places to `places`; how many they are."""
+    n = 0
+    for i in range(len(ranks)):  # without a branch: whether a random rank is inside cannot be predicted
+        rank = ranks[i]
+        kept[n] = rank
+        places[n] = i
+        n += low <= rank < high
+    return n
+
+
+@kernel
+def is_permutation(ranks: NDArray[np.int64]) -> bool:
+    """Whether the ranks are 0 … n − 1, each once."""
+    n = len(ranks)
+    seen = np.zeros((n >> 6) + 1, np.uint64)
+    one = np.uint64(1)
+    for i in range(n):
+        rank = ranks[i]
+        if rank < 0 or rank >= n:
+            return False
+        bit = one << np.uint64(rank & 63)
+        if seen[rank >> 6] & bit:
+            return False
+        seen[rank >> 6] |= bit
+    return True
