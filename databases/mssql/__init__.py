@@ -7,7 +7,7 @@ column `binary16-mssql` of other engines sorts as uniqueidentifier does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from keybench.databases import docker
 from keybench.databases.column import Column
@@ -22,13 +22,14 @@ from keybench.databases.engine import (
     Session,
     Settings,
     Table,
+    Verdict,
     engines,
 )
 from keybench.databases.leftovers import Leftovers
-from keybench.databases.mssql import drivers, keys, licence, options, settings, table
+from keybench.databases.mssql import checks, drivers, keys, licence, options, settings, table
 from keybench.databases.pagemodel import PageModel, parameters
 from keybench.errors import EnvironmentMissing
-from keybench.results.metrics import Metric
+from keybench.results.metrics import Metric, Reading
 
 _NO_KINDS = (
     "SQL Server's log tells splits that move rows from appends, but not edge splits from interior ones: they are "
@@ -100,6 +101,10 @@ class SqlServer(Engine):
         default = {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
         return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
 
+    def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:
+        """What the trial says of what could not be settled without a server."""
+        return tuple(checks.verdicts(table, rows, writers, readings))
+
     def leftovers(self, url: str) -> Leftovers:
         """Tables of trials, and the schema or database if keybench made it."""
         from keybench.databases.mssql.url import UrlLeftovers
@@ -120,10 +125,8 @@ ENGINE = SqlServer(
     servers=("container",),
     url_schemes=("mssql", "sqlserver"),
     makes=keys.MADE,
-    model_variants={
-        "split at the middle": {"split_point": "midpoint"},
-        "split at the insertion point": {"split_point": "insertion_point"},
-    },
+    caveat=checks.CAVEAT,
+    model_variants=checks.VARIANTS,
     absent={
         Metric.EDGE_SPLITS: _NO_KINDS,
         Metric.INTERIOR_SPLITS: _NO_KINDS,

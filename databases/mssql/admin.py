@@ -45,6 +45,17 @@ GHOSTS = (
 _QUIET_SECONDS = 60.0
 FILES = "SELECT type_desc, CAST(size AS bigint) / 128, growth FROM sys.database_files ORDER BY file_id"
 
+EVENT_FIELDS = (
+    "SELECT name FROM sys.dm_xe_object_columns WHERE object_name = N'page_split' AND column_type = N'data' "
+    "ORDER BY name"
+)
+"""Whether this build's event tells good splits from bad: not documented for all of them."""
+MODEL_DATABASE = (
+    "SELECT is_read_committed_snapshot_on, snapshot_isolation_state_desc, is_accelerated_database_recovery_on "
+    "FROM sys.databases WHERE name = N'model'"
+)
+"""What new databases of this server begin with: row versions add 14 bytes to each row."""
+
 
 @dataclass(frozen=True)
 class Level:
@@ -80,8 +91,26 @@ class MssqlAdmin:
         of_database = {name: str(value) for name, value in zip(_DATABASE_NAMES, found, strict=True)}
         of_server = {str(name): str(value) for name, value in self.connection.rows(CONFIGURED)}
         files = {f"{kind}_megabytes".lower(): str(size) for kind, size, _ in self.connection.rows(FILES)}
+        open_questions = {
+            "page_split_event": ", ".join(str(name) for name, *_ in self._allowed(EVENT_FIELDS)),
+            "model_database": ", ".join(f"{value}" for row in self._allowed(MODEL_DATABASE) for value in row),
+        }
         chosen = {name: value for name, value in self.options.parameters().items() if value}
-        return {**of_database, **of_server, **files, **chosen, "load_path": "arrays of single-row inserts"}
+        return {
+            **of_database,
+            **of_server,
+            **files,
+            **open_questions,
+            **chosen,
+            "load_path": "arrays of single-row inserts",
+        }
+
+    def _allowed(self, query: str) -> list[tuple[object, ...]]:
+        """The rows of a query that not every user may make."""
+        try:
+            return self.connection.rows(query)
+        except ServerError:
+            return []
 
     def create(self, table: Table) -> None:
         """Drops the table, writes changed pages to the files, and creates it, empty."""

@@ -20,6 +20,8 @@ SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(100)), CAST(SERVERPROPE
 SELECT compatibility_level, recovery_model_desc, is_read_committed_snapshot_on, snapshot_isolation_state_desc, is_accelerated_database_recovery_on, delayed_durability_desc, page_verify_option_desc, collation_name, is_auto_update_stats_on FROM sys.databases WHERE database_id = DB_ID();
 SELECT name, CAST(value_in_use AS nvarchar(100)) FROM sys.configurations WHERE name IN (N'max server memory (MB)', N'max degree of parallelism') ORDER BY name;
 SELECT type_desc, CAST(size AS bigint) / 128, growth FROM sys.database_files ORDER BY file_id;
+SELECT name FROM sys.dm_xe_object_columns WHERE object_name = N'page_split' AND column_type = N'data' ORDER BY name;
+SELECT is_read_committed_snapshot_on, snapshot_isolation_state_desc, is_accelerated_database_recovery_on FROM sys.databases WHERE name = N'model';
 DROP TABLE IF EXISTS [keybench].[rows];
 DROP TABLE IF EXISTS [keybench].[keybench_hold];
 CHECKPOINT;
