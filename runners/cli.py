@@ -14,6 +14,7 @@ from sqlalchemy.engine import make_url
 import keybench
 from keybench import commandline
 from keybench.databases.engine import Profile, engine, engines
+from keybench.databases.secret import redacted
 from keybench.errors import UsageError, unknown_name
 from keybench.results.store import Run, Store, new_run_id
 from keybench.runners import config, machine, server_keys
@@ -232,12 +233,14 @@ def _servers(values: list[str]) -> tuple[str, ...]:
 
 
 def _without_password(server: str) -> str:
-    return make_url(server).set(password=None).render_as_string() if is_url(server) else server
+    if not is_url(server):
+        return server
+    return make_url(server).set(password=None).difference_update_query(["password"]).render_as_string()
 
 
 def _command() -> str:
     """The command line as it may be shown."""
-    return " ".join(["keybench run", *(_without_password(argument) for argument in sys.argv[1:])])
+    return " ".join(["keybench run", *(redacted(argument) for argument in sys.argv[1:])])
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from keybench.databases.mssql import connection, database
 from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.options import NAMES, options
 from keybench.databases.mssql.table import SCHEMA
-from keybench.databases.secret import keep
+from keybench.databases.secret import of_url
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
 
 _PORT = "1433"
@@ -51,7 +51,7 @@ def address_of(url: str) -> Address:
         parameters["database"] = named
     if parts.username:
         parameters["user"] = unquote(parts.username)
-    return Address("mssql", "url", parameters, secret=keep(password) if password else None)
+    return Address("mssql", "url", parameters, secret=of_url(password))
 
 
 def _split(url: str) -> SplitResult | None:
@@ -82,8 +82,8 @@ class UrlServer:
             self._using = connection.connect(self._address)
             if not database.use(self._using):
                 raise EnvironmentMissing(
-                    f"another run of keybench is using SQL Server at {place}: wait for its end, or name another "
-                    "database in the URL."
+                    f"SQL Server at {place}: another run of keybench is using it, and both would use the same tables.\n"
+                    "Wait until that run has ended, or name another database in the URL."
                 )
             database.make_schema(self._using)
         except ServerError as error:

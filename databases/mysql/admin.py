@@ -13,6 +13,7 @@ import pymysql
 from numpy.typing import NDArray
 
 from keybench.databases.arrival import ArrivalRecorder
+from keybench.databases.column import Column
 from keybench.databases.engine import Address, Probe, Table
 from keybench.databases.mysql import connection, rows, settings
 from keybench.databases.mysql import table as layout
@@ -113,26 +114,29 @@ class MySqlAdmin:
 
         A row of its own for each key would cost the client a call a row.
         """
-        column = table.column
-        form, last = "`key`", ""
-        if column.form == "int":
-            form = "LPAD(HEX(`key`), 16, '0')"
-        elif rows.is_uuid(column):
-            form = "UNHEX(REPLACE(`key`, '-', ''))"
+        last = ""
         while True:
             ((count, joined, greatest),) = self.rows(
-                f"SELECT count(*), group_concat({form} SEPARATOR ''), max(`key`) FROM "  # noqa: S608  # our own names
+                f"SELECT count(*), group_concat({_form(table.column)} SEPARATOR ''), max(`key`) FROM "  # noqa: S608  # our own names
                 f"(SELECT `key` FROM {layout.name(table)} {last} ORDER BY `key` LIMIT {_SLICE_ROWS}) part"
             )
             if not count:
                 return
-            text = joined.encode("ascii") if isinstance(joined, str) else joined
-            data = np.frombuffer(text, np.uint8).reshape(count, -1)
-            if column.form == "int":
-                yield np.frombuffer(bytes.fromhex(text.decode("ascii")), ">i8").astype(np.int64)
-            else:
-                yield column.encode(Keys(data, "uuid")) if rows.is_uuid(column) else data
+            yield _keys(table.column, joined, count)
             last = "WHERE `key` > " + self._connection.escape(greatest)  # bytes, text or a number
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys, sorted by the server."""
+        return self._sorted_by(table, "`key`")
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+        """All keys by the integer primary key of a nonclustered table; None where the table is the key's b-tree."""
+        return None if table.key == "clustered" else self._sorted_by(table, "row_id")
+
+    def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+        found = self.rows(f"SELECT {_form(table.column)} FROM {layout.name(table)} ORDER BY {order}")  # noqa: S608
+        keys = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in found]
+        return _keys(table.column, b"".join(keys), len(keys))
 
     def index(self, table: Table) -> int:
         """InnoDB's id of the key's index; ServerError where there is no such table."""
@@ -177,3 +181,19 @@ class MySqlAdmin:
 def _file_name(name: str) -> str:
     """A table's name as files and InnoDB's dictionary have it: @ and four digits for what is no letter or digit."""
     return re.sub(r"[^A-Za-z0-9_]", lambda found: f"@{ord(found[0]):04x}", name)
+
+
+def _form(column: Column) -> str:
+    """The key in an expression whose values can be joined: of one width."""
+    if column.form == "int":
+        return "LPAD(HEX(`key`), 16, '0')"
+    return "UNHEX(REPLACE(`key`, '-', ''))" if rows.is_uuid(column) else "`key`"
+
+
+def _keys(column: Column, joined: str | bytes, count: int) -> NDArray[np.uint8] | NDArray[np.int64]:
+    """So many joined values of `_form`, as `Column.encode` gives them."""
+    text = joined.encode("ascii") if isinstance(joined, str) else joined
+    if column.form == "int":
+        return np.frombuffer(bytes.fromhex(text.decode("ascii")), ">i8").astype(np.int64)
+    data = np.frombuffer(text, np.uint8).reshape(count, -1)
+    return column.encode(Keys(data, "uuid")) if rows.is_uuid(column) else data

@@ -12,6 +12,7 @@ from pymysql.constants import COMMAND
 from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.engine import Address
+from keybench.databases.fulldisk import with_next_step
 from keybench.databases.mysql.flavour import flavour, require
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
@@ -90,7 +91,7 @@ def server_errors(title: str) -> Iterator[None]:
         reason = said(error)
     else:
         return
-    raise ServerError(f"{title}: {reason}")
+    raise ServerError(f"{title}: {with_next_step(reason)}")
 
 
 def _unreachable(address: Address, reason: str) -> KeybenchError:

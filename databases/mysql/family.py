@@ -18,8 +18,9 @@ from keybench.databases.engine import (
     Settings,
     Table,
 )
+from keybench.databases.leftovers import Leftovers
 from keybench.databases.mysql import installation, settings, table
-from keybench.databases.mysql.flavour import MARIADB, Flavour
+from keybench.databases.mysql.flavour import MARIADB, Flavour, OtherFlavour
 from keybench.results.metrics import Metric
 
 _NO_KINDS = (
@@ -62,9 +63,11 @@ class Family(Engine):
     def provision(self, server: str, settings: Settings) -> Provision:
         """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
-            from keybench.databases.mysql.url import UrlServer
+            from keybench.databases.guest import UrlServer
+            from keybench.databases.mysql.schema import Database
+            from keybench.databases.mysql.url import address_of
 
-            return UrlServer(self.flavour, server)
+            return UrlServer(address_of(self.flavour, server), Database)
         from keybench.databases.mysql.server import PrivateServer
 
         return PrivateServer(self.flavour, server, settings)
@@ -84,3 +87,13 @@ class Family(Engine):
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload, key)
+
+    def leftovers(self, url: str) -> Leftovers:
+        """Tables of trials, and the database if keybench made it; of both flavours, which share their URLs."""
+        from keybench.databases.mysql.schema import Database
+        from keybench.databases.mysql.url import address_of
+
+        try:
+            return Database(address_of(self.flavour, url))
+        except OtherFlavour as error:
+            return Database(address_of(error.found, url))

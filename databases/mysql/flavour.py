@@ -100,9 +100,17 @@ def spoken(version: str) -> Flavour:
     return MARIADB if "mariadb" in version.lower() else MYSQL
 
 
+class OtherFlavour(EnvironmentMissing):
+    """The server is the other one, `found`."""
+
+    found: Flavour
+
+
 def require(wanted: Flavour, version: str) -> None:
-    """EnvironmentMissing where the server is the other one: its figures must not go under the wrong name."""
+    """OtherFlavour where the server is the other one: its figures must not go under the wrong name."""
     found = spoken(version)
     if found is not wanted:
         own = version.removeprefix("5.5.5-")  # MariaDB puts it before its own, for old clients of MySQL
-        raise EnvironmentMissing(f"this server is {found.title} ({own}), not {wanted.title}: use --db {found.name}.")
+        error = OtherFlavour(f"this server is {found.title} ({own}), not {wanted.title}: use --db {found.name}.")
+        error.found = found
+        raise error

@@ -14,6 +14,9 @@ from keybench.databases.engine import KeyRole, Table
 SCHEMA = "keybench"
 """The one database that keybench works in."""
 
+COMMENT = "a trial of keybench, which removes it"
+"""The comment of a trial's table, by which `clean` knows it."""
+
 PAGE_BYTES = 16_384
 LEAF_BYTES = PAGE_BYTES - 120 - 8 - 4
 """For records: without header, system records, trailer and the directory's two slots."""
@@ -51,7 +54,7 @@ def create(table: Table) -> str:
         columns += ", PRIMARY KEY (`key`)"
     else:
         columns = f"row_id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, {columns}, UNIQUE KEY `key` (`key`)"
-    return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC"
+    return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = '{COMMENT}'"
 
 
 def columns(table: Table) -> str:

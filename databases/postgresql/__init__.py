@@ -39,9 +39,11 @@ class PostgreSQL(Engine):
     def provision(self, server: str, settings: Settings) -> Provision:
         """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
-            from keybench.databases.postgresql.url import UrlServer
+            from keybench.databases.guest import UrlServer
+            from keybench.databases.postgresql.schema import Schema
+            from keybench.databases.postgresql.url import address_of
 
-            return UrlServer(server)
+            return UrlServer(address_of(server), Schema)
         from keybench.databases.postgresql.server import PrivateServer
 
         return PrivateServer(server, settings)
@@ -70,9 +72,10 @@ class PostgreSQL(Engine):
 
     def leftovers(self, url: str) -> Leftovers:
         """Tables of trials, and the schema if keybench made it."""
-        from keybench.databases.postgresql.leftovers import UrlLeftovers
+        from keybench.databases.postgresql.schema import Schema
+        from keybench.databases.postgresql.url import address_of
 
-        return UrlLeftovers(url)
+        return Schema(address_of(url))
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, as PostgreSQL's."""

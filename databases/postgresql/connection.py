@@ -10,6 +10,7 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from keybench.databases.engine import Address
+from keybench.databases.fulldisk import with_next_step
 from keybench.errors import EnvironmentMissing, ServerError
 
 CONNECT_SECONDS = 5
@@ -52,7 +53,7 @@ def server_errors() -> Iterator[None]:
     except psycopg.Error as error:
         parts = [error.diag.message_primary, error.diag.message_detail, error.diag.message_hint]
         said = ". ".join(part for part in parts if part) or " ".join(str(error).split()) or type(error).__name__
-        raise ServerError(f"PostgreSQL: {said}") from None
+        raise ServerError(f"PostgreSQL: {with_next_step(said)}") from None
 
 
 def connect(address: Address) -> psycopg.Connection:

@@ -10,10 +10,12 @@ import pytest
 
 from keybench.databases.arrival import Arrivals, RecoversArrivalOrder
 from keybench.databases.engine import Admin, Table, engine
+from keybench.databases.pagemodel import predict
 from keybench.databases.sqlite.connection import files
 from keybench.databases.sqlite.table import Statements
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys, rank
+from keybench.results.metrics import Metric
 from keybench.runners import writers
 from keybench.runners.after import keys_in_order
 from keybench.runners.arrival import Recorder, by_stamps, by_transactions
@@ -114,6 +116,28 @@ def test_a_transaction_holds_one_batch_of_one_writer(target: Target, admin: Admi
             assert len(batch) == 1
             assert not batch & seen
             seen |= batch
+
+
+@pytest.mark.parametrize("rows_per_tx", [100, 1000])
+def test_the_page_model_on_the_recovered_order_is_the_server(target: Target, admin: Admin, rows_per_tx: int) -> None:
+    if not target.engine.has_page_model:
+        pytest.skip(f"there is no page model of {target.engine.title}")
+    table, sources = prepared(target, count=4, rows=60_000)
+    admin.create(table)
+    recorder = Recorder(admin, table, sources)
+    probes = admin.probes()
+    for probe in probes:
+        probe.before(table)
+    loaded = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
+    real = {reading.metric: reading.value for probe in probes for reading in probe.after(table)}
+    keys = keys_in_order(sources)
+    order = recorder.order(loaded, keys)
+    admin.drop(table)
+    model = predict(target.engine.page_model(table), table.column, keys[order.places])
+    assert model.leaf_pages == pytest.approx(real[Metric.LEAF_PAGES], rel=0.015 if order.note else 0)
+    if not order.note:
+        assert model.density == pytest.approx(real[Metric.LEAF_DENSITY], abs=1e-9)
+        assert model.back_links == pytest.approx(real[Metric.LEAF_FRAGMENTATION], abs=1e-9)
 
 
 def test_sqlite_rowids_agree_with_the_stamps() -> None:

@@ -263,8 +263,8 @@ def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(answering: Record) -
     answering.answers["SET NOCOUNT ON"] = [(-1,)]
     error = failure("mssql://bench@db.example/shop")
     assert str(error) == (
-        "another run of keybench is using SQL Server at db.example:1433: wait for its end, or name another database in "
-        "the URL."
+        "SQL Server at db.example:1433: another run of keybench is using it, and both would use the same tables.\n"
+        "Wait until that run has ended, or name another database in the URL."
     )
     assert answering.names()[-1] == "close"
     left = UrlLeftovers("mssql://bench@db.example/shop")
