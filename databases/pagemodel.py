@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from keybench.databases.column import Column
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.byteorder import Keys, sort_words
-from keybench.results.metrics import Metric, Reading
 
 
 @dataclass(frozen=True)
@@ -86,21 +85,6 @@ class SizedByValue(Protocol):
     ) -> PageStats:
         """As `PageModel.insert`; `sizes` in order of arrival, as the ranks."""
         ...
-
-
-def readings(stats: PageStats) -> list[Reading]:
-    """The model's figures as metrics. Fragmentation there is the common definition, on every engine."""
-    values = {
-        Metric.LEAF_PAGES: stats.leaf_pages,
-        Metric.BRANCH_PAGES: stats.branch_pages,
-        Metric.LEAF_DENSITY: stats.density,
-        Metric.LEAF_FRAGMENTATION: stats.back_links,
-        Metric.LEAF_NONADJACENT: stats.nonadjacent,
-        Metric.APPENDS: stats.appends,
-        Metric.EDGE_SPLITS: stats.edge_splits,
-        Metric.INTERIOR_SPLITS: stats.interior_splits,
-    }
-    return [Reading(metric, float(value), "modelled") for metric, value in values.items()]
 
 
 P = TypeVar("P")

@@ -20,7 +20,8 @@ from keybench.databases.engine import (
 )
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.mysql import installation, settings, table
-from keybench.databases.mysql.flavour import MARIADB, Flavour, OtherFlavour
+from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.databases.pagemodel import PageModel, parameters
 from keybench.results.metrics import Metric
 
 _NO_KINDS = (
@@ -97,3 +98,10 @@ class Family(Engine):
             return Database(address_of(self.flavour, url))
         except OtherFlavour as error:
             return Database(address_of(error.found, url))
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel:
+        """The index that holds the key: clustered, or secondary beside a table in order of arrival. No parameters."""
+        from keybench.databases.mysql import pagemodel
+
+        parameters(pagemodel.Parameters, given)
+        return pagemodel.of(table, mysql=self.flavour is MYSQL)
