@@ -14,6 +14,8 @@ from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 LOGIN_SECONDS = 5.0
 
+_LOGIN = "keybench-login"
+
 FULL = " Make room on the server's disk, or let the tablespace grow, or use fewer --rows."
 _FULL = ("ORA-01653", "ORA-01654", "ORA-01688", "ORA-01536", "ORA-12954", "ORA-30036")
 """No extent for a table or an index, quota, the 12 GB of Oracle Free, undo."""
@@ -159,7 +161,7 @@ def _within(seconds: float, call: Callable[[], Any]) -> Any:
         else:
             found.append(made)
 
-    thread = Thread(target=run, daemon=True)
+    thread = Thread(target=run, name=_LOGIN, daemon=True)
     thread.start()
     thread.join(seconds)
     if failed:
