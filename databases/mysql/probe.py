@@ -13,7 +13,7 @@ from keybench.databases.engine import Probe, Table
 from keybench.databases.finalstate import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.pages import IndexPages, UnreadablePagesError, pages_of, summarise
-from keybench.errors import ServerError
+from keybench.errors import EnvironmentMissing, ServerError
 from keybench.results.metrics import Metric, Reading
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class PagesProbe(FinalState):
         """
         try:
             found = read_index(self._admin, table)
-        except (UnreadablePagesError, OSError) as error:
+        except (UnreadablePagesError, EnvironmentMissing, OSError) as error:
             return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
         if found is None:
             return Reading.absent(self.supplies, _FILES)
@@ -129,14 +129,14 @@ def flushed(admin: MySqlAdmin, table: Table) -> Iterator[NDArray[np.uint8] | Non
 
     FLUSH TABLES … FOR EXPORT writes them all to the file and keeps it so until the tables are unlocked.
     """
-    file = admin.file(table)
-    if file is None:
+    if not admin.private:
         yield None
         return
     page_bytes = int(admin.value("SELECT @@innodb_page_size"))
     admin.rows(f"FLUSH TABLES {layout.name(table)} FOR EXPORT")
     try:
-        yield pages_of(file, page_bytes)
+        with admin.file(table) as file:
+            yield pages_of(file, page_bytes) if file else None
     finally:
         admin.rows("UNLOCK TABLES")
 

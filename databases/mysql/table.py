@@ -50,7 +50,8 @@ def sql_type(column: Column) -> str:
 def create(table: Table) -> str:
     """The statement that creates the table."""
     payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
-    columns = f"`key` {sql_type(table.column)} NOT NULL{payload if table.payload else ''}"
+    by_server = f" {table.made.declaration}" if table.made else ""
+    columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
     if table.key == "clustered":
         columns += ", PRIMARY KEY (`key`)"
     else:
@@ -59,8 +60,13 @@ def create(table: Table) -> str:
 
 
 def columns(table: Table) -> str:
-    """The columns in the order in which rows are sent."""
+    """The columns in the order in which they are sent and read."""
     return "`key`, payload" if table.payload else "`key`"
+
+
+def sent(table: Table) -> str:
+    """The columns that rows bring: all but a key that the server makes."""
+    return "payload" if table.made else columns(table)
 
 
 def key_bytes(column: Column) -> int:

@@ -91,7 +91,9 @@ def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
     with pytest.raises(EnvironmentMissing) as caught:
         ENGINE.provision("local", SMALL)
     assert str(caught.value) == reason
-    with pytest.raises(UsageError, match=r"^mariadb has no server kind 'docker': use local, or a mariadb:// URL\.$"):
+    with pytest.raises(
+        UsageError, match=r"^mariadb has no server kind 'docker': use container, local, or a mariadb:// URL\.$"
+    ):
         ENGINE.missing("docker")
 
 
