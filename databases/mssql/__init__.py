@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from keybench.databases import docker
 from keybench.databases.column import Column
+from keybench.databases.container import missing as without_containers
 from keybench.databases.engine import (
     Address,
     Admin,
@@ -28,7 +28,6 @@ from keybench.databases.engine import (
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.mssql import checks, drivers, keys, licence, options, settings, table
 from keybench.databases.pagemodel import PageModel, parameters
-from keybench.errors import EnvironmentMissing
 from keybench.results.metrics import Metric, Reading
 
 _NO_KINDS = (
@@ -42,7 +41,7 @@ def _instead() -> str:
     without_docker = [name for name, on in engines().items() if set(on.servers) - {"container"}]
     choices = " or ".join(f"--db {name}" for name in without_docker)
     return (
-        "use a server of your own by --server mssql://…, or choose a database that needs no Docker "
+        "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
         f"({choices}); its column binary16-mssql sorts as SQL Server does."
     )
 
@@ -58,20 +57,17 @@ class SqlServer(Engine):
         """Why a container cannot be started here; empty where it can."""
         if server not in self.servers:
             return f"SQL Server has no server kind {server}: {_instead()}"
-        if reason := docker.unreachable():
-            return (
-                f"SQL Server runs in a container, and no Docker daemon answers at {docker.address()} ({reason}): start "
-                f"Docker, {_instead()}"
-            )
-        return licence.missing() or drivers.missing()
+        return without_containers("SQL Server", _instead()) or licence.missing() or drivers.missing()
 
-    def provision(self, server: str, settings: Settings) -> Provision:  # noqa: ARG002
-        """The server at a URL; a password in the URL is moved to the environment at once."""
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
             from keybench.databases.mssql.url import UrlServer
 
             return UrlServer(server)
-        raise EnvironmentMissing(f"starting SQL Server's container is not in this version of keybench: {_instead()}")
+        from keybench.databases.mssql.container import contained
+
+        return contained(settings)
 
     def admin(self, address: Address) -> Admin:
         """A new administrative connection."""

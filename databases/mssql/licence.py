@@ -15,6 +15,11 @@ TERMS = "https://go.microsoft.com/fwlink/?linkid=857698"
 ACCEPTED = "KEYBENCH_ACCEPT_EULA"
 """Engines whose licence was accepted, comma-separated: what `--accept-eula` sets."""
 
+ASKED = (
+    f"SQL Server's container needs you to accept Microsoft's licence terms ({TERMS}): read them, then add "
+    "--accept-eula mssql or set ACCEPT_EULA=Y."
+)
+
 LEAST_MEMORY = 2_000_000_000
 """Bytes without which the server refuses to start ("at least 2000 megabytes of memory")."""
 
@@ -34,12 +39,7 @@ def missing() -> str:
         )
     if (memory := psutil.virtual_memory().total) < LEAST_MEMORY:
         return too_little(memory)
-    if not accepted():
-        return (
-            f"SQL Server's container needs you to accept Microsoft's licence terms ({TERMS}): read them, then add "
-            "--accept-eula mssql or set ACCEPT_EULA=Y."
-        )
-    return ""
+    return "" if accepted() else ASKED
 
 
 def too_little(memory: int) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
-from keybench.databases import docker
 from keybench.databases.column import Column
+from keybench.databases.container import missing as without_containers
 from keybench.databases.engine import (
     Address,
     Admin,
@@ -28,7 +28,6 @@ from keybench.databases.engine import (
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.oracle import checks, connection, keys, options, settings, table
 from keybench.databases.pagemodel import PageModel, SizedByValue, parameters
-from keybench.errors import EnvironmentMissing
 from keybench.results.metrics import Metric, Reading
 
 _NO_KINDS = "Oracle counts appends (90-10 splits) and all leaf splits: edge and interior ones come together."
@@ -39,7 +38,10 @@ _NO_IMAGES = "Oracle logs no whole blocks, save while files are backed up."
 def _instead() -> str:
     without_docker = [name for name, on in engines().items() if set(on.servers) - {"container"}]
     choices = " or ".join(f"--db {name}" for name in without_docker)
-    return f"use a server of your own by --server oracle://…, or choose a database that needs no Docker ({choices})."
+    return (
+        "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs no "
+        f"Docker ({choices})."
+    )
 
 
 class Oracle(Engine):
@@ -51,22 +53,19 @@ class Oracle(Engine):
 
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
-        if server in self.servers and (reason := docker.unreachable()):
-            return (
-                f"Oracle runs in a container, and no Docker daemon answers at {docker.address()} ({reason}): start "
-                f"Docker, {_instead()}"
-            )
-        if find_spec("oracledb") is None:
-            return connection.missing()
-        return f"starting Oracle's container is not in this version of keybench: {_instead()}"
+        if server not in self.servers:
+            return f"Oracle has no server kind {server}: {_instead()}"
+        return without_containers("Oracle", _instead()) or ("" if find_spec("oracledb") else connection.missing())
 
-    def provision(self, server: str, settings: Settings) -> Provision:  # noqa: ARG002
-        """The server at a URL; a password in the URL is moved to the environment at once."""
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
             from keybench.databases.oracle.url import UrlServer
 
             return UrlServer(server)
-        raise EnvironmentMissing(self.missing(server))
+        from keybench.databases.oracle.container import contained
+
+        return contained(settings)
 
     def admin(self, address: Address) -> Admin:
         """A new administrative connection."""

@@ -116,8 +116,8 @@ def missing() -> str:
     return "Oracle needs the Python package oracledb: pip install 'keybench[oracle]'."
 
 
-def connect(address: Address, service: str = "") -> Connection:
-    """A connection, within seconds also where what answers says nothing.
+def connect(address: Address, service: str = "", *, administer: bool = False) -> Connection:
+    """A connection, within seconds also where what answers says nothing; `administer` as SYSDBA.
 
     EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
     """
@@ -134,6 +134,7 @@ def connect(address: Address, service: str = "") -> Connection:
                 tcp_connect_timeout=LOGIN_SECONDS,
                 retry_count=0,
                 program="keybench",
+                mode=module.AUTH_MODE_SYSDBA if administer else module.AUTH_MODE_DEFAULT,
             ),
         )
     except (module.Error, OSError) as error:

@@ -22,9 +22,14 @@ LOG_MEGABYTES = 1024
 _GROUPS = (11, 12, 13)
 
 REDO_LOGS = tuple(f"ALTER DATABASE ADD LOGFILE GROUP {group} SIZE {LOG_MEGABYTES}M" for group in _GROUPS)
-"""In the container database's root. The small groups stay: `SWITCH` leaves them behind."""
+"""In the container database's root."""
+LARGE_LOGS = f"SELECT group# FROM v$log WHERE group# IN ({', '.join(map(str, _GROUPS))})"  # noqa: S608
+SMALL_LOGS = f"SELECT group# FROM v$log WHERE group# NOT IN ({', '.join(map(str, _GROUPS))}) ORDER BY group#"  # noqa: S608
+SMALL_LOGS_IN_USE = SMALL_LOGS.replace(" ORDER BY", " AND status IN ('CURRENT', 'ACTIVE') ORDER BY")
 SWITCH = "ALTER SYSTEM SWITCH LOGFILE"
-CURRENT_LOG = "SELECT bytes FROM v$log WHERE status = 'CURRENT'"
+CHECKPOINT = "ALTER SYSTEM CHECKPOINT GLOBAL"
+EXISTS = f"SELECT username FROM all_users WHERE username = '{USER}'"  # noqa: S608
+PASSWORD = "{password}"  # noqa: S105  # stands for it in a statement
 
 DURABILITY = {"durable": "FORCE_WAIT", "fast": "NOWAIT"}
 """COMMIT_WAIT of the database by profile: `fast` acknowledges commits before the redo is on disk."""

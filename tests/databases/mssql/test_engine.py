@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ from keybench.errors import UsageError
 from keybench.generators.byteorder import PERMUTATIONS, Keys
 
 ELSEWHERE = (
-    "use a server of your own by --server mssql://…, or choose a database that needs no Docker "
+    "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
     "(--db mariadb or --db mysql or --db postgresql or --db sqlite); "
     "its column binary16-mssql sorts as SQL Server does."
 )
@@ -100,6 +101,20 @@ def test_less_than_two_gigabytes_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         "SQL Server refuses to start with less than 2,000 MB of memory, and there are 1,900 MB: give it more, or use a "
         "server elsewhere by --server mssql://…"
     )
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_container_is_not_even_described_without_the_licence_or_with_too_little_memory(monkeypatch) -> None:
+    from keybench.databases.recipe import ContainerOptions
+    from keybench.errors import EnvironmentMissing
+
+    chosen = ENGINE.settings("durable", "small")
+    with pytest.raises(EnvironmentMissing, match="licence terms"):
+        ENGINE.provision("container", chosen)
+    monkeypatch.setenv("ACCEPT_EULA", "Y")
+    small = replace(chosen, container=ContainerOptions(memory_bytes=1_500_000_000))
+    with pytest.raises(EnvironmentMissing, match=r"less than 2,000 MB of memory, and there are 1,500 MB"):
+        ENGINE.provision("container", small)
 
 
 @pytest.mark.usefixtures("daemon")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from sqlglot import exp
 
 from keybench.databases.engine import Address, Table
 from keybench.databases.functions import scripts
-from keybench.databases.mssql import ENGINE, connection, database, keys, settings
+from keybench.databases.mssql import ENGINE, connection, container, database, keys, settings
 from keybench.databases.mssql import table as layout
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.load import MssqlSession
@@ -142,3 +143,18 @@ def test_tables_in_all_their_forms() -> None:
         "(FILLFACTOR = 80, OPTIMIZE_FOR_SEQUENTIAL_KEY = ON))"
     )
     assert sqlglot.parse_one(heap, dialect="tsql").find(exp.ColumnDef)
+
+
+def test_a_container_is_set_up_anew_and_its_address_leads_to_our_database(record: Record, address: Address) -> None:
+    """On a server of ours alone: settings, then the database, whatever an attempt that was cut short left there."""
+    record.answers = {"SELECT name FROM sys.databases": [("keybench",)]}
+    chosen = ENGINE.settings("fast", "small")
+    ready = container.prepare(replace(address, server="container", settings=chosen))
+    assert ready.parameters["database"] == "keybench"
+    told = record.statements()
+    memory = f"EXEC sys.sp_configure N'max server memory (MB)', {chosen.values['max_server_memory_mb']}"
+    order = [memory, "DROP DATABASE [keybench]", "CREATE DATABASE [keybench]"]
+    order += ["ALTER DATABASE [keybench] SET DELAYED_DURABILITY = FORCED", "CREATE SCHEMA [keybench]"]
+    assert [told.index(statement) for statement in order] == sorted(told.index(statement) for statement in order)
+    sizes = [statement for statement in told if "MODIFY FILE" in statement]
+    assert ["SIZE = 1024MB" in sizes[0], "SIZE = 2048MB" in sizes[1]] == [True, True]

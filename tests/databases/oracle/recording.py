@@ -33,7 +33,7 @@ class Record:
 
     def module(self) -> SimpleNamespace:
         """What stands for the driver's module."""
-        types = {name: value for name, value in vars(oracledb).items() if name.startswith("DB_TYPE_")}
+        types = {name: value for name, value in vars(oracledb).items() if name.startswith(("DB_TYPE_", "AUTH_MODE_"))}
         return SimpleNamespace(connect=self.connect, Error=oracledb.Error, __version__=oracledb.__version__, **types)
 
     def connect(self, **named: Any) -> RecordingConnection:

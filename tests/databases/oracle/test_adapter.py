@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from keybench.databases.engine import Address, Table
-from keybench.databases.oracle import ENGINE, connection, keys, load, settings, statistics, user
+from keybench.databases.oracle import ENGINE, connection, container, keys, load, statistics, user
 from keybench.databases.oracle import table as layout
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.load import OracleSession
@@ -27,7 +28,7 @@ from tests.databases.oracle.recording import Record
 PINNED = Path(__file__).with_name("statements.sql")
 TABLE = Table("rows", ENGINE.column("raw16"), 100)
 STATISTICS = [(name, 10) for name in statistics.NAMES]
-OPAQUE = ("ANALYZE", "BEGIN", "LOCK TABLE", "ALTER", "GRANT", "CREATE BIGFILE", "CREATE USER")
+OPAQUE = ("ANALYZE", "BEGIN", "LOCK TABLE", "ALTER", "GRANT", "CREATE BIGFILE", "CREATE USER", "DROP")
 """What sqlglot does not understand: pinned as text alone. Of index-organised tables it keeps the text, too."""
 
 
@@ -66,8 +67,9 @@ def everything(record: Record, address: Address) -> list[str]:
     server.stop()
     left = UrlLeftovers("oracle://keybench@db.example/FREEPDB1")
     left.found(), left.remove(), left.close()
-    more = (*user.REDO_LOGS, user.SWITCH, user.CURRENT_LOG, *user.tablespace())
-    return list(dict.fromkeys([*record.statements(), *more, *settings.statements(ENGINE.settings("fast", "small"))]))
+    record.answers = {user.SMALL_LOGS_IN_USE: [(1,)], user.SMALL_LOGS: [(1,), (2,)], user.EXISTS: [("KEYBENCH",)]}
+    container.prepare(replace(address, server="container", settings=ENGINE.settings("fast", "small")))
+    return list(dict.fromkeys(record.statements()))
 
 
 def test_the_statements_are_those_that_are_pinned(record: Record, address: Address) -> None:
@@ -78,9 +80,24 @@ def test_each_parses_or_is_known_not_to() -> None:
     statements = PINNED.read_text(encoding="utf-8").splitlines()
     assert len(statements) > 40
     for statement in statements:
-        if not statement.startswith(OPAQUE) and "ORGANIZATION INDEX" not in statement and "PURGE" not in statement:
+        if not statement.startswith(OPAQUE) and "ORGANIZATION INDEX" not in statement:
             (tree,) = sqlglot.parse(statement, dialect="oracle")
             assert isinstance(tree, exp.Select | exp.Insert | exp.Delete | exp.Create), statement
+
+
+def test_a_container_gets_large_logs_and_a_user_with_few_rights(record: Record, address: Address) -> None:
+    record.answers = {user.SMALL_LOGS: [(1,), (2,)]}
+    chosen = ENGINE.settings("durable", "default")
+    ready = container.prepare(replace(address, server="container", settings=chosen))
+    assert {name: ready.parameters[name] for name in ("user", "service")} == {"user": "KEYBENCH", "service": "FREEPDB1"}
+    modes = [(named["user"], named["service_name"], named["mode"]) for named in record.connected]
+    assert modes == [("SYS", "FREE", oracledb.AUTH_MODE_SYSDBA), ("SYS", "FREEPDB1", oracledb.AUTH_MODE_SYSDBA)]
+    told = record.statements()
+    assert told.index("ALTER DATABASE ADD LOGFILE GROUP 11 SIZE 1024M") < told.index(
+        "ALTER DATABASE DROP LOGFILE GROUP 2"
+    )
+    assert "GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO KEYBENCH" in told
+    assert not [statement for statement in told if "ALL PRIVILEGES" in statement or "DBA" in statement]
 
 
 def test_tables_in_all_their_forms() -> None:

@@ -24,7 +24,7 @@ from tests.databases.oracle.recording import Record
 PASSWORD = "s3cret}hunter;2 %@x"
 SETTINGS = ENGINE.settings("durable", "small")
 ELSEWHERE = (
-    "use a server of your own by --server oracle://…, or choose a database that needs no Docker "
+    "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs no Docker "
     "(--db mariadb or --db mysql or --db postgresql or --db sqlite)."
 )
 pytestmark = pytest.mark.usefixtures("environment")
