@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 
@@ -18,5 +18,15 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     cannot be written), so that a second process starts at once. The lock of the interpreter is released while it runs,
     and indices are not checked: tests do that (`NUMBA_BOUNDSCHECK=1`).
     """
-    compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    compiled: Callable[P, R]
+    try:
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:  # there is no directory at all that can be written: every process compiles anew
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+def elementwise(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiles a rule of numbers into one for arrays of one shape; where the machine code is kept, `kernel` says."""
+    compiled: Callable[..., Any] = numba.vectorize(cache=True)(rule)  # type: ignore[no-untyped-call]
     return compiled

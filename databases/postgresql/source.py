@@ -122,7 +122,7 @@ def keep_log(admin: PostgresAdmin, slot: str) -> None:
 
 def let_log_go(admin: PostgresAdmin, slot: str) -> None:
     """Ends what `keep_log` began, if it did."""
-    if files_of(admin):
+    if is_private(admin):
         admin.rows("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [slot])
 
 
