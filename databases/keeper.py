@@ -11,7 +11,6 @@ standard output one JSON object a line: `folder`, then `server` (its process id)
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import select
@@ -20,51 +19,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+
+from keybench.databases.spawn import LINUX, LOG_NAME, SetupError, Spawner, Spec, adopt_orphans, stop
 
 if sys.platform != "win32":  # imported there too, where all modules are searched for engines
     import fcntl
-    import pwd
 
-LOG_NAME = "server.log"
 PREFIX = "keybench-"
 LOCK_SUFFIX = ".lock"
 
 _POLL_SECONDS = 0.1
-_STOP_SECONDS = 15.0
 _REMOVE_SECONDS = 5.0
-_ORPHAN_SECONDS = 2.0
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
-_IPC_RMID = 0
-_LINUX = sys.platform == "linux"
-
-
-class Spec(NamedTuple):
-    """What to keep. `{folder}` and `{installation}` in commands, files and environment are replaced by the paths."""
-
-    engine: str
-    base: str
-    """The directory in which the folder is made."""
-    runner: int
-    """Process id of the runner, which must be the keeper's parent."""
-    setup: Sequence[Sequence[str]]
-    server: Sequence[str] | None
-    files: Mapping[str, str]
-    stop_signal: int
-    death_signal: int
-    user: str | None
-    """User that the commands run as and that owns the folder; None: the keeper's own."""
-    environment: Mapping[str, str]
-    installation: str | None
-    """Directory with the server's programs, copied into the folder where `user` cannot read it."""
-
-
-class SetupError(Exception):
-    """The server cannot be set up; the message is for the user."""
 
 
 def log_tail(folder: Path, lines: int = 15) -> str:
@@ -170,7 +138,7 @@ class Watch:
                     return True
                 if os.getppid() != self._runner:  # also without pidfd, and where it died before that was opened
                     break
-                timeout = None if descriptor is not None or (child is None and _LINUX) else _POLL_SECONDS
+                timeout = None if descriptor is not None or (child is None and LINUX) else _POLL_SECONDS
                 for ready, _ in self._poll.poll(timeout and timeout * 1000):
                     self._stop = self._stop or ready != descriptor
             self._stop = True
@@ -188,183 +156,51 @@ class Keeper:
         self._spec = spec
         self._watch = watch
         self._tell = tell
-        self._account = pwd.getpwnam(spec.user) if spec.user else None
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._installation = spec.installation or ""
-        self._server: subprocess.Popen[bytes] | None = None
-        self._folder = Path()
 
     def run(self) -> None:
         """Makes the folder, keeps the server until something ends it, and cleans up."""
         base = Path(self._spec.base)
         sweep(base)
-        self._folder, lock = _claim(base, self._spec.engine)
+        folder, lock = _claim(base, self._spec.engine)
         try:
-            self._live()
+            self._live(folder)
         except SetupError as error:
-            self._tell(failed=str(error), log=log_tail(self._folder))
+            self._tell(failed=str(error), log=log_tail(folder))
         except OSError as error:
-            self._tell(failed=f"{error.filename}: {error.strerror}", log=log_tail(self._folder))
+            self._tell(failed=f"{error.filename}: {error.strerror}", log=log_tail(folder))
         finally:
-            self._end()
-            if remove(self._folder):
-                self._folder.with_name(self._folder.name + LOCK_SUFFIX).unlink(missing_ok=True)
+            if remove(folder):
+                folder.with_name(folder.name + LOCK_SUFFIX).unlink(missing_ok=True)
             os.close(lock)
 
-    def _live(self) -> None:
-        self._make_folder()
-        self._tell(folder=str(self._folder), installation=self._installation)
-        for command in self._spec.setup:
-            process = self._spawn(command)
-            if not self._watch.ends_first(process):
-                self._stop(process, signal.SIGKILL)
+    def _live(self, folder: Path) -> None:
+        spawner = Spawner(self._spec, folder)
+        server = None
+        try:
+            spawner.make_folder()
+            self._tell(folder=str(folder), installation=spawner.installation)
+            if not self._set_up(spawner):
                 return
+            if self._spec.server:
+                server = spawner.spawn(self._spec.server)
+                self._tell(server=server.pid)
+            else:
+                self._tell(ready=True)
+            if self._watch.ends_first(server) and server:
+                self._tell(ended=server.returncode, log=log_tail(folder))
+        finally:
+            spawner.end(server)
+
+    def _set_up(self, spawner: Spawner) -> bool:
+        """Runs the setup commands; False where something ends them first. SetupError where one fails."""
+        for command in self._spec.setup:
+            process = spawner.spawn(command)
+            if not self._watch.ends_first(process):
+                stop(process, signal.SIGKILL)
+                return False
             if process.returncode:
-                raise SetupError(f"{self._fill(command[0])} failed with exit code {process.returncode}")
-        if self._spec.server:
-            self._server = self._spawn(self._spec.server)
-            self._tell(server=self._server.pid)
-        else:
-            self._tell(ready=True)
-        if self._watch.ends_first(self._server) and self._server:
-            self._tell(ended=self._server.returncode, log=log_tail(self._folder))
-
-    def _make_folder(self) -> None:
-        self._folder.mkdir(mode=0o700)
-        installation = self._spec.installation
-        if self._account:
-            os.chown(self._folder, self._account.pw_uid, self._account.pw_gid)
-            if not self._as_user(lambda: os.access(self._folder, os.R_OK | os.W_OK | os.X_OK)):
-                raise SetupError(
-                    f"the user {self._account.pw_name}, whom the server runs as because it refuses root, cannot enter "
-                    f"{self._folder.parent}: set KEYBENCH_TMP to a directory that everybody can enter, such as /tmp."
-                )
-            if installation and not self._as_user(lambda: _readable(Path(installation))):
-                self._installation = str(self._copy_installation(Path(installation)))
-        for name, text in self._spec.files.items():
-            path = self._folder / name
-            path.write_text(self._fill(text), encoding="utf-8")
-            if self._account:
-                os.chown(path, self._account.pw_uid, self._account.pw_gid)
-
-    def _copy_installation(self, source: Path) -> Path:
-        target = self._folder / "installation"
-        for part in ("bin", "lib", "share"):
-            if (source / part).is_dir():
-                shutil.copytree(source / part, target / part, symlinks=True)
-        for path in (target, *target.rglob("*")):
-            if self._account and not path.is_symlink():
-                os.chown(path, self._account.pw_uid, self._account.pw_gid)
-                path.chmod(path.stat().st_mode | 0o400)
-        return target
-
-    def _as_user(self, holds: Callable[[], bool]) -> bool:
-        """What `holds` says as the server's user, asked in a child, as only a process of that user can know."""
-        child = os.fork()
-        if child == 0:
-            try:
-                self._become()
-                os._exit(0 if holds() else 1)
-            finally:
-                os._exit(2)
-        return os.waitpid(child, 0)[1] == 0
-
-    def _become(self) -> None:
-        if self._account:
-            os.setgroups([])
-            os.setgid(self._account.pw_gid)
-            os.setuid(self._account.pw_uid)
-
-    def _fill(self, text: str) -> str:
-        return text.replace("{folder}", str(self._folder)).replace("{installation}", self._installation)
-
-    def _spawn(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
-        keeper = os.getpid()
-
-        def bind() -> None:  # after the change of user, which clears a parent-death signal
-            # What a shell starts in the background ignores the first two, and a server would inherit that.
-            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
-            if _LINUX:
-                self._libc.prctl(_PR_SET_PDEATHSIG, self._spec.death_signal, 0, 0, 0)
-            if os.getppid() != keeper:
-                os._exit(1)
-
-        account: dict[str, Any] = {}
-        if self._account:
-            account = {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
-        inherited = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TZ") if name in os.environ}
-        own = {name: self._fill(value) for name, value in self._spec.environment.items()}
-        with (self._folder / LOG_NAME).open("ab") as log:
-            return subprocess.Popen(
-                [self._fill(part) for part in command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=self._folder,
-                env={"LC_ALL": "C", "HOME": str(self._folder), "TMPDIR": str(self._folder), **inherited, **own},
-                preexec_fn=bind,  # safe in a process of one thread
-                umask=0o077,
-                **account,
-            )
-
-    def _stop(self, process: subprocess.Popen[bytes], number: int) -> None:
-        process.send_signal(number)
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    def _end(self) -> None:
-        if self._server and self._server.poll() is None:
-            self._stop(self._server, self._spec.stop_signal)
-        gone = _end_children()
-        self._remove_segments(gone | {self._server.pid} if self._server else gone)
-
-    def _remove_segments(self, creators: set[int]) -> None:
-        """Removes System V shared memory that killed processes left: made by them, and attached by nobody."""
-        owner = self._account.pw_uid if self._account else os.getuid()
-        with suppress(OSError), Path("/proc/sysvipc/shm").open(encoding="ascii") as table:
-            for row in list(table)[1:]:
-                _, segment, _, _, made_by, _, attached, user, *_ = map(int, row.split()[:8])
-                if made_by in creators and (user, attached) == (owner, 0):
-                    self._libc.shmctl(segment, _IPC_RMID, None)
-
-
-def _readable(installation: Path) -> bool:
-    parts = [installation / part for part in ("bin", "lib", "share")]
-    files = [path for part in parts if part.exists() for path in (part, *part.rglob("*"))]
-    programs = (path for path in files if path.parent == parts[0])
-    return bool(files) and all(os.access(p, os.R_OK) for p in files) and all(os.access(p, os.X_OK) for p in programs)
-
-
-def _end_children() -> set[int]:
-    """Ends what the server or a setup command left, of which the keeper has become the parent; their process ids.
-
-    They get a moment to end by themselves: a killed initdb's child, which notices, then removes its shared memory.
-    """
-    gone: set[int] = set()
-    deadline = time.monotonic() + _ORPHAN_SECONDS
-    while True:
-        try:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return gone
-        if pid:
-            gone.add(pid)
-        elif time.monotonic() < deadline:
-            time.sleep(0.01)
-        else:
-            _kill_children()
-
-
-def _kill_children() -> None:
-    for entry in Path("/proc").iterdir() if _LINUX else ():
-        with suppress(OSError, ValueError):
-            if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == os.getpid():
-                os.kill(int(entry.name), signal.SIGKILL)
-    time.sleep(0.01)
+                raise SetupError(f"{spawner.fill(command[0])} failed with exit code {process.returncode}")
+        return True
 
 
 def main() -> None:
@@ -383,8 +219,7 @@ def main() -> None:
         with suppress(BrokenPipeError):  # the runner is gone
             os.write(1, json.dumps(message).encode() + b"\n")
 
-    if _LINUX:
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     try:
         Keeper(spec, Watch(spec.runner, bool(more)), tell).run()
     except SetupError as error:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from keybench.databases.column import Column
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.byteorder import Keys, sort_words
-from keybench.results.metrics import Metric, Reading
+from keybench.results.metrics import KEY, Metric, Origin, Reading
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class PageStats:
     garbage_bytes: int | None = None
     """Bytes of records moved away that their old pages still hold; None of engines that leave none."""
     checkpoints: tuple[Checkpoint, ...] = ()
+    split_counter: int | None = None
+    """What the index adds to the server's own counter of page splits; None of engines that have none."""
 
 
 class PageModel(Protocol):
@@ -88,9 +90,12 @@ class SizedByValue(Protocol):
         ...
 
 
-def readings(stats: PageStats) -> list[Reading]:
-    """The model's figures as metrics. Fragmentation there is the common definition, on every engine."""
-    values = {
+def readings(stats: PageStats, of: str = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:
+    """The model's figures under the names of the measured ones. Fragmentation there is the common definition.
+
+    `of` is the readings' object; `note` says what is in doubt about the order of arrival.
+    """
+    values: dict[Metric, float | None] = {
         Metric.LEAF_PAGES: stats.leaf_pages,
         Metric.BRANCH_PAGES: stats.branch_pages,
         Metric.LEAF_DENSITY: stats.density,
@@ -99,8 +104,10 @@ def readings(stats: PageStats) -> list[Reading]:
         Metric.APPENDS: stats.appends,
         Metric.EDGE_SPLITS: stats.edge_splits,
         Metric.INTERIOR_SPLITS: stats.interior_splits,
+        Metric.SPLIT_COUNTER: stats.split_counter,
     }
-    return [Reading(metric, float(value), "modelled") for metric, value in values.items()]
+    found = [(metric, value) for metric, value in values.items() if value is not None]
+    return [Reading(metric, float(value), origin, note, of) for metric, value in found]
 
 
 P = TypeVar("P")
@@ -144,11 +151,10 @@ def ranked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
 
     Raises UsageError where two keys are the same.
     """
-    order = np.argsort(words[:, 0])  # not stable: numpy sorts faster so, and what is equal is sorted again below
-    firsts = words[order, 0]
-    equal = firsts[1:] == firsts[:-1]
-    if equal.any():
-        tied = np.concatenate([equal, [False]]) | np.concatenate([[False], equal])
+    if not len(words):
+        return np.empty(0, np.int64)
+    order, tied = _nearly_ordered(words[:, 0])
+    if tied.any():
         among = order[tied]
         order[tied] = among[np.lexsort(words[among].T[::-1])]
         ordered = words[order[tied]]
@@ -157,3 +163,22 @@ def ranked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     ranks = np.empty(len(words), np.int64)
     ranks[order] = np.arange(len(words), dtype=np.int64)
     return ranks
+
+
+def _nearly_ordered(firsts: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The places of the words in their order, but for runs that agree in their foremost bits, and which those are.
+
+    Sorting words that hold a place in their last bits costs half of sorting the places by the words.
+    """
+    n = len(firsts)
+    places = np.uint64(max(1, (n - 1).bit_length()))
+    lowest = firsts.min()
+    spare = np.uint64(64 - max(1, int(firsts.max() - lowest).bit_length()))
+    packed = (firsts - lowest) << spare >> places << places | np.arange(n, dtype=np.uint64)
+    packed.sort()
+    order = (packed & np.uint64((1 << int(places)) - 1)).astype(np.int64)
+    packed >>= places
+    tied = np.zeros(n, np.bool_)
+    tied[1:] = packed[1:] == packed[:-1]
+    tied[:-1] |= tied[1:]
+    return order, tied

@@ -27,6 +27,7 @@ if sys.platform != "win32":
     import pwd
 
     from keybench.databases import keeper
+    from keybench.databases.spawn import Spec
 
 _SOCKET_LIMIT = 100
 _SOCKET_NAME = "/.s.PGSQL.00000.lock"
@@ -160,7 +161,7 @@ class Kept:
             atexit.register(self.stop)
             return self
         self._check(base)
-        spec = keeper.Spec(
+        spec = Spec(
             engine=self._engine,
             base=str(base),
             runner=os.getpid(),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from keybench.errors import EnvironmentMissing
+
+PASSWORD, PASSWORD_FILE = "KEYBENCH_PASSWORD", "KEYBENCH_PASSWORD_FILE"
+"""Environment variables with the password, or the file that holds it, of servers whose URL has none."""
 
 _VARIABLE = "KEYBENCH_PASSWORD_{}"
 
@@ -32,6 +36,15 @@ class Secret:
             raise EnvironmentMissing(f"the password file {self.file} cannot be read: {error.strerror}.") from None
 
 
+def of_url(password: str) -> Secret | None:
+    """The password of a URL, kept; else what the environment gives for URLs without one: None where it gives none."""
+    if password:
+        return keep(password)
+    if os.environ.get(PASSWORD):
+        return Secret(variable=PASSWORD)
+    return Secret(file=os.environ[PASSWORD_FILE]) if os.environ.get(PASSWORD_FILE) else None
+
+
 def keep(password: str) -> Secret:
     """A reference to the password, which goes into an environment variable that writer processes inherit."""
     for n in itertools.count(1):
@@ -39,3 +52,9 @@ def keep(password: str) -> Secret:
         if os.environ.setdefault(variable, password) == password:
             break
     return Secret(variable=variable)
+
+
+def redacted(text: str) -> str:
+    """The text without the passwords of URLs in it: all from the user's colon to the last @, and `password=`."""
+    text = re.sub(r"(://[^:/?#@]*):.*@", r"\1@", text)
+    return re.sub(r"(?<=[?&])(?:ssl)?password=[^&]*&?", "", text).rstrip("?&")

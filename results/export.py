@@ -32,6 +32,7 @@ def values(run_id: str, trials: list[Trial]) -> Iterator[dict[str, Any]]:
     for trial in trials:
         for reading in trial.readings:
             yield _trial(run_id, trial) | {
+                "object": reading.object,
                 "metric": str(reading.metric),
                 "unit": DEFINITIONS[reading.metric].unit,
                 "value": reading.value,
@@ -39,7 +40,7 @@ def values(run_id: str, trials: list[Trial]) -> Iterator[dict[str, Any]]:
                 "reason": reading.reason,
             }
         if not trial.readings:
-            yield _trial(run_id, trial) | dict.fromkeys(("metric", "unit", "value", "origin", "reason"))
+            yield _trial(run_id, trial) | dict.fromkeys(("object", "metric", "unit", "value", "origin", "reason"))
 
 
 def series(run_id: str, trials: list[Trial]) -> Iterator[dict[str, Any]]:

@@ -209,14 +209,26 @@ DEFINITIONS: dict[Metric, Definition] = {
 }
 
 
+KEY = "key"
+"""The object that most values are of: the table's key and its index."""
+
+MODEL = "model"
+"""The same index as the page model predicts it beside a server, by the keys that were sent there."""
+
+
 @dataclass(frozen=True)
 class Reading:
-    """One value of one trial, or the reason why there is none (`origin` absent, `value` None)."""
+    """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
+
+    `object` says what it is of: `KEY`, `MODEL`, or `MODEL: variant` where a model has a parameter that no live server
+    has confirmed.
+    """
 
     metric: Metric
     value: float | None
     origin: Origin
     reason: str = ""
+    object: str = KEY
 
     @staticmethod
     def absent(metrics: Iterable[Metric], reason: str) -> list[Reading]:

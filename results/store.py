@@ -20,15 +20,13 @@ from sqlalchemy.exc import IntegrityError
 import keybench
 from keybench.errors import UsageError
 from keybench.results import tables
-from keybench.results.metrics import Metric, Reading, Series
+from keybench.results.metrics import KEY, Metric, Reading, Series
 from keybench.results.storage import Storage, open_storage
 from keybench.results.tables import SCHEMA_VERSION
 
 __all__ = ["SCHEMA_VERSION", "Environment", "Run", "Store", "Trial", "new_run_id"]
 
 _SHOWN_RUNS = 5
-_KEY_INDEX = "key"
-"""The object that a value is of: the table's key and its index. Room for secondary indexes."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +185,7 @@ class Store:
         return {(block, position) for block, position in rows}
 
     def trials(self, run_id: str) -> list[Trial]:
-        """Every recorded trial by block and position, with readings (in the order of Metric) and series."""
+        """Every trial by block and position; readings in the order of Metric, the key's own before a model's."""
         trial, value, series = tables.trial, tables.value, tables.series
         of_run = trial.c.run == run_id
         with self._storage.transaction() as connection:
@@ -196,12 +194,20 @@ class Store:
             lines = connection.execute(select(series).join(trial).where(of_run)).all()
         readings: dict[int, list[Reading]] = defaultdict(list)
         for row in values:
-            readings[row.trial].append(Reading(self._metric(row.metric), row.value, row.origin, row.reason))
+            metric = self._metric(row.metric)
+            readings[row.trial].append(Reading(metric, row.value, row.origin, row.reason, row.object))
         curves: dict[int, list[Series]] = defaultdict(list)
         for row in lines:
             curves[row.trial].append(Series(self._metric(row.metric), _unpacked(row.x, "<i8"), _unpacked(row.y, "<f8")))
         return [
-            replace(_trial(row), readings=_ordered(readings[row.id]), series=_ordered(curves[row.id])) for row in rows
+            replace(
+                _trial(row),
+                readings=_ordered(
+                    sorted(readings[row.id], key=lambda reading: (reading.object != KEY, reading.object))
+                ),
+                series=_ordered(curves[row.id]),
+            )
+            for row in rows
         ]
 
     def _metric(self, name: str) -> Metric:
@@ -251,8 +257,9 @@ def _listed(runs: Iterable[Run]) -> str:
 
 def _value(trial: int | None, reading: Reading) -> dict[str, Any]:
     if reading.value is not None and not math.isfinite(reading.value):
-        reading = Reading(reading.metric, None, "absent", f"the probe gave {reading.value}, which is no number")
-    return {"trial": trial, "object": _KEY_INDEX, **asdict(reading)}
+        why = f"the probe gave {reading.value}, which is no number"
+        reading = replace(reading, value=None, origin="absent", reason=why)
+    return {"trial": trial, **asdict(reading)}
 
 
 def _packed(trial: int | None, line: Series) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from keybench.databases.engine import engine
 from keybench.errors import EnvironmentMissing
-from keybench.runners.plan import CONTROL, Request, TrialPlan
+from keybench.runners.plan import CONTROL, MODEL_SERVER, Request, TrialPlan
 from keybench.runners.servers import Servers, is_url
 from keybench.runners.trial import run_trial
 
@@ -20,11 +20,12 @@ _HEAD_ROOM = 500_000_000
 
 
 def disk_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
-    """Bytes that the largest trial needs on this machine's disk; trials on a URL server need none of it."""
+    """Bytes that the largest trial needs on this machine's disk; on a URL server and in a page model they need none."""
     needs = [0]
     for trial in trials:
         on = engine(trial.database)
-        if not is_url(request.servers[trial.database]):
+        server = request.servers[trial.database]
+        if not is_url(server) and server != MODEL_SERVER:
             table = trial.table(request.scenario)
             _, everything = on.bytes_per_row(table.column, table.payload, table.key)
             needs.append(int(trial.rows * everything))

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from keybench.databases.provision import base_directory
 from keybench.errors import KeybenchError
-from keybench.results.store import Store
-from keybench.runners import estimate, generation
-from keybench.runners.plan import NO_DATABASE, Request, TrialPlan, plan
+from keybench.results.store import Environment, Store
+from keybench.runners import estimate, generation, modelled
+from keybench.runners.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
 from keybench.runners.trial import run_trial
@@ -30,7 +30,7 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
     blocks = f"{request.blocks} block{'s' if request.blocks > 1 else ''}"
     work = "rows to insert" if servers else "keys to make"
     say(console, f"{len(trials)} trials in {blocks}{recorded}; {rows:,} {work}; seed {request.seed}")
-    if not servers:
+    if not any(_needs_server(request, trial) for trial in todo):
         return
     need = estimate.disk_bytes(request, todo)
     free = estimate.check_disk(need, base_directory())
@@ -71,8 +71,13 @@ def _run(
     urls: Mapping[str, str],
     console: Console,
 ) -> None:
-    with Servers(request, urls, lambda environment: store.add_environment(run_id, environment)) as servers:
-        on_servers = [trial for trial in todo if trial.database != NO_DATABASE]
+    def note(environment: Environment) -> None:
+        store.add_environment(run_id, environment)
+
+    with Servers(request, urls, note, lambda text: say(console, text)) as servers:
+        on_servers = [trial for trial in todo if _needs_server(request, trial)]
+        for database in dict.fromkeys(trial.database for trial in todo if _is_modelled(request, trial)):
+            store.add_environment(run_id, modelled.environment(database))
         for database in dict.fromkeys(trial.database for trial in on_servers):
             servers.reach(database)  # a server that cannot be had at all ends the run here, before any trial
         if on_servers:
@@ -83,10 +88,20 @@ def _run(
                 shown.begin(number, trial)
                 if trial.database == NO_DATABASE:
                     result = generation.run_trial(request, trial)
+                elif _is_modelled(request, trial):
+                    result = modelled.run_trial(request, trial)
                 else:
                     result = run_trial(request, trial, servers.reach, shown.rows)
                 store.record(run_id, result)
                 shown.end(number, trial, result)
+
+
+def _is_modelled(request: Request, trial: TrialPlan) -> bool:
+    return request.servers.get(trial.database) == MODEL_SERVER
+
+
+def _needs_server(request: Request, trial: TrialPlan) -> bool:
+    return trial.database != NO_DATABASE and not _is_modelled(request, trial)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -22,8 +22,8 @@ from keybench.generators.layout import Layout, Stream, layout
 from keybench.generators.process import Process
 from keybench.results.metrics import Metric, Reading
 from keybench.results.store import Trial
+from keybench.runners.attempt import attempt
 from keybench.runners.plan import Request, TrialPlan
-from keybench.runners.trial import attempt
 from keybench.scenarios.schema import EntropyKind, Scenario, Way
 
 _BATCH = 10_000

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.engine import Engine, Profile, Table, engine
+from keybench.databases.recipe import ContainerOptions
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.clock import TICKS_PER_SECOND, VirtualClock, ticks_of
 from keybench.generators.entropy import AesEntropy
@@ -37,6 +38,9 @@ TABLE = "keybench_rows"
 NO_DATABASE = "none"
 """The database of trials that only make keys."""
 
+MODEL_SERVER = "model"
+"""The server kind of trials through an engine's page model, without a server."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -54,11 +58,28 @@ class Request:
     profile: Profile
     seed: int
     trial_timeout: float
+    images: Mapping[str, str] = field(default_factory=dict)
+    """Images of containers by database, where another than the engine's own was asked for."""
+    memory: int = ContainerOptions.memory_bytes
+    """Bytes that each container may use."""
+    cpus: float = ContainerOptions.cpus
+    """Processors that each container may use."""
+    keep_server: bool = False
+    """Whether containers stay when the run ends."""
+
+    def container(self, database: str) -> ContainerOptions:
+        """What was chosen for that database's container."""
+        return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus, self.keep_server)
 
     def to_json(self) -> dict[str, Any]:
         """The request as plain JSON; `from_json` gives it back."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**fields, "scenario": self.scenario.model_dump(mode="json"), "servers": dict(self.servers)}
+        return {
+            **fields,
+            "scenario": self.scenario.model_dump(mode="json"),
+            "servers": dict(self.servers),
+            "images": dict(self.images),
+        }
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Request:

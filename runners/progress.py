@@ -8,7 +8,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from keybench.results.metrics import Metric
+from keybench.results.metrics import KEY, Metric
 from keybench.results.store import Trial
 from keybench.runners.plan import TrialPlan
 
@@ -44,11 +44,12 @@ def outcome(result: Trial) -> str:
     """One trial's result in a few words."""
     if result.status == "error":
         return f"FAILED: {result.error}"
-    values = {reading.metric: reading.value for reading in result.readings}
+    values = {reading.metric: reading.value for reading in result.readings if reading.object == KEY}
     if (each := values.get(Metric.KEY_NS)) is not None:
         return f"{each:.1f} ns a key"
-    seconds = values[Metric.INSERT_SECONDS]
-    return f"{seconds:.2f} s, {result.rows / seconds:,.0f} rows/s" if seconds else "no time measured"
+    if seconds := values.get(Metric.INSERT_SECONDS):
+        return f"{seconds:.2f} s, {result.rows / seconds:,.0f} rows/s"
+    return f"{values[Metric.LEAF_PAGES]:,.0f} leaf pages, {values[Metric.LEAF_DENSITY]:.1f} % full (modelled)"
 
 
 class Lines:

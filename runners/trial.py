@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from keybench.databases.engine import Address, Admin, Engine, Table
-from keybench.errors import KeybenchError
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import Metric, Reading, Series
 from keybench.results.store import Trial
-from keybench.runners import after, server_keys, verify, workers, writers
+from keybench.runners import after, modelled, server_keys, verify, workers, writers
+from keybench.runners.arrival import Recorder
+from keybench.runners.attempt import attempt
 from keybench.runners.plan import KeySource, Request, TrialPlan, key_sources
 
 
@@ -48,39 +48,6 @@ def run_trial(
     return replace(ended, server=server)
 
 
-def attempt(request: Request, trial: TrialPlan, measure: Callable[[], tuple[list[Reading], list[Series]]]) -> Trial:
-    """The trial as it is recorded; whatever goes wrong, short of an interruption, is its error, with no readings."""
-    started, clock = datetime.now(UTC), time.monotonic()
-    error = ""
-    readings: list[Reading] = []
-    series: list[Series] = []
-    try:
-        readings, series = measure()
-    except KeybenchError as problem:
-        error = str(problem)
-    except Exception as problem:  # a driver's surprise: the trial's error, and the run goes on
-        error = f"{type(problem).__name__}: {problem}"
-    return Trial(
-        block=trial.block,
-        position=trial.position,
-        database=trial.database,
-        server="",
-        column=trial.column,
-        layout=trial.layout,
-        scenario=request.scenario.name,
-        payload=trial.payload,
-        rows=trial.rows,
-        writers=len(request.scenario.writer),
-        rows_per_tx=request.scenario.load.rows_per_tx,
-        started=started,
-        seconds=time.monotonic() - clock,
-        status="error" if error else "ok",
-        error=error,
-        readings=tuple(readings),
-        series=tuple(series),
-    )
-
-
 def _measure(
     request: Request, trial: TrialPlan, target: Target, progress: Callable[[int], None]
 ) -> tuple[list[Reading], list[Series]]:
@@ -90,6 +57,7 @@ def _measure(
     admin = target.engine.admin(target.address)
     try:
         admin.create(table)
+        recorder = Recorder(admin, table, sources)
         probes = admin.probes()
         for probe in probes:
             probe.before(table)
@@ -107,11 +75,14 @@ def _measure(
             readings += server_keys.without_reads(request.scenario.after.reads)
         else:
             keys = after.keys_in_order(sources)
+            order = recorder.order(loaded, keys)
             _verify(admin, table, keys)
             readings += _after(request, trial, target, admin, sources, keys, deadline)
         admin.drop(table)
     finally:
         admin.close()
+    if not table.made:  # else nobody knows the order in which the keys arrived
+        readings = modelled.beside(target.engine, table, keys[order.places], order.note, readings)
     return readings + _never(target.engine, readings), [loaded.series()]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.arrival import StampsTransactions
 from keybench.databases.engine import Address, MakesKeys, Session, Table, engine
 from keybench.databases.payload import Payload
 from keybench.errors import UsageError
@@ -47,6 +48,8 @@ class Sent:
     slices: tuple[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]], ...]
     """For each slice: begin and end of each transaction, and the rows acknowledged."""
     cpu_seconds: float
+    entered: NDArray[np.float64] | None
+    """When each transaction had the database for itself, of sessions that are `StampsTransactions`."""
 
     @property
     def acknowledged(self) -> int:
@@ -64,6 +67,8 @@ class Loaded:
     """Seconds in the timed window so far, likewise."""
     latencies: NDArray[np.float64]
     cpu_share: float
+    entered: tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...] = ()
+    """For each writer when its transactions had the database for themselves, and their rows; empty where unknown."""
 
     @property
     def seconds(self) -> float:
@@ -129,7 +134,8 @@ def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
     prepare = _without_keys(session, work) if work.table.made else _with_keys(session, work)
     planned = work.source.planned[work.first : work.first + work.rows]
     slice_rows = ceil(work.rows / work.slices / work.rows_per_tx) * work.rows_per_tx
-    slices, cpu = [], 0.0
+    stamped = session if isinstance(session, StampsTransactions) else None
+    slices, cpu, entered = [], 0.0, []
     try:
         for begin in range(0, slice_rows * work.slices, slice_rows):
             n = max(0, min(slice_rows, work.rows - begin))
@@ -148,6 +154,8 @@ def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
                 begins[i] = time.perf_counter()
                 rows[i] = session.send(batch)
                 ends[i] = time.perf_counter()
+                if stamped:
+                    entered.append(stamped.entered)
                 sent[place] += work.rows_per_tx
             cpu += time.process_time() - cpu_before
             ahead[place] = _FINISHED
@@ -158,7 +166,7 @@ def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
         sent[place] = work.rows
     finally:
         session.close()
-    return Sent(tuple(slices), cpu)
+    return Sent(tuple(slices), cpu, np.array(entered) if entered else None)
 
 
 def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[object]]:
@@ -205,4 +213,11 @@ def _together(done: Sequence[Sent]) -> Loaded:
         np.concatenate(elapsed),
         np.concatenate(latencies),
         sum(sent.cpu_seconds for sent in done) / len(done) / seconds,
+        _entered(done),
     )
+
+
+def _entered(done: Sequence[Sent]) -> tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...]:
+    rows = [np.concatenate([rows for _, _, rows in sent.slices]) for sent in done]
+    moments = [sent.entered for sent in done if sent.entered is not None]
+    return tuple(zip(moments, rows, strict=True)) if len(moments) == len(rows) else ()

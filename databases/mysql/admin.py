@@ -5,19 +5,27 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pymysql
 from numpy.typing import NDArray
 
+from keybench.databases import daemon
+from keybench.databases.arrival import ArrivalRecorder
+from keybench.databases.column import Column
+from keybench.databases.container import KIND
 from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.mysql import connection, rows, settings
+from keybench.databases.mysql import connection, keys, rows, settings
 from keybench.databases.mysql import table as layout
+from keybench.databases.mysql.arrival import TrxIdRecorder
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.load import default_path
 from keybench.databases.mysql.probe import probes
+from keybench.databases.provision import base_directory
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys
 
@@ -52,10 +60,9 @@ class MySqlAdmin:
         return int(found[0][1])
 
     @property
-    def data(self) -> Path | None:
-        """The data directory of a private server."""
-        found = self.address.parameters.get("data")
-        return Path(found) if found else None
+    def private(self) -> bool:
+        """Whether keybench started the server, so that nobody else works on it."""
+        return self.address.server != "url"
 
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""
@@ -69,6 +76,7 @@ class MySqlAdmin:
 
     def create(self, table: Table) -> None:
         """Drops the table, waits for quiet on a private server, and creates it, empty."""
+        keys.check(self.flavour, table, str(self.value("SELECT version()")))
         self.drop(table)
         self.checkpoint()
         self.rows(layout.create(table))
@@ -79,7 +87,7 @@ class MySqlAdmin:
 
     def checkpoint(self) -> bool:
         """Waits for purge and writes all changed pages to the files; False where the server is somebody's own."""
-        if self.data is None:
+        if not self.private:
             return False
         self._purge()
         if self.flavour.waits_for_purge:
@@ -88,7 +96,7 @@ class MySqlAdmin:
 
     def _purge(self) -> None:
         """Waits until deleted rows are removed for good; on somebody's own server that is not ours to wait for."""
-        if self.data is None:
+        if not self.private:
             return
         if self.flavour.waits_for_purge:
             self.rows("SET GLOBAL innodb_max_purge_lag_wait = 0")
@@ -102,31 +110,38 @@ class MySqlAdmin:
         """All probes; what one cannot read here, its readings say."""
         return probes(self)
 
+    def arrival_recorder(self) -> ArrivalRecorder:
+        """From the transaction ids in the rows."""
+        return TrxIdRecorder(self)
+
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """The keys in key order, a range at a time, each joined by the server to one value.
 
         A row of its own for each key would cost the client a call a row.
         """
-        column = table.column
-        form, last = "`key`", ""
-        if column.form == "int":
-            form = "LPAD(HEX(`key`), 16, '0')"
-        elif rows.is_uuid(column):
-            form = "UNHEX(REPLACE(`key`, '-', ''))"
+        last = ""
         while True:
             ((count, joined, greatest),) = self.rows(
-                f"SELECT count(*), group_concat({form} SEPARATOR ''), max(`key`) FROM "  # noqa: S608  # our own names
+                f"SELECT count(*), group_concat({_form(table.column)} SEPARATOR ''), max(`key`) FROM "  # noqa: S608  # our own names
                 f"(SELECT `key` FROM {layout.name(table)} {last} ORDER BY `key` LIMIT {_SLICE_ROWS}) part"
             )
             if not count:
                 return
-            text = joined.encode("ascii") if isinstance(joined, str) else joined
-            data = np.frombuffer(text, np.uint8).reshape(count, -1)
-            if column.form == "int":
-                yield np.frombuffer(bytes.fromhex(text.decode("ascii")), ">i8").astype(np.int64)
-            else:
-                yield column.encode(Keys(data, "uuid")) if rows.is_uuid(column) else data
+            yield _keys(table.column, joined, count)
             last = "WHERE `key` > " + self._connection.escape(greatest)  # bytes, text or a number
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys, sorted by the server."""
+        return self._sorted_by(table, "`key`")
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+        """All keys by the integer primary key of a nonclustered table; None where the table is the key's b-tree."""
+        return None if table.key == "clustered" else self._sorted_by(table, "row_id")
+
+    def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+        found = self.rows(f"SELECT {_form(table.column)} FROM {layout.name(table)} ORDER BY {order}")  # noqa: S608
+        keys = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in found]
+        return _keys(table.column, b"".join(keys), len(keys))
 
     def index(self, table: Table) -> int:
         """InnoDB's id of the key's index; ServerError where there is no such table."""
@@ -135,9 +150,20 @@ class MySqlAdmin:
                 return int(number)
         raise self._no_table(table)
 
-    def file(self, table: Table) -> Path | None:
-        """The table's file on a private server."""
-        return self.data / layout.SCHEMA / f"{_file_name(table.name)}.ibd" if self.data else None
+    @contextmanager
+    def file(self, table: Table) -> Iterator[Path | None]:
+        """The table's file on a private server, for as long as the block lasts: a copy where it is in a container."""
+        name = f"{layout.SCHEMA}/{_file_name(table.name)}.ibd"
+        given = self.address.parameters
+        if "data" in given:
+            yield Path(given["data"], name)
+        elif KIND in given:
+            with TemporaryDirectory(prefix="keybench-", dir=base_directory(), ignore_cleanup_errors=True) as folder:
+                copy = Path(folder, "table.ibd")
+                daemon.copy_file(given[KIND], f"{str(self.value('SELECT @@datadir')).rstrip('/')}/{name}", copy)
+                yield copy
+        else:
+            yield None
 
     def sizes(self, table: Table) -> tuple[int, int]:
         """(bytes of the clustered index, bytes of the others), unused pages of their segments included."""
@@ -171,3 +197,19 @@ class MySqlAdmin:
 def _file_name(name: str) -> str:
     """A table's name as files and InnoDB's dictionary have it: @ and four digits for what is no letter or digit."""
     return re.sub(r"[^A-Za-z0-9_]", lambda found: f"@{ord(found[0]):04x}", name)
+
+
+def _form(column: Column) -> str:
+    """The key in an expression whose values can be joined: of one width."""
+    if column.form == "int":
+        return "LPAD(HEX(`key`), 16, '0')"
+    return "UNHEX(REPLACE(`key`, '-', ''))" if rows.is_uuid(column) else "`key`"
+
+
+def _keys(column: Column, joined: str | bytes, count: int) -> NDArray[np.uint8] | NDArray[np.int64]:
+    """So many joined values of `_form`, as `Column.encode` gives them."""
+    text = joined.encode("ascii") if isinstance(joined, str) else joined
+    if column.form == "int":
+        return np.frombuffer(bytes.fromhex(text.decode("ascii")), ">i8").astype(np.int64)
+    data = np.frombuffer(text, np.uint8).reshape(count, -1)
+    return column.encode(Keys(data, "uuid")) if rows.is_uuid(column) else data

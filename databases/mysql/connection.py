@@ -12,6 +12,7 @@ from pymysql.constants import COMMAND
 from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.engine import Address
+from keybench.databases.fulldisk import with_next_step
 from keybench.databases.mysql.flavour import flavour, require
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
@@ -19,8 +20,8 @@ CONNECT_SECONDS = 5
 _PACKET_BYTES = (1 << 24) - 2
 """The protocol's longest packet that is not the first part of a longer one."""
 
-OWN = frozenset({"data"})
-"""Parameters of an address that are not the driver's: a private server's data directory."""
+OWN = frozenset({"data", "container"})
+"""Parameters of an address that are not the driver's: a private server's data directory, or its container."""
 
 
 class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes without types
@@ -90,7 +91,7 @@ def server_errors(title: str) -> Iterator[None]:
         reason = said(error)
     else:
         return
-    raise ServerError(f"{title}: {reason}")
+    raise ServerError(f"{title}: {with_next_step(reason)}")
 
 
 def _unreachable(address: Address, reason: str) -> KeybenchError:

@@ -53,14 +53,38 @@ class IndexPages:
     levels: tuple[NDArray[np.int64], ...] = field(repr=False, compare=False)
 
 
-def of_file(path: Path, page_bytes: int, index: int) -> IndexPages:
-    """The index of that id in the file as it is on disk; UnreadablePagesError where a level is no chain."""
+def pages_of(path: Path, page_bytes: int) -> NDArray[np.uint8]:
+    """All pages of a file in order, as it is on disk: uint8 (n, page bytes)."""
     pages = np.memmap(path, np.uint8, mode="r")
-    return summarise(pages[: len(pages) // page_bytes * page_bytes].reshape(-1, page_bytes), index)
+    return pages[: len(pages) // page_bytes * page_bytes].reshape(-1, page_bytes)
 
 
 def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
-    """The index of that id among all pages of a file in order: uint8 (n, page bytes)."""
+    """The index of that id among all pages of a file (`pages_of`); UnreadablePagesError where a level is no chain."""
+    heads, levels = _levels(pages, index)
+    leaves = levels[0]
+    data = heads["top"][leaves].astype(np.int64) - _RECORDS - heads["garbage"][leaves]
+    room = pages.shape[1] - 16_384 + LEAF_BYTES
+    steps = np.diff(leaves)
+    return IndexPages(
+        leaf=len(leaves),
+        branch=sum(map(len, levels[1:])),
+        height=len(levels) - 1,
+        density=100 * int(data.sum()) / (len(leaves) * room),
+        fragmentation=100 * int((steps < 0).sum()) / len(leaves),
+        nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
+        garbage=int(heads["garbage"][leaves].astype(np.int64).sum()),
+        levels=tuple(levels),
+    )
+
+
+def leaves(pages: NDArray[np.uint8], index: int) -> NDArray[np.uint8]:
+    """The leaf pages of the index of that id in key order: uint8 (leaves, page bytes)."""
+    return pages[_levels(pages, index)[1][0]]
+
+
+def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], list[NDArray[np.int64]]]:
+    """(headers of all pages, the numbers of each level's pages in key order, leaves first)."""
     kind = np.dtype(
         {
             "names": list(_FIELDS),
@@ -75,21 +99,7 @@ def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
     if not used.any():
         raise UnreadablePagesError(f"the file holds no page of index {index}.")
     height = int(heads["level"][used].max())
-    levels = [_chain(heads, own[used & (heads["level"] == level)], level) for level in range(height + 1)]
-    leaves = levels[0]
-    data = heads["top"][leaves].astype(np.int64) - _RECORDS - heads["garbage"][leaves]
-    room = pages.shape[1] - 16_384 + LEAF_BYTES
-    steps = np.diff(leaves)
-    return IndexPages(
-        leaf=len(leaves),
-        branch=sum(map(len, levels[1:])),
-        height=height,
-        density=100 * int(data.sum()) / (len(leaves) * room),
-        fragmentation=100 * int((steps < 0).sum()) / len(leaves),
-        nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
-        garbage=int(heads["garbage"][leaves].astype(np.int64).sum()),
-        levels=tuple(levels),
-    )
+    return heads, [_chain(heads, own[used & (heads["level"] == level)], level) for level in range(height + 1)]
 
 
 def _chain(heads: NDArray[np.void], pages: NDArray[np.int64], level: int) -> NDArray[np.int64]:

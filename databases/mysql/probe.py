@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.engine import Probe, Table
+from keybench.databases.finalstate import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.databases.mysql import table as layout
-from keybench.databases.mysql.pages import IndexPages, UnreadablePagesError, of_file
-from keybench.errors import ServerError
+from keybench.databases.mysql.pages import IndexPages, UnreadablePagesError, pages_of, summarise
+from keybench.errors import EnvironmentMissing, ServerError
 from keybench.results.metrics import Metric, Reading
 
 if TYPE_CHECKING:
@@ -23,10 +26,6 @@ _FILES = "the pages are in the server's files, which keybench reads on its own p
 def probes(admin: MySqlAdmin) -> tuple[Probe, ...]:
     """All probes. The counters come first: what the others do adds to them."""
     return LogProbe(admin), CounterProbe(admin), PagesProbe(admin), SizesProbe(admin), OrderProbe(admin)
-
-
-def _measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:
-    return [Reading(metric, float(value), "measured") for metric, value in zip(metrics, values, strict=True)]
 
 
 class LogProbe:
@@ -47,7 +46,7 @@ class LogProbe:
 
     def after(self, _table: Table) -> Iterable[Reading]:
         """The difference."""
-        return _measured(self.supplies, [self._admin.status(_LOG_COUNTER) - self._begin])
+        return measured(self.supplies, [self._admin.status(_LOG_COUNTER) - self._begin])
 
 
 class CounterProbe:
@@ -72,7 +71,7 @@ class CounterProbe:
         end = self._count()
         if isinstance(end, str) or isinstance(self._begin, str):
             return Reading.absent(self.supplies, str(end if isinstance(end, str) else self._begin))
-        return _measured(self.supplies, [end - self._begin])
+        return measured(self.supplies, [end - self._begin])
 
     def _count(self) -> int | str:
         try:
@@ -87,7 +86,7 @@ class CounterProbe:
         return int(found[0][0])
 
 
-class PagesProbe:
+class PagesProbe(FinalState):
     """Page structure of the key's index, as it lies in the table's file after the inserts."""
 
     supplies: Sequence[Metric] = (
@@ -102,9 +101,6 @@ class PagesProbe:
     def __init__(self, admin: MySqlAdmin) -> None:
         self._admin = admin
 
-    def before(self, _table: Table) -> None:
-        """Nothing to note: the final state counts."""
-
     def after(self, table: Table) -> Iterable[Reading]:
         """All of them, or the reason why the pages cannot be read.
 
@@ -112,32 +108,40 @@ class PagesProbe:
         """
         try:
             found = read_index(self._admin, table)
-        except (UnreadablePagesError, OSError) as error:
+        except (UnreadablePagesError, EnvironmentMissing, OSError) as error:
             return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
         if found is None:
             return Reading.absent(self.supplies, _FILES)
         shares = found.density, found.fragmentation, found.nonadjacent
         splits = Reading(Metric.BRANCH_SPLITS, float(found.branch - found.height), "derived")
-        return [*_measured(self.supplies[:-1], (found.leaf, found.branch, *shares)), splits]
+        return [*measured(self.supplies[:-1], (found.leaf, found.branch, *shares)), splits]
 
 
 def read_index(admin: MySqlAdmin, table: Table) -> IndexPages | None:
-    """The pages of the key's index; None where the server's files are not at hand.
+    """The pages of the key's index; None where the server's files are not at hand."""
+    with flushed(admin, table) as pages:
+        return None if pages is None else summarise(pages, admin.index(table))
+
+
+@contextmanager
+def flushed(admin: MySqlAdmin, table: Table) -> Iterator[NDArray[np.uint8] | None]:
+    """All pages of the table's file in order, uint8 (n, page bytes); None where the server's files are not at hand.
 
     FLUSH TABLES … FOR EXPORT writes them all to the file and keeps it so until the tables are unlocked.
     """
-    file = admin.file(table)
-    if file is None:
-        return None
-    index, page_bytes = admin.index(table), int(admin.value("SELECT @@innodb_page_size"))
+    if not admin.private:
+        yield None
+        return
+    page_bytes = int(admin.value("SELECT @@innodb_page_size"))
     admin.rows(f"FLUSH TABLES {layout.name(table)} FOR EXPORT")
     try:
-        return of_file(file, page_bytes, index)
+        with admin.file(table) as file:
+            yield pages_of(file, page_bytes) if file else None
     finally:
         admin.rows("UNLOCK TABLES")
 
 
-class SizesProbe:
+class SizesProbe(FinalState):
     """Sizes of the key's index and of the table with all of its indexes."""
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
@@ -145,16 +149,13 @@ class SizesProbe:
     def __init__(self, admin: MySqlAdmin) -> None:
         self._admin = admin
 
-    def before(self, _table: Table) -> None:
-        """Nothing to note: the final state counts."""
-
     def after(self, table: Table) -> Iterable[Reading]:
         """Both sizes in bytes."""
         clustered, others = self._admin.sizes(table)
-        return _measured(self.supplies, (others if table.key == "nonclustered" else clustered, clustered + others))
+        return measured(self.supplies, (others if table.key == "nonclustered" else clustered, clustered + others))
 
 
-class OrderProbe:
+class OrderProbe(FinalState):
     """How far a table beside its key's index lies in key order."""
 
     supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
@@ -162,15 +163,12 @@ class OrderProbe:
     def __init__(self, admin: MySqlAdmin) -> None:
         self._admin = admin
 
-    def before(self, _table: Table) -> None:
-        """Nothing to note: the final state counts."""
-
     def after(self, table: Table) -> Iterable[Reading]:
         """The correlation of row ids in order of the key, over all rows."""
         if table.key == "clustered":
-            return Reading.absent(self.supplies, "the table is its key's b-tree: there is no heap beside it.")
+            return Reading.absent(self.supplies, NO_HEAP)
         found = self._admin.rows(f"SELECT row_id FROM {layout.name(table)} FORCE INDEX (`key`) ORDER BY `key`")  # noqa: S608
         if len(found) < 2:
-            return Reading.absent(self.supplies, "fewer than two rows have no order.")
+            return Reading.absent(self.supplies, NO_ORDER)
         places = np.argsort(np.argsort(np.array(found, np.int64).ravel()))  # LOAD DATA leaves gaps between row ids
-        return _measured(self.supplies, [np.corrcoef(np.arange(len(places)), places)[0, 1]])
+        return measured(self.supplies, [np.corrcoef(np.arange(len(places)), places)[0, 1]])

@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import pwd
 import signal
-import time
 from dataclasses import replace
 
 from keybench.databases.engine import Address, Settings
 from keybench.databases.mysql import connection, installation
 from keybench.databases.mysql.flavour import Flavour
 from keybench.databases.mysql.table import SCHEMA
+from keybench.databases.private import START_SECONDS, Private
 from keybench.databases.provision import Kept
-from keybench.errors import EnvironmentMissing, ServerError, UsageError
-
-START_SECONDS = 60.0
-_POLL_SECONDS = 0.02
+from keybench.errors import EnvironmentMissing, UsageError
 
 _OWN_SETTINGS = {
     "datadir": "{folder}/data",
@@ -33,7 +30,7 @@ def _account() -> str | None:
     return "mysql" if os.geteuid() == 0 and "mysql" in {account.pw_name for account in pwd.getpwall()} else None
 
 
-class PrivateServer:
+class PrivateServer(Private):
     """A server of kind `local` with the given settings."""
 
     def __init__(self, flavour: Flavour, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
@@ -42,7 +39,6 @@ class PrivateServer:
             raise (UsageError if kind != "local" else EnvironmentMissing)(reason)
         self._flavour = flavour
         self._settings = settings
-        self._timeout = timeout
         program = str(installation.program(flavour))
         own = [f"--{name.replace('_', '-')}={value}" for name, value in {**settings.values, **_OWN_SETTINGS}.items()]
         if flavour.name == "mariadb":
@@ -56,7 +52,7 @@ class PrivateServer:
             ]
         else:
             setup = [program, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data"]
-        self._kept = Kept(
+        kept = Kept(
             flavour.name,
             setup=[setup],
             server=[program, "--no-defaults", "--skip-log-bin", *own],
@@ -64,46 +60,14 @@ class PrivateServer:
             parent_death_signal=signal.SIGKILL,
             run_as=_account(),
         )
+        super().__init__(flavour.title, kept, timeout)
 
-    def start(self) -> Address:
-        """Starts it and waits until it answers: a second or two."""
-        deadline = time.monotonic() + self._timeout
-        self._kept.start(self._timeout)
+    def prepare(self) -> Address:
+        """The database of the trials."""
         folder = self._kept.folder
         parameters = {"unix_socket": f"{folder}/socket", "user": "root", "data": f"{folder}/data"}
         address = Address(self._flavour.name, "local", parameters, self._settings)
-        try:
-            with self._wait(address, deadline) as admin, connection.server_errors(self._flavour.title):
-                admin.run(f"CREATE DATABASE {SCHEMA}")
-        except BaseException:
-            self.stop()
-            raise
+        first = self.first_answer(lambda: connection.connect(address))
+        with first as admin, connection.server_errors(self._flavour.title):
+            admin.run(f"CREATE DATABASE {SCHEMA}")
         return replace(address, parameters={**parameters, "database": SCHEMA})
-
-    def stop(self) -> None:
-        """Stops it and removes its files."""
-        self._kept.stop()
-
-    def alive(self) -> bool:
-        """Whether it runs."""
-        return self._kept.alive()
-
-    def log_tail(self) -> str:
-        """The last lines of its log."""
-        return self._kept.log_tail()
-
-    def _wait(self, address: Address, deadline: float) -> connection.Connection:
-        while self._kept.alive():
-            try:
-                return connection.connect(address)
-            except ServerError:
-                if time.monotonic() > deadline:
-                    raise EnvironmentMissing(self._explain(f"did not answer within {self._timeout:g} s")) from None
-                time.sleep(_POLL_SECONDS)
-        raise EnvironmentMissing(self._explain("ended while it started"))
-
-    def _explain(self, problem: str) -> str:
-        return (
-            f"the private {self._flavour.title} server {problem}. The end of its log:\n{self.log_tail()}\n"
-            "Mend that, or choose another --server."
-        )

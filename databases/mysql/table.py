@@ -14,6 +14,9 @@ from keybench.databases.engine import KeyRole, Table
 SCHEMA = "keybench"
 """The one database that keybench works in."""
 
+COMMENT = "a trial of keybench, which removes it"
+"""The comment of a trial's table, by which `clean` knows it."""
+
 PAGE_BYTES = 16_384
 LEAF_BYTES = PAGE_BYTES - 120 - 8 - 4
 """For records: without header, system records, trailer and the directory's two slots."""
@@ -47,17 +50,23 @@ def sql_type(column: Column) -> str:
 def create(table: Table) -> str:
     """The statement that creates the table."""
     payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
-    columns = f"`key` {sql_type(table.column)} NOT NULL{payload if table.payload else ''}"
+    by_server = f" {table.made.declaration}" if table.made else ""
+    columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
     if table.key == "clustered":
         columns += ", PRIMARY KEY (`key`)"
     else:
         columns = f"row_id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, {columns}, UNIQUE KEY `key` (`key`)"
-    return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC"
+    return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = '{COMMENT}'"
 
 
 def columns(table: Table) -> str:
-    """The columns in the order in which rows are sent."""
+    """The columns in the order in which they are sent and read."""
     return "`key`, payload" if table.payload else "`key`"
+
+
+def sent(table: Table) -> str:
+    """The columns that rows bring: all but a key that the server makes."""
+    return "payload" if table.made else columns(table)
 
 
 def key_bytes(column: Column) -> int:

@@ -1,15 +1,14 @@
-"""Somebody's own server, reached by a URL: keybench works in a database of its own and changes nothing else."""
+"""The address of somebody's own server, from its URL."""
 
 from __future__ import annotations
 
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from keybench.databases.engine import Address
-from keybench.databases.mysql import connection
 from keybench.databases.mysql.flavour import Flavour
 from keybench.databases.mysql.table import SCHEMA
-from keybench.databases.secret import keep
-from keybench.errors import EnvironmentMissing, ServerError, UsageError
+from keybench.databases.secret import of_url
+from keybench.errors import UsageError
 
 _OPTIONS = frozenset({"unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_cert", "ssl_verify_identity"})
 _PORT = "3306"
@@ -42,7 +41,7 @@ def address_of(flavour: Flavour, url: str) -> Address:
         given |= {"host": parts.hostname or "localhost", "port": str(parts.port or _PORT)}
     if parts.username:
         given["user"] = unquote(parts.username)
-    return Address(flavour.name, "url", given, secret=keep(password) if password else None)
+    return Address(flavour.name, "url", given, secret=of_url(password))
 
 
 def _split(url: str) -> SplitResult | None:
@@ -53,45 +52,3 @@ def _split(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if parts.hostname or "unix_socket=" in parts.query else None
-
-
-class UrlServer:
-    """The server at a URL."""
-
-    def __init__(self, flavour: Flavour, url: str) -> None:
-        self._flavour = flavour
-        self._address = address_of(flavour, url)
-        self._made_database = False
-
-    def start(self) -> Address:
-        """Looks whether it answers, and creates the database `keybench` where it is not there."""
-        admin = connection.connect(self._address)
-        try:
-            with connection.server_errors(self._flavour.title):
-                if not admin.run(f"SHOW DATABASES LIKE '{SCHEMA}'"):
-                    admin.run(f"CREATE DATABASE {SCHEMA}")
-                    self._made_database = True
-                admin.select_db(SCHEMA)
-        except ServerError as error:
-            raise EnvironmentMissing(
-                f"{self._flavour.title} at {connection.place(self._address)} refuses the database {SCHEMA}: {error}\n"
-                f"Let its administrator run: CREATE DATABASE {SCHEMA}; GRANT ALL ON {SCHEMA}.* TO your_user;"
-            ) from None
-        finally:
-            admin.close()
-        return self._address
-
-    def stop(self) -> None:
-        """Drops the database if `start` created it."""
-        if self._made_database:
-            self._made_database = False
-            admin = connection.connect(self._address)
-            try:
-                with connection.server_errors(self._flavour.title):
-                    admin.run(f"DROP DATABASE IF EXISTS {SCHEMA}")
-            finally:
-                admin.close()
-
-    def alive(self) -> bool:
-        """True: it is not keybench's to watch."""
-        return True

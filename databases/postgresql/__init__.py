@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from keybench.databases.column import Column
+from keybench.databases.container import KIND
 from keybench.databases.engine import (
     Address,
     Admin,
@@ -39,9 +40,15 @@ class PostgreSQL(Engine):
     def provision(self, server: str, settings: Settings) -> Provision:
         """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
-            from keybench.databases.postgresql.url import UrlServer
+            from keybench.databases.guest import UrlServer
+            from keybench.databases.postgresql.schema import Schema
+            from keybench.databases.postgresql.url import address_of
 
-            return UrlServer(server)
+            return UrlServer(address_of(server), Schema)
+        if server == KIND:
+            from keybench.databases.postgresql.container import contained
+
+            return contained(settings)
         from keybench.databases.postgresql.server import PrivateServer
 
         return PrivateServer(server, settings)
@@ -70,9 +77,10 @@ class PostgreSQL(Engine):
 
     def leftovers(self, url: str) -> Leftovers:
         """Tables of trials, and the schema if keybench made it."""
-        from keybench.databases.postgresql.leftovers import UrlLeftovers
+        from keybench.databases.postgresql.schema import Schema
+        from keybench.databases.postgresql.url import address_of
 
-        return UrlLeftovers(url)
+        return Schema(address_of(url))
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, as PostgreSQL's."""
@@ -85,7 +93,7 @@ ENGINE = PostgreSQL(
     name="postgresql",
     title="PostgreSQL",
     columns=table.COLUMNS,
-    servers=("local", "embedded"),
+    servers=("container", "local", "embedded"),
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
     makes=keys.MADE,

@@ -10,9 +10,11 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import pq
 
+from keybench.databases.arrival import ArrivalRecorder
 from keybench.databases.engine import Address, Probe, Table
 from keybench.databases.postgresql import connection, keys, settings
 from keybench.databases.postgresql import table as layout
+from keybench.databases.postgresql.arrival import WalRecorder
 from keybench.databases.postgresql.probe import probes
 from keybench.errors import ServerError
 
@@ -96,17 +98,48 @@ class PostgresAdmin:
 
         A row of its own for each key would cost the client a call a row.
         """
-        name, send = layout.name(table), layout.sender(table.column)
+        for data in self._joined(table, self._sent_key(table)):
+            yield _keys(table, data)
+
+    def stored_transactions(self, table: Table) -> tuple[NDArray[np.uint8] | NDArray[np.int64], NDArray[np.int64]]:
+        """(all keys in heap order, the transaction that inserted each). The table holds at least one row."""
+        both = np.concatenate(list(self._joined(table, f"int8send(xmin::text::bigint) || {self._sent_key(table)}")))
+        return _keys(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
+
+    def arrival_recorder(self) -> ArrivalRecorder:
+        """From the write-ahead log."""
+        return WalRecorder(self)
+
+    def _sent_key(self, table: Table) -> str:
+        return f"{layout.sender(table.column)}(key)"
+
+    def _joined(self, table: Table, expression: str) -> Iterator[NDArray[np.uint8]]:
+        """The bytes of an expression for every row in heap order, a range of heap pages at a time: uint8 (rows, width).
+
+        A scan alone may give rows in another order (parallel and synchronised scans).
+        """
+        name = layout.name(table)
         pages = self.value("SELECT pg_relation_size(%s::regclass)", name) // self.page_bytes
         for first in range(0, pages, _SLICE_PAGES):
             ((count, joined),) = self.rows(
-                f"SELECT count(*), string_agg({send}(key), ''::bytea) FROM {name} "  # noqa: S608  # our own names
+                f"SELECT count(*), string_agg({expression}, ''::bytea ORDER BY ctid) FROM {name} "  # noqa: S608  # our own names
                 f"WHERE ctid >= '({first},0)' AND ctid < '({first + _SLICE_PAGES},0)'",
                 binary=True,
             )
             if count:
-                data = np.frombuffer(joined, np.uint8).reshape(count, -1)
-                yield data.view(">i8").ravel().astype(np.int64) if table.column.form == "int" else data
+                yield np.frombuffer(joined, np.uint8).reshape(count, -1)
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys, sorted by the server."""
+        key = self._sent_key(table)
+        statement = f"SELECT string_agg({key}, ''::bytea ORDER BY key) FROM {layout.name(table)}"  # noqa: S608  # our own
+        ((joined,),) = self.rows(statement, binary=True)
+        return _keys(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, layout.key_bytes(table.column)))
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys in heap order."""
+        slices = list(self.stored_keys(table))
+        return np.concatenate(slices) if slices else self.ordered_keys(table)  # type: ignore[return-value]
 
     def index(self, table: Table) -> int:
         """Object id of the key's index; ServerError where there is no such table."""
@@ -126,3 +159,10 @@ class PostgresAdmin:
     def close(self) -> None:
         """Closes the connection."""
         self._connection.close()
+
+
+def _keys(table: Table, data: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.int64]:
+    """Keys as `Column.encode` gives them, from their binary form: uint8 (n, width)."""
+    if table.column.form == "int":
+        return np.ascontiguousarray(data).view(">i8").ravel().astype(np.int64)
+    return data

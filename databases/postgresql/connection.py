@@ -10,13 +10,15 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from keybench.databases.engine import Address
+from keybench.databases.fulldisk import with_next_step
 from keybench.errors import EnvironmentMissing, ServerError
 
 CONNECT_SECONDS = 5
 APPLICATION = "keybench"
 
-OWN = frozenset({"data", "programs"})
-"""Parameters of an address that are not the client library's: a private server's data directory and programs."""
+OWN = frozenset({"data", "programs", "container"})
+"""Parameters of an address that are not the client library's: a private server's data directory and programs,
+or its container."""
 
 
 def conninfo(address: Address) -> str:
@@ -52,7 +54,7 @@ def server_errors() -> Iterator[None]:
     except psycopg.Error as error:
         parts = [error.diag.message_primary, error.diag.message_detail, error.diag.message_hint]
         said = ". ".join(part for part in parts if part) or " ".join(str(error).split()) or type(error).__name__
-        raise ServerError(f"PostgreSQL: {said}") from None
+        raise ServerError(f"PostgreSQL: {with_next_step(said)}") from None
 
 
 def connect(address: Address) -> psycopg.Connection:

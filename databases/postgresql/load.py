@@ -12,6 +12,7 @@ from psycopg import pq
 
 from keybench.databases.column import Column
 from keybench.databases.engine import Address, Table
+from keybench.databases.fulldisk import with_next_step
 from keybench.databases.payload import Payload
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql import table as layout
@@ -131,7 +132,7 @@ class PostgresSession:
         if result is not None and result.status in statuses:
             return result
         said = result.get_error_message() if result is not None else self._raw.get_error_message()
-        raise ServerError(f"PostgreSQL: {' '.join(said.split())}")
+        raise ServerError(f"PostgreSQL: {with_next_step(' '.join(said.split()))}")
 
 
 def _rows(keys: Sequence[object]) -> NDArray[np.uint8]:

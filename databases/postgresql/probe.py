@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.engine import Probe, Table
+from keybench.databases.finalstate import NO_ORDER, FinalState, measured
 from keybench.databases.postgresql import connection, source, wal
 from keybench.databases.postgresql import table as layout
 from keybench.databases.postgresql.source import UnreadableError
@@ -25,10 +26,6 @@ _SLOT = "keybench"
 def probes(admin: PostgresAdmin) -> tuple[Probe, ...]:
     """All probes. The log's comes first: what the others read may write to the log."""
     return LogProbe(admin), SplitsProbe(admin), PagesProbe(admin), SizesProbe(admin), HeapProbe(admin)
-
-
-def _measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:
-    return [Reading(metric, float(value), "measured") for metric, value in zip(metrics, values, strict=True)]
 
 
 class LogProbe:
@@ -92,9 +89,7 @@ class SplitsProbe:
 
     def before(self, _table: Table) -> None:
         """Notes the log's position, and on a private server keeps the log from there on until `after`."""
-        if source.files_of(self._admin):
-            self._release()
-            self._admin.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", [_SLOT])
+        source.keep_log(self._admin, _SLOT)
         self._begin = source.position(self._admin)
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -103,37 +98,20 @@ class SplitsProbe:
             end = source.position(self._admin)
             capacity = layout.leaf_capacity(table.column, self._admin.page_bytes)
             records = source.split_records(self._admin, self._begin, end)
-            found = wal.count(records, self._relation(table), capacity)
+            found = wal.count(records, source.relation(self._admin, table), capacity)
             leaf = source.read_index(self._admin, table).leaf
         except (UnreadableError, wal.WalUnreadableError) as error:
             return Reading.absent(self.supplies, str(error))
         finally:
-            self._release()
+            source.let_log_go(self._admin, _SLOT)
         if found.leaf != leaf - 1:
             return Reading.absent(
                 self.supplies, f"the log shows {found.leaf} leaf splits, but the index has {leaf} leaf pages."
             )
-        return _measured(self.supplies, (found.appends, found.edge, found.interior, found.branch))
-
-    def _relation(self, table: Table) -> str:
-        """The index as the log names it: tablespace/database/file."""
-        return str(
-            self._admin.value(
-                "SELECT concat_ws('/', coalesce(nullif(reltablespace, 0), dattablespace), d.oid, "
-                "pg_relation_filenode(c.oid)) FROM pg_class c, pg_database d "
-                "WHERE c.oid = %s::oid AND datname = current_database()",
-                self._admin.index(table),
-            )
-        )
-
-    def _release(self) -> None:
-        if source.files_of(self._admin):
-            self._admin.rows(
-                "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [_SLOT]
-            )
+        return measured(self.supplies, (found.appends, found.edge, found.interior, found.branch))
 
 
-class PagesProbe:
+class PagesProbe(FinalState):
     """Page structure of the key's index, as it lies in its file after the inserts."""
 
     supplies: Sequence[Metric] = (
@@ -147,21 +125,18 @@ class PagesProbe:
     def __init__(self, admin: PostgresAdmin) -> None:
         self._admin = admin
 
-    def before(self, table: Table) -> None:
-        """Nothing to note: the final state counts."""
-
     def after(self, table: Table) -> Iterable[Reading]:
         """All five, or the reason why the index cannot be read."""
         try:
             found = source.read_index(self._admin, table)
         except UnreadableError as error:
             return Reading.absent(self.supplies, str(error))
-        return _measured(
+        return measured(
             self.supplies, (found.leaf, found.branch, found.density, found.fragmentation, found.nonadjacent)
         )
 
 
-class SizesProbe:
+class SizesProbe(FinalState):
     """Sizes of the key's index and of the table with all that belongs to it."""
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
@@ -169,16 +144,13 @@ class SizesProbe:
     def __init__(self, admin: PostgresAdmin) -> None:
         self._admin = admin
 
-    def before(self, table: Table) -> None:
-        """Nothing to note: the final state counts."""
-
     def after(self, table: Table) -> Iterable[Reading]:
         """Both sizes in bytes."""
         total = self._admin.value("SELECT pg_total_relation_size(%s::regclass)", layout.name(table))
-        return _measured(self.supplies, (self._admin.index_bytes(table), total))
+        return measured(self.supplies, (self._admin.index_bytes(table), total))
 
 
-class HeapProbe:
+class HeapProbe(FinalState):
     """How far the heap lies in key order."""
 
     supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
@@ -186,15 +158,12 @@ class HeapProbe:
     def __init__(self, admin: PostgresAdmin) -> None:
         self._admin = admin
 
-    def before(self, table: Table) -> None:
-        """Nothing to note: the final state counts."""
-
     def after(self, table: Table) -> Iterable[Reading]:
         """The correlation, over all rows."""
         slices = list(self._admin.stored_keys(table))
         if sum(map(len, slices)) < 2:
-            return Reading.absent(self.supplies, "fewer than two rows have no order.")
-        return _measured(self.supplies, [correlation(np.concatenate(slices))])  # type: ignore[arg-type]
+            return Reading.absent(self.supplies, NO_ORDER)
+        return measured(self.supplies, [correlation(np.concatenate(slices))])  # type: ignore[arg-type]
 
 
 def correlation(keys: NDArray[np.uint8] | NDArray[np.int64]) -> float:

@@ -50,8 +50,13 @@ def _type(column: Column) -> str:
     return column.sql_type.partition(" ")[0]
 
 
+def key_bytes(column: Column) -> int:
+    """Bytes of a key as it is sent in binary."""
+    return column.width or _WIDEST
+
+
 def _datum_bytes(column: Column) -> int:
-    width = column.width or _WIDEST
+    width = key_bytes(column)
     if _type(column) in _FIXED:
         return width
     return width + (1 if width <= _SHORT_VARLENA else 4)

@@ -31,6 +31,8 @@ class Session:
         self._files = files(address, table.name)
         self._connection = connect(address, self._files.database)
         self._closed = False
+        self.entered = 0.0
+        """When the last transaction had the database for itself (`databases.arrival.StampsTransactions`)."""
         self._counts = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
         self._counts.touch()  # empty until the end: a session that is lost or still open is seen to be missing
 
@@ -83,6 +85,7 @@ class Session:
         before = self._connection.total_changes()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
+            self.entered = time.perf_counter()
             self._connection.executemany(statement, rows)
             self._connection.execute("COMMIT")
         except apsw.Error as error:

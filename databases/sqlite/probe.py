@@ -9,6 +9,7 @@ import apsw
 import numpy as np
 
 from keybench.databases.engine import Table
+from keybench.databases.finalstate import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.databases.sqlite.table import PAGE_SIZE, Files, Statements
 from keybench.results.metrics import Metric, Reading
 
@@ -19,7 +20,7 @@ _FRAME_BYTES = PAGE_SIZE + 24
 Open = Callable[[Table], apsw.Connection]
 
 
-class Pages:
+class Pages(FinalState):
     """Pages of the key's b-tree, its sizes, and the order of a table that is apart from it.
 
     Path order in dbstat is the order of a depth-first walk, which at the leaves is key order.
@@ -38,9 +39,6 @@ class Pages:
 
     def __init__(self, connection: Open) -> None:
         self._connection = connection
-
-    def before(self, table: Table) -> None:
-        """Needs no counter: the pages are read once, after the inserts."""
 
     def after(self, table: Table) -> Iterable[Reading]:
         """Reads all pages of the table once."""
@@ -62,7 +60,7 @@ class Pages:
             Metric.INDEX_BYTES: tree_bytes(connection, sql.tree),
             Metric.TABLE_BYTES: sum(tree_bytes(connection, name) for name in sql.trees),
         }
-        yield from (Reading(metric, float(value), "measured") for metric, value in values.items())
+        yield from measured(list(values), values.values())
         yield _heap_order(connection, sql)
 
 
@@ -107,13 +105,11 @@ def tree_bytes(connection: apsw.Connection, name: str) -> int:
 
 def _heap_order(connection: apsw.Connection, sql: Statements) -> Reading:
     if sql.table.key == "clustered":
-        (reading,) = Reading.absent(
-            [Metric.HEAP_CORRELATION], "the table is its key's b-tree: there is no heap beside it."
-        )
+        (reading,) = Reading.absent([Metric.HEAP_CORRELATION], NO_HEAP)
         return reading
     rowids = np.array(connection.execute(sql.rowids).fetchall(), np.int64).ravel()
     if len(rowids) < 2:
-        (reading,) = Reading.absent([Metric.HEAP_CORRELATION], "one row has no order.")
+        (reading,) = Reading.absent([Metric.HEAP_CORRELATION], NO_ORDER)
         return reading
     ranks = np.arange(len(rowids))
     return Reading(Metric.HEAP_CORRELATION, float(np.corrcoef(ranks, rowids)[0, 1]), "measured")

@@ -99,12 +99,15 @@ class Admin:
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """All keys in slices of 100,000."""
-        cursor = self._connection(table).execute(Statements(table).keys)
-        try:
-            while part := list(chain.from_iterable(islice(cursor, _SLICE_ROWS))):
-                yield _array(table, part)
-        finally:
-            cursor.close()
+        yield from self._slices(table, Statements(table).keys)
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys, sorted by SQLite."""
+        return self._all(table, Statements(table).ordered_keys)
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+        """All keys by rowid; None where the table is the key's b-tree."""
+        return None if table.key == "clustered" else self._all(table, Statements(table).arrived_keys)
 
     def index_bytes(self, table: Table) -> int:
         """Size of the b-tree that holds the key."""
@@ -129,6 +132,18 @@ class Admin:
             self.close()
             self._open = database, connect(self._address, database)
         return self._open[1]
+
+    def _slices(self, table: Table, query: str) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+        cursor = self._connection(table).execute(query)
+        try:
+            while part := list(chain.from_iterable(islice(cursor, _SLICE_ROWS))):
+                yield _array(table, part)
+        finally:
+            cursor.close()
+
+    def _all(self, table: Table, query: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+        found: NDArray[np.uint8] | NDArray[np.int64] = np.concatenate([*self._slices(table, query), _array(table, [])])
+        return found
 
     def _checkpoint(self, connection: apsw.Connection) -> None:
         folder = Path(self._address.parameters["folder"])

@@ -103,6 +103,16 @@ class Statements:
         return f'SELECT key FROM "{self.table.name}"'  # noqa: S608
 
     @property
+    def ordered_keys(self) -> str:
+        """All keys, sorted by SQLite."""
+        return f"{self.keys} ORDER BY key"
+
+    @property
+    def arrived_keys(self) -> str:
+        """All keys of a table that is apart from the key's b-tree, in order of arrival."""
+        return f"{self.keys} ORDER BY rowid"
+
+    @property
     def rowids(self) -> str:
         """The rowids of all rows in order of key."""
         return f'SELECT rowid FROM "{self.table.name}" ORDER BY key'  # noqa: S608

@@ -6,12 +6,12 @@ Nothing here is a picture or a sentence. A summary is over blocks; a ratio is ta
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
-from keybench.results.metrics import Metric, Origin
+from keybench.results.metrics import KEY, MODEL, Metric, Origin, Reading
 from keybench.results.store import Environment, Run, Trial
 
 CONTROL = "bigint-identity"
@@ -20,7 +20,7 @@ CONTROL = "bigint-identity"
 NO_DATABASE = "none"
 """The database of trials that only make keys; their server says how."""
 
-MODEL = "model"
+SERVER_MODEL = "model"
 """The server kind whose figures are computed, not measured."""
 
 
@@ -65,10 +65,22 @@ class Arm:
     @cached_property
     def _by_metric(self) -> dict[Metric, dict[int, tuple[float | None, Origin, str]]]:
         found: dict[Metric, dict[int, tuple[float | None, Origin, str]]] = defaultdict(dict)
-        for trial in self.trials:
-            for reading in trial.readings if trial.status == "ok" else ():
+        for trial, reading in self._good_readings():
+            if reading.object == KEY:
                 found[reading.metric][trial.block] = (reading.value, reading.origin, reading.reason)
         return found
+
+    @cached_property
+    def predicted(self) -> dict[str, dict[Metric, dict[int, Reading]]]:
+        """What page models said beside the server: by model (the default one is `MODEL`), metric and block."""
+        found: dict[str, dict[Metric, dict[int, Reading]]] = defaultdict(lambda: defaultdict(dict))
+        for trial, reading in self._good_readings():
+            if reading.object.partition(":")[0] == MODEL:
+                found[reading.object][reading.metric][trial.block] = reading
+        return found
+
+    def _good_readings(self) -> Iterator[tuple[Trial, Reading]]:
+        return ((trial, reading) for trial in self.trials if trial.status == "ok" for reading in trial.readings)
 
     def values(self, metric: Metric) -> dict[int, float]:
         """The metric's value by block."""
@@ -138,7 +150,7 @@ class Group:
     @property
     def modelled(self) -> bool:
         """Whether no server took part."""
-        return self.server == MODEL
+        return self.server == SERVER_MODEL
 
     @cached_property
     def blocks(self) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ import keybench
 from keybench.errors import UsageError
 from keybench.results.drawing import Style, drawing, styles
 from keybench.results.metrics import DEFINITIONS, Definition, Metric
+from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figure import Figure
 from keybench.results.report.figures import figures
 from keybench.results.report.groups import CONTROL, Arm, Group, group_trials, incomplete
@@ -40,6 +41,7 @@ class GroupView:
     figures: list[Figure]
     listings: list[Listing]
     notes: list[str]
+    fidelity: list[Fidelity]
     good: list[str]
 
     @property
@@ -184,7 +186,9 @@ def _run(store: Store, run: Run, trials: Sequence[Trial], looks: dict[str, Style
         anchor = f"{prefix}g{number}"
         tables, notes = listings(group)
         drawn = figures(group, looks, anchor)
-        views.append(GroupView(group, anchor, verdict(group), drawn, tables, notes, good_of_all(group)))
+        views.append(
+            GroupView(group, anchor, verdict(group), drawn, tables, notes, fidelity(group), good_of_all(group))
+        )
     servers = [_server(environment, groups) for environment in environments]
     return RunView(run, views, servers, store.warnings(run.id), incomplete(run, trials))
 

@@ -1,14 +1,16 @@
-"""A directory for private folders, and what is left in it and of its processes."""
+"""Servers that live as long as the tests; a directory for private folders, and what is left of what ran in it."""
 
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+
+from keybench.databases.engine import Address, Engine
 
 
 class Base:
@@ -49,3 +51,36 @@ def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Base]:
         yield Base(path)
     finally:
         shutil.rmtree(path, ignore_errors=True)
+
+
+class Servers:
+    """Servers of any engine and kind, each started when it is first needed and stopped at the end of all tests."""
+
+    def __init__(self, until: ExitStack) -> None:
+        self._until = until
+        self._started: dict[tuple[str, str], Address] = {}
+
+    def address(self, engine: Engine, server: str) -> Address:
+        """The server, running; the test is skipped where it cannot be had."""
+        if (engine.name, server) not in self._started:
+            if "://" not in server and (reason := engine.missing(server)):
+                pytest.skip(reason)
+            provision = engine.provision(server, engine.settings("durable", "small"))
+            self._started[engine.name, server] = provision.start()
+            self._until.callback(provision.stop)
+        return self._started[engine.name, server]
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    with ExitStack() as until:
+        yield Servers(until)
+
+
+@pytest.fixture
+def environment() -> Iterator[None]:
+    """Puts the environment variables back."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)

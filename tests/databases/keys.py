@@ -56,14 +56,22 @@ def integers(keys: Keys) -> Keys:
 
 
 def adversarial() -> Keys:
-    """Keys that differ in one place or few, in bytes around the sign bit and the extremes, shuffled."""
+    """Some 20,000 keys that differ in one place or few, shuffled: bytes around the sign bit and the extremes, single
+    bits in each byte, equal prefixes of each length, all versions with all variants."""
     chance = np.random.Generator(np.random.PCG64(3))
     edges = np.array([0x00, 0x01, 0x09, 0x0A, 0x7F, 0x80, 0x9F, 0xA0, 0xFE, 0xFF], np.uint8)
-    parts = [chance.choice(edges, (2000, 16)), chance.choice(np.array([0, 255], np.uint8), (1000, 16))]
-    for place in range(16):
-        one = np.full((len(edges), 16), 0x5A, np.uint8)
-        one[:, place] = edges
-        parts.append(one)
+    parts = [chance.choice(edges, (9000, 16)), chance.choice(np.array([0, 255], np.uint8), (1000, 16))]
+    bits = np.packbits(np.eye(128, dtype=np.uint8), axis=1)
+    bases = np.concatenate([np.repeat(np.array([[0x00], [0x5A], [0xFF]], np.uint8), 16, axis=1), parts[0][:24]])
+    parts += [bits ^ base for base in bases]
+    for width in range(1, 16):
+        tails = chance.integers(0, 256, (200, 16), np.uint8)
+        tails[:, :width] = tails[0, :width]
+        parts.append(tails)
+    nibbles = chance.integers(0, 256, (4096, 16), np.uint8)
+    nibbles[:, 6] = np.arange(4096) % 256
+    nibbles[:, 8] = np.arange(4096) // 256 * 16
+    parts.append(nibbles)
     return Keys(chance.permutation(np.unique(np.concatenate(parts), axis=0)), "uuid")
 
 
@@ -72,6 +80,9 @@ def distinct(keys: Keys) -> Keys:
 
 
 def extremes() -> Keys:
-    bits = [value for shift in range(64) for value in ((1 << shift) - 1, 1 << shift, -(1 << shift))]
-    values = np.unique(np.array([value for value in bits if -(1 << 63) <= value < 1 << 63], np.int64))
-    return Keys(np.random.Generator(np.random.PCG64(3)).permutation(values), "int")
+    """Some 11,000 integers: the least and the greatest, those around each power of two, and of all sizes between."""
+    chance = np.random.Generator(np.random.PCG64(3))
+    near = [sign * (1 << shift) + by for shift in range(64) for sign in (1, -1) for by in range(-40, 40)]
+    near = [value for value in near if -(1 << 63) <= value < 1 << 63] + [(1 << 63) - 1]
+    any_size = chance.integers(-(1 << 63), (1 << 63) - 1, 3000) >> chance.integers(0, 63, 3000)
+    return Keys(chance.permutation(np.unique(np.array([*near, *any_size.tolist()], np.int64))), "int")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.secret import Secret
+from keybench.databases.secret import Secret, of_url, redacted
 from keybench.errors import EnvironmentMissing
 
 PASSWORD = "correct horse\tbattery staple"
@@ -55,3 +55,34 @@ def test_only_the_end_of_line_is_taken_off(tmp_path: Path) -> None:
     path = tmp_path / "password"
     path.write_text(" spaces \n", encoding="utf-8")
     assert Secret(file=str(path)).reveal() == " spaces "
+
+
+def test_a_password_of_the_url_comes_before_the_environments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("KEYBENCH_PASSWORD", raising=False)
+    monkeypatch.delenv("KEYBENCH_PASSWORD_FILE", raising=False)
+    assert of_url("") is None
+    monkeypatch.setenv("KEYBENCH_PASSWORD_FILE", str(tmp_path / "password"))
+    assert of_url("") == Secret(file=str(tmp_path / "password"))
+    monkeypatch.setenv("KEYBENCH_PASSWORD", PASSWORD)
+    assert of_url("") == Secret(variable="KEYBENCH_PASSWORD")
+    own = of_url("of the url")
+    assert own
+    assert own.reveal() == "of the url"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("postgresql://me:horse@h:5432/d", "postgresql://me@h:5432/d"),
+        ("--server=postgresql=postgresql://me:horse@h/d", "--server=postgresql=postgresql://me@h/d"),
+        ("mysql://me:ho/rse@h@h:3306", "mysql://me@h:3306"),
+        ("postgresql://me@h/d?password=horse", "postgresql://me@h/d"),
+        ("postgresql://me@h/d?password=horse&host=/s", "postgresql://me@h/d?host=/s"),
+        ("postgresql://me@h/d?host=/s&sslpassword=horse", "postgresql://me@h/d?host=/s"),
+        ("postgresql://:horse@h/d", "postgresql://@h/d"),
+        ("postgresql://h:5432/d", "postgresql://h:5432/d"),
+        ("--rows=5", "--rows=5"),
+    ],
+)
+def test_what_is_shown_holds_no_password(given: str, shown: str) -> None:
+    assert redacted(given) == shown

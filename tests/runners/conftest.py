@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+NO_DOCKER = "unix:///nonexistent/docker.sock"
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The environment without this machine's keybench settings, and with a folder of its own for servers."""
+    """The environment without this machine's keybench settings and Docker, with a folder of its own for servers."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("KEYBENCH_", "PG"))}
-    return {**kept, "KEYBENCH_TMP": str(folder), "NO_COLOR": "1", "COLUMNS": "200"}
+    return {**kept, "KEYBENCH_TMP": str(folder), "NO_COLOR": "1", "COLUMNS": "200", "DOCKER_HOST": NO_DOCKER}
 
 
 @pytest.fixture

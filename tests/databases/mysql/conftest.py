@@ -1,6 +1,5 @@
 """One private MariaDB for all tests, and a loaded table on it."""
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -14,17 +13,13 @@ from keybench.databases.mysql.load import MySqlSession, Path
 from keybench.databases.payload import Payload
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import Metric, Reading
+from tests.databases.conftest import Servers
 
 
 @pytest.fixture(scope="session")
-def address() -> Iterator[Address]:
-    if reason := ENGINE.missing("local"):
-        pytest.skip(reason)
-    provision = ENGINE.provision("local", ENGINE.settings("durable", "small"))
-    try:
-        yield provision.start()
-    finally:
-        provision.stop()
+def address(servers: Servers) -> Address:
+    """The installed server."""
+    return servers.address(ENGINE, "local")
 
 
 @pytest.fixture
@@ -32,15 +27,6 @@ def admin(address: Address) -> Iterator[MySqlAdmin]:
     with_admin = MySqlAdmin(address)
     yield with_admin
     with_admin.close()
-
-
-@pytest.fixture
-def environment() -> Iterator[None]:
-    """Puts the environment variables back."""
-    before = dict(os.environ)
-    yield
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def as_url(address: Address) -> Address:

@@ -53,32 +53,6 @@ def test_batches_for_load_data_hold_the_rows_in_order(n, payload, rows_per_tx) -
     assert [batch.rows for batch in lines] == [batch.rows for batch in fixed]
 
 
-@pytest.mark.parametrize(("payload", "path"), [(0, "insert"), (300, "load data")])
-@pytest.mark.parametrize("column", COLUMNS)
-def test_what_is_sent_is_stored_and_acknowledged(admin, column, payload, path) -> None:
-    sized, keys = taken_by(ENGINE.column(column), version4(random(2501)))
-    on = Table("odd name", sized, payload, "nonclustered")
-    admin.create(on)
-    assert admin.index_bytes(on) == 16_384
-    session = MySqlSession(admin.address, on, path)
-    try:
-        batches = session.prepare(keys, Payload(payload), 7, 500)
-        assert [session.send(batch) for batch in batches] == [500] * 5 + [1]
-    finally:
-        session.close()
-    stored, sent = np.concatenate(list(admin.stored_keys(on))), on.column.encode(keys)
-    assert stored.dtype == sent.dtype
-    assert np.array_equal(np.unique(stored, axis=0), np.unique(sent, axis=0))
-    assert len(stored) == len(sent)
-    if payload:
-        texts = [row[0] for row in admin.rows(f"SELECT payload FROM {layout.name(on)} ORDER BY row_id")]
-        assert texts == [row.tobytes().decode() for row in Payload(payload).rows(7, len(keys))]
-    admin.drop(on)
-    admin.drop(on)
-    with pytest.raises(ServerError, match=r"^MariaDB: .*keybench.*odd name"):
-        admin.index_bytes(on)
-
-
 def test_a_long_transaction_goes_in_several_statements_and_is_one_transaction(admin, monkeypatch) -> None:
     monkeypatch.setattr(rows, "STATEMENT_BYTES", 1000)
     on, keys = Table("trial", ENGINE.column("binary16"), 10), increasing(100)
@@ -96,36 +70,6 @@ def test_a_long_transaction_goes_in_several_statements_and_is_one_transaction(ad
         assert session.send(batch) == 99
     finally:
         session.close()
-
-
-@pytest.mark.parametrize(
-    ("column", "role"), [(name, "clustered") for name in COLUMNS] + [(name, "nonclustered") for name in COLUMNS[::3]]
-)
-def test_rows_are_found_counted_and_deleted(admin, column, role) -> None:
-    sized, keys = taken_by(ENGINE.column(column), increasing(3000))
-    on = Table("trial", sized, 10, role)
-    admin.create(on)
-    send(admin.address, on, keys[:2000])
-    session = ENGINE.session(admin.address, on)
-    try:
-        prepared = session.prepare_keys(keys)
-        assert len(prepared) == 3000
-        assert session.find(prepared[1999]) == 1
-        assert session.find(prepared[2000]) == 0
-        if on.column.order == "rfc":
-            assert session.between(prepared[100], prepared[199]) == 100
-            assert session.between(prepared[199], prepared[100]) == 0
-        assert session.delete(prepared[:500]) == 500
-        assert session.delete(prepared[400:600]) == 100
-        assert session.delete([prepared[600], prepared[601]]) == 2
-        assert session.delete([]) == 0
-        assert session.find(prepared[0]) == 0
-    finally:
-        session.close()
-    admin.settle(on)
-    assert admin.status("Innodb_history_list_length") == 0
-    left = np.concatenate(list(admin.stored_keys(on)))
-    assert np.array_equal(np.unique(left, axis=0), np.unique(on.column.encode(keys)[602:2000], axis=0))
 
 
 def test_reads_and_deletions_use_the_keys_index(admin) -> None:
@@ -175,23 +119,6 @@ def test_a_value_that_load_data_would_change_is_an_error(admin) -> None:
     assert sum(map(len, admin.stored_keys(on))) == 10
 
 
-def test_a_table_that_is_gone_and_a_connection_that_the_server_ends_are_server_errors(admin) -> None:
-    on = Table("trial", ENGINE.column("binary16"), 0)
-    admin.create(on)
-    session = ENGINE.session(admin.address, on)
-    try:
-        (batch,) = session.prepare(increasing(10), Payload(0), 0, 10)
-        admin.drop(on)
-        with pytest.raises(ServerError, match=r"^MariaDB: Table 'keybench\.trial' doesn't exist$"):
-            session.send(batch)
-        for (number,) in admin.rows("SELECT id FROM information_schema.processlist WHERE id <> connection_id()"):
-            admin.rows(f"KILL {number}")
-        with pytest.raises(ServerError, match=r"^MariaDB: "):
-            session.send(batch)
-    finally:
-        session.close()
-
-
 def test_without_local_infile_rows_are_inserted(admin) -> None:
     on = Table("trial", ENGINE.column("binary16"), 10)
     admin.create(on)
@@ -204,3 +131,32 @@ def test_without_local_infile_rows_are_inserted(admin) -> None:
             send(admin.address, on, random(10), "load data")
     finally:
         admin.rows("SET GLOBAL local_infile = ON")
+
+
+@pytest.mark.parametrize("path", ["insert", "load data"])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_both_paths_store_the_same_rows(admin, column, path) -> None:
+    sized, keys = taken_by(ENGINE.column(column), version4(random(250)))
+    on = Table("trial", sized, 30, "nonclustered")
+    admin.create(on)
+    session = MySqlSession(admin.address, on, path)
+    try:
+        assert [session.send(batch) for batch in session.prepare(keys, Payload(30), 7, 100)] == [100, 100, 50]
+    finally:
+        session.close()
+    assert np.array_equal(admin.arrived_keys(on), on.column.encode(keys))
+    texts = [row[0] for row in admin.rows(f"SELECT payload FROM {layout.name(on)} ORDER BY row_id")]
+    assert texts == [row.tobytes().decode() for row in Payload(30).rows(7, len(keys))]
+
+
+def test_settling_waits_until_deleted_rows_are_purged(admin) -> None:
+    on, keys = Table("trial", ENGINE.column("binary16"), 10), increasing(2000)
+    admin.create(on)
+    send(admin.address, on, keys)
+    session = ENGINE.session(admin.address, on)
+    try:
+        assert session.delete(session.prepare_keys(keys[:500])) == 500
+    finally:
+        session.close()
+    admin.settle(on)
+    assert admin.status("Innodb_history_list_length") == 0

@@ -1,6 +1,5 @@
 """One private server of each kind for all tests, and a loaded table on it."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from keybench.databases.postgresql import ENGINE
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import Metric, Reading
+from tests.databases.conftest import Servers
 from tests.databases.keys import descending as descending
 from tests.databases.keys import increasing as increasing
 from tests.databases.keys import integers as integers
@@ -20,26 +20,16 @@ from tests.databases.keys import lagging as lagging
 from tests.databases.keys import random as random
 
 
-def started(kind: str) -> Iterator[Address]:
-    if reason := ENGINE.missing(kind):
-        pytest.skip(reason)
-    provision = ENGINE.provision(kind, ENGINE.settings("durable", "small"))
-    try:
-        yield provision.start()
-    finally:
-        provision.stop()
-
-
 @pytest.fixture(scope="session")
-def embedded() -> Iterator[Address]:
+def embedded(servers: Servers) -> Address:
     """PostgreSQL 18 of the wheel: no extensions, no ICU."""
-    yield from started("embedded")
+    return servers.address(ENGINE, "embedded")
 
 
 @pytest.fixture(scope="session")
-def local() -> Iterator[Address]:
+def local(servers: Servers) -> Address:
     """The installed server, with pgstattuple, pageinspect and pg_walinspect where it has them."""
-    yield from started("local")
+    return servers.address(ENGINE, "local")
 
 
 @pytest.fixture(params=["embedded", "local"])
@@ -64,15 +54,6 @@ def inspector(local: Address) -> Iterator[PostgresAdmin]:
         own.rows(f"CREATE EXTENSION IF NOT EXISTS {name}")
     yield own
     own.close()
-
-
-@pytest.fixture
-def environment() -> Iterator[None]:
-    """Puts the environment variables back."""
-    before = dict(os.environ)
-    yield
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def as_url(address: Address) -> Address:

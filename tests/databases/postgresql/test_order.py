@@ -8,30 +8,9 @@ from keybench.databases.postgresql import ENGINE
 from keybench.databases.postgresql import table as layout
 from keybench.databases.postgresql.probe import correlation
 from keybench.errors import UsageError
-from keybench.generators.byteorder import rank, sort_words
-from tests.databases.keys import adversarial, distinct, extremes, taken_by
+from keybench.generators.byteorder import rank
+from tests.databases.keys import taken_by
 from tests.databases.postgresql.conftest import random, send
-
-
-@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
-def test_the_server_orders_a_column_as_byteorder_says(admin, column) -> None:
-    sized, keys = taken_by(ENGINE.column(column), adversarial())
-    keys = extremes() if sized.form == "int" else distinct(keys)
-    on = Table("trial", sized, 0)
-    assert on.column.accepts(keys).all()
-    admin.create(on)
-    assert send(admin.address, on, keys) == len(keys)
-
-    words = sort_words(keys, on.column.order)
-    expected = on.column.encode(keys)[np.lexsort(words.T[::-1])]
-    name, form = layout.name(on), layout.sender(on.column)
-    rows = admin.rows(f"SELECT {form}(key) FROM {name} ORDER BY key", binary=True)
-    found = np.frombuffer(b"".join(row[0] for row in rows), np.uint8).reshape(len(keys), -1)
-    if on.column.form == "int":
-        found = found.view(">i8").ravel()
-    assert np.array_equal(found, expected)
-    index = admin.rows("EXPLAIN SELECT key FROM " + name + " ORDER BY key")  # by the index or a sort: the same order
-    assert index
 
 
 def test_default_columns_go_by_order_and_never_stand_in() -> None:

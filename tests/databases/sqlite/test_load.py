@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from keybench.databases.engine import Table
 from keybench.databases.payload import Payload
-from keybench.databases.sqlite import ENGINE
 from keybench.databases.sqlite.connection import connect
 from keybench.databases.sqlite.load import native
 from keybench.databases.sqlite.table import Statements
 from keybench.errors import ServerError
-from keybench.generators.byteorder import Keys, rank
-from tests.databases.keys import taken_by
+from keybench.generators.byteorder import Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from conftest import Bench
 
-    from keybench.databases.engine import KeyRole, Session
-
-GUID_COLUMNS = [column.name for column in ENGINE.columns if "uuid" in column.kinds]
-INT_COLUMNS = [column.name for column in ENGINE.columns if "int" in column.kinds]
-
-few_values = st.sampled_from([0, 1, 0x30, 0x7F, 0x80, 0xFF])
-guids = st.lists(st.lists(few_values, min_size=16, max_size=16).map(bytes), min_size=1, max_size=60, unique=True)
-longs = st.lists(
-    st.one_of(st.integers(-(2**63), 2**63 - 1), st.sampled_from([-(2**63), -1, 0, 1, 2**32, 2**63 - 1])),
-    min_size=1,
-    max_size=60,
-    unique=True,
-)
+    from keybench.databases.engine import Session
 
 
 def rows(bench: Bench, table: Table, clause: str = "") -> list[tuple[object, ...]]:
@@ -59,46 +39,6 @@ def store(bench: Bench, table: Table, keys: Keys, rows_per_tx: int = 1000) -> No
 def send_all(session: Session, batches: Sequence[object]) -> None:
     for batch in batches:
         session.send(batch)
-
-
-@pytest.mark.parametrize("key", ["clustered", "nonclustered"])
-@pytest.mark.parametrize("column", GUID_COLUMNS)
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=guids)
-def test_a_column_sorts_guids_in_its_order(bench: Bench, column: str, key: KeyRole, data: list[bytes]) -> None:
-    keys = Keys(np.frombuffer(b"".join(data), np.uint8).reshape(-1, 16), "uuid")
-    table = bench.table(column, 0, key)
-    store(bench, table, keys)
-    expected = keys[np.argsort(rank(keys, table.column.order))]
-    assert [row[0] for row in rows(bench, table, "ORDER BY key")] == native(table, expected)
-
-
-@pytest.mark.parametrize("key", ["clustered", "nonclustered"])
-@pytest.mark.parametrize("column", INT_COLUMNS)
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=longs)
-def test_a_column_sorts_integers_by_value(bench: Bench, column: str, key: KeyRole, data: list[int]) -> None:
-    keys = Keys(np.array(data, np.int64), "int")
-    table = bench.table(column, 0, key)
-    store(bench, table, keys)
-    assert [row[0] for row in rows(bench, table, "ORDER BY key")] == sorted(data)
-    assert sorted(data) == keys.data[np.argsort(rank(keys, "rfc"))].tolist()
-
-
-@pytest.mark.parametrize("payload", [0, 100, 1000])
-@pytest.mark.parametrize("key", ["clustered", "nonclustered"])
-@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
-def test_what_is_read_back_is_what_was_sent(bench: Bench, column: str, key: KeyRole, payload: int) -> None:
-    sized, keys = taken_by(ENGINE.column(column), bench.keys["random"](5000))
-    table = Table("rows", sized, payload, key)
-    store(bench, table, keys, 700)
-    expected = table.column.encode(keys)
-    held = np.concatenate(list(bench.admin.stored_keys(table)))
-    assert held.dtype == expected.dtype
-    assert sorted(held.tolist()) == sorted(expected.tolist())
-    texts = [(text,) for text in (Payload(payload).texts * 2)[:5000]] if payload else [()] * 5000
-    sent = [(key, *text) for key, text in zip(native(table, keys), texts, strict=True)]
-    assert sorted(rows(bench, table)) == sorted(sent)  # type: ignore[type-var]
 
 
 def test_keys_are_read_back_in_slices(bench: Bench) -> None:
@@ -137,24 +77,6 @@ def test_one_batch_is_one_transaction(bench: Bench) -> None:
     assert rows(bench, table) == []
     (batch,) = session.prepare(keys, Payload(100), 0, 1000)
     assert session.send(batch) == 100  # the session works on
-    session.close()
-
-
-def test_find_between_and_delete(bench: Bench) -> None:
-    table = bench.table("binary16-mssql", 100, "nonclustered")
-    keys = bench.keys["random"](2000)
-    store(bench, table, keys)
-    session = bench.session(table)
-    prepared = session.prepare_keys(keys)
-    assert [session.find(key) for key in prepared[:50]] == [1] * 50
-    assert session.find(bytes(16)) == 0
-    ordered = [prepared[i] for i in np.argsort(rank(keys, "mssql"))]
-    assert session.between(ordered[100], ordered[199]) == 100
-    assert session.between(ordered[5], ordered[5]) == 1
-    assert session.between(ordered[6], ordered[5]) == 0
-    assert session.delete(ordered[100:150]) == 50
-    assert session.delete(ordered[100:150]) == 0
-    assert session.between(ordered[100], ordered[199]) == 50
     session.close()
 
 
@@ -197,34 +119,6 @@ def test_a_full_database_is_an_error_with_the_next_step(bench: Bench) -> None:
         send_all(session, batches)
     assert len(rows(bench, table)) % 500 == 0
     session.close()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", tmp_path], capture_output=True)
-    if mounted.returncode:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
-    monkeypatch.setenv("KEYBENCH_TMP", str(tmp_path))
-    yield
-    subprocess.run(["umount", tmp_path], check=True)
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can mount a small file system")
-def test_a_full_disk_is_an_error_with_the_next_step_also_when_the_session_is_closed(small_disk: None) -> None:
-    provision = ENGINE.provision("embedded", ENGINE.settings("durable", "small"))
-    address = provision.start()
-    try:
-        table = Table("rows", ENGINE.column("binary16"), 1000)
-        admin = ENGINE.admin(address)
-        admin.create(table)
-        session = ENGINE.session(address, table)
-        keys = Keys(np.random.default_rng(1).integers(0, 256, (5000, 16), np.uint8), "uuid")
-        with pytest.raises(ServerError, match=r"^SQLite: .*(Free space on the disk of|Check its disk).*KEYBENCH_TMP"):
-            send_all(session, session.prepare(keys, Payload(1000), 0, 100))
-        session.close()
-        admin.close()
-    finally:
-        provision.stop()
 
 
 def test_a_session_on_a_table_that_is_gone(bench: Bench) -> None:

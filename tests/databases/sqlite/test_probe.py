@@ -84,15 +84,6 @@ def test_overflow_pages_belong_to_the_size_and_are_no_leaves(bench: Bench) -> No
     assert value(readings, Metric.INDEX_BYTES) == 4096 * (pages + 2000)
 
 
-def test_a_tree_of_one_leaf(bench: Bench) -> None:
-    readings = bench.load(bench.table("binary16", 0, "nonclustered"), bench.keys["random"](1))
-    assert value(readings, Metric.LEAF_PAGES) == 1
-    assert value(readings, Metric.BRANCH_PAGES) == 0
-    assert value(readings, Metric.LEAF_FRAGMENTATION) == 0
-    assert value(readings, Metric.LEAF_NONADJACENT) == 0
-    assert readings[Metric.HEAP_CORRELATION].reason == "one row has no order."
-
-
 def test_heap_order_is_the_correlation_of_arrival_and_rank(bench: Bench) -> None:
     table = bench.table("binary16", 10, "nonclustered")
     keys = bench.keys["ascending"](20_000)

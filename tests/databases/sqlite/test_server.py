@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +14,7 @@ import pytest
 from keybench.databases.engine import engine
 from keybench.databases.sqlite import ENGINE
 from keybench.errors import ServerError, UsageError
-from keybench.results.metrics import DEFINITIONS, Metric
+from keybench.results.metrics import Metric
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -111,16 +109,6 @@ def test_versions_name_the_library_in_use(bench: Bench) -> None:
     assert "THREADSAFE=" in versions["compile options"]
 
 
-def test_every_metric_of_pages_log_and_sizes_is_supplied_or_absent_for_a_reason(bench: Bench) -> None:
-    supplied = {metric for probe in bench.admin.probes() for metric in probe.supplies}
-    kinds = ("leaf", "branch", "log", "append", "edge", "interior", "heap", "split")
-    structure = {m for m in DEFINITIONS if m.startswith(kinds)}
-    sizes = {Metric.INDEX_BYTES, Metric.TABLE_BYTES}
-    assert not supplied & set(ENGINE.absent)
-    assert supplied | set(ENGINE.absent) == structure | sizes
-    assert all(reason.endswith(".") for reason in ENGINE.absent.values())
-
-
 def test_create_replaces_and_drop_leaves_nothing(bench: Bench) -> None:
     folder = Path(bench.address.parameters["folder"])
     table = bench.table("binary16", 100)
@@ -198,50 +186,3 @@ session.close()
     (log,) = [probe for probe in bench.admin.probes() if Metric.LOG_BYTES in probe.supplies]
     (reading,) = log.after(table)
     assert (reading.value or 0) > 16000 * 100
-
-
-def test_stop_removes_the_folder() -> None:
-    provision = ENGINE.provision("embedded", ENGINE.settings("fast", "small"))
-    folder = Path(provision.start().parameters["folder"])
-    assert folder.is_dir()
-    assert provision.alive()
-    provision.stop()
-    provision.stop()
-    assert not folder.exists()
-    assert not provision.alive()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no kill -9 there, and no keeper")
-def test_a_killed_runner_leaves_no_folder(tmp_path: Path) -> None:
-    code = """
-import os, sys
-import numpy as np
-from keybench.databases.engine import Table
-from keybench.databases.payload import Payload
-from keybench.databases.sqlite import ENGINE
-from keybench.generators.byteorder import Keys
-provision = ENGINE.provision("embedded", ENGINE.settings("durable", "small"))
-address = provision.start()
-table = Table("rows", ENGINE.column("binary16"), 100)
-admin = ENGINE.admin(address)
-admin.create(table)
-session = ENGINE.session(address, table)
-print(address.parameters["folder"], flush=True)
-while True:
-    keys = Keys(np.frombuffer(os.urandom(16000), np.uint8).reshape(-1, 16), "uuid")
-    for batch in session.prepare(keys, Payload(100), 0, 100):
-        session.send(batch)
-"""
-    for delay in (0.0, 0.3):
-        runner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-        assert runner.stdout
-        folder = Path(runner.stdout.readline().strip())
-        assert (folder / "rows.sqlite").exists()
-        time.sleep(delay)
-        runner.send_signal(signal.SIGKILL)
-        runner.wait()
-        runner.stdout.close()
-        deadline = time.monotonic() + 10
-        while (left := list(folder.parent.glob(f"{folder.name}*"))) and time.monotonic() < deadline:
-            time.sleep(0.02)  # the folder goes first, its lock after it
-        assert not left

@@ -68,7 +68,7 @@ def test_only_a_clustered_integer_is_the_rowid(bench: Bench, column: str, key: K
     ("column", "key"), [("binary16", "clustered"), ("char36", "clustered"), ("binary16", "nonclustered")]
 )
 def test_estimates_bound_what_dbstat_measures(bench: Bench, column: str, key: KeyRole, payload: int) -> None:
-    n = 40_000 if payload < 1000 else 20_000
+    n = 20_000 if payload < 1000 else 8_000
     index, everything = bytes_per_row(ENGINE.column(column), payload, key)
     found = bench.load(bench.table(column, payload, key), bench.keys["ascending"](n))
     measured = found[Metric.INDEX_BYTES].value or 0

@@ -1,0 +1,137 @@
+"""The page model beside the server: what was predicted from the keys, what the server has, and the difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+from keybench.results.metrics import DEFINITIONS, MODEL, Metric, Reading
+from keybench.results.report.groups import Arm, Group
+from keybench.results.report.listing import MARKS, Cell, Column
+from keybench.results.report.wording import decimals, heading, number, plural
+
+COMPARED = (
+    Metric.LEAF_PAGES,
+    Metric.BRANCH_PAGES,
+    Metric.LEAF_DENSITY,
+    Metric.LEAF_FRAGMENTATION,
+    Metric.LEAF_NONADJACENT,
+    Metric.APPENDS,
+    Metric.EDGE_SPLITS,
+    Metric.INTERIOR_SPLITS,
+    Metric.SPLIT_COUNTER,
+)
+
+_SAME = 1e-6
+"""Two figures of one index differ by less where only the order of a sum of floats does."""
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """One model beside one group's server: a sentence, and a table with an arm a row."""
+
+    title: str
+    text: str
+    caption: str
+    columns: tuple[Column, ...]
+
+
+def fidelity(group: Group) -> list[Fidelity]:
+    """For each model that predicted any trial of the group, the default one first; none where none did."""
+    names = dict.fromkeys(name for arm in group.arms for name in sorted(arm.predicted))
+    return [_beside(group, name) for name in names]
+
+
+def _beside(group: Group, name: str) -> Fidelity:
+    shown = [metric for metric in COMPARED if any(_known(arm, name, metric) for arm in group.arms)]
+    columns = tuple(_column(group, name, metric) for metric in shown)
+    variant = name.removeprefix(MODEL).removeprefix(": ")
+    title = "Page model with other rules" if group.modelled else "Page model beside the server"
+    sentence = _sentence(group, name) if columns else ""
+    return Fidelity(
+        title + (f": {variant}" if variant else ""),
+        " ".join(filter(None, (sentence, _reasons(group, name)))),
+        f"In small the difference from {'the figures above' if group.modelled else 'the server'}",
+        columns,
+    )
+
+
+def _pairs(arm: Arm, name: str, metric: Metric) -> list[tuple[float, float]]:
+    """(server, model) of each block that has both."""
+    real = arm.values(metric)
+    modelled = arm.predicted.get(name, {}).get(metric, {})
+    return [(real[block], value) for block in sorted(real) if (value := _value(modelled.get(block))) is not None]
+
+
+def _known(arm: Arm, name: str, metric: Metric) -> list[float]:
+    """What the model said, over blocks."""
+    found = arm.predicted.get(name, {}).get(metric, {}).values()
+    return [reading.value for reading in found if reading.value is not None]
+
+
+def _value(reading: Reading | None) -> float | None:
+    return None if reading is None else reading.value
+
+
+def _sentence(group: Group, name: str) -> str:
+    pairs = [pair for arm in group.arms for pair in _pairs(arm, name, Metric.LEAF_PAGES)]
+    if group.modelled:
+        return "Which rules are right no live server has told yet."
+    if not pairs:
+        return "The server gave no count of leaf pages to compare with."
+    same = sum(real == model for real, model in pairs)
+    if same == len(pairs):
+        return f"The model has the server's leaf pages exactly in {_all(len(pairs))}."
+    worst = max(abs(model / real - 1) for real, model in pairs if real)
+    return (
+        f"The model has the server's leaf pages exactly in {same} of {plural(len(pairs), 'trial')}; "
+        f"it is off by {100 * worst:.2f} % at most."
+    )
+
+
+def _all(count: int) -> str:
+    return "the one trial" if count == 1 else f"all {count} trials"
+
+
+def _reasons(group: Group, name: str) -> str:
+    """What is said of the predictions: why there is none, or of which order of arrival they are."""
+    said = {
+        reading.reason
+        for arm in group.arms
+        for blocks in arm.predicted.get(name, {}).values()
+        for reading in blocks.values()
+        if reading.reason
+    }
+    return " ".join(sorted(said))
+
+
+def _column(group: Group, name: str, metric: Metric) -> Column:
+    known = [_known(arm, name, metric) for arm in group.arms]
+    middles = [median(values) if values else None for values in known]
+    percent = DEFINITIONS[metric].unit.startswith("%")
+    places = 2 if percent else decimals([middle for middle in middles if middle is not None], digits=4)
+    cells = []
+    for arm, middle in zip(group.arms, middles, strict=True):
+        if middle is None:
+            cells.append(Cell("–"))
+        else:
+            cells.append(Cell(number(middle, places), _difference(arm, name, metric, percent), MARKS["modelled"]))
+    return Column(*heading(metric), tuple(cells))
+
+
+def _difference(arm: Arm, name: str, metric: Metric, percent: bool) -> str:
+    """The largest difference over the blocks: in points of a percentage, else in percent of the server's figure."""
+    pairs = _pairs(arm, name, metric)
+    if not pairs:
+        return "no figure of the server's"
+    real, model = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
+    if abs(model - real) <= _SAME:
+        return "equal"
+    if percent:
+        return f"{_signed(model - real, 2)} points"
+    share = f" ({_signed(100 * (model / real - 1), 2)} %)" if real else ""
+    return f"{_signed(model - real, 0)}{share}"
+
+
+def _signed(value: float, places: int) -> str:
+    return ("+" if value > 0 else "") + number(value, places)

@@ -1,0 +1,45 @@
+"""Measuring once, and the record of it whatever happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from keybench.errors import KeybenchError
+from keybench.results.metrics import Reading, Series
+from keybench.results.store import Trial
+from keybench.runners.plan import Request, TrialPlan
+
+
+def attempt(request: Request, trial: TrialPlan, measure: Callable[[], tuple[list[Reading], list[Series]]]) -> Trial:
+    """The trial as it is recorded; whatever goes wrong, short of an interruption, is its error, with no readings."""
+    started, clock = datetime.now(UTC), time.monotonic()
+    error = ""
+    readings: list[Reading] = []
+    series: list[Series] = []
+    try:
+        readings, series = measure()
+    except KeybenchError as problem:
+        error = str(problem)
+    except Exception as problem:  # a driver's surprise: the trial's error, and the run goes on
+        error = f"{type(problem).__name__}: {problem}"
+    return Trial(
+        block=trial.block,
+        position=trial.position,
+        database=trial.database,
+        server="",
+        column=trial.column,
+        layout=trial.layout,
+        scenario=request.scenario.name,
+        payload=trial.payload,
+        rows=trial.rows,
+        writers=len(request.scenario.writer),
+        rows_per_tx=request.scenario.load.rows_per_tx,
+        started=started,
+        seconds=time.monotonic() - clock,
+        status="error" if error else "ok",
+        error=error,
+        readings=tuple(readings),
+        series=tuple(series),
+    )

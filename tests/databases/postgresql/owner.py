@@ -1,0 +1,98 @@
+"""Somebody's own PostgreSQL server: other people's tables, and a guest who must give a password."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import quote
+
+from keybench.databases.engine import Address
+from keybench.databases.postgresql.admin import PostgresAdmin
+
+
+class Owner:
+    """Owns a database on a private server; `guest` may make schemas in it, `stranger` may not."""
+
+    title = "PostgreSQL"
+    place_of_its_own = "schema keybench"
+    wrong_password = 'password authentication failed for user "guest"'
+    table = "keybench.keybench_rows"
+
+    def __init__(self, address: Address, password: str) -> None:
+        self._address = address
+        self._admin = PostgresAdmin(address)
+        self._rules = Path(address.parameters["data"]) / "pg_hba.conf"
+        self._before = self._rules.read_text()
+        self._rules.write_text("local all guest,stranger scram-sha-256\n" + self._before)
+        literal = password.replace("'", "''")
+        for statement in (
+            "SELECT pg_reload_conf()",
+            f"CREATE ROLE guest LOGIN PASSWORD '{literal}'",
+            f"CREATE ROLE stranger LOGIN PASSWORD '{literal}'",
+            "CREATE DATABASE guests OWNER guest",
+        ):
+            self._admin.rows(statement)
+        self.psql(
+            "CREATE SCHEMA shop; CREATE TABLE shop.orders (id int PRIMARY KEY, key uuid, note text);"
+            "INSERT INTO shop.orders SELECT n, gen_random_uuid(), 'note ' || n FROM generate_series(1, 100) AS n;"
+            "CREATE TABLE public.key (key uuid PRIMARY KEY, payload text);"
+            "CREATE VIEW seen AS SELECT key FROM public.key;"
+            "CREATE SCHEMA keybench2 CREATE TABLE keybench_rows (key int, payload text);"
+            "CREATE FUNCTION shop.one() RETURNS int LANGUAGE sql AS 'SELECT 1'; GRANT USAGE ON SCHEMA shop TO guest"
+        )
+
+    def url(self, password: str, user: str = "guest") -> str:
+        given = ":" + quote(password, safe="") if password else ""
+        return f"postgresql://{user}{given}@/guests?host={self._address.parameters['host']}&port=5432"
+
+    def psql(self, statement: str) -> str:
+        """What the owner of everything is told, unaligned."""
+        return self._run("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", "guests", "-c", statement)
+
+    def dump(self) -> str:
+        """Schema and data of the guests' database, and what belongs to the whole server."""
+        text = self._run("pg_dump", "guests") + self._run("pg_dumpall", "--globals-only")
+        settings = self.psql(
+            "SELECT name, setting FROM pg_settings WHERE source NOT IN ('client', 'session') ORDER BY 1"
+        )
+        return re.sub(r"(?m)^\\(un)?restrict .*$", "", text) + settings  # a random word in each dump
+
+    def log(self) -> str:
+        """The server's log."""
+        return (Path(self._address.parameters["data"]).parent / "server.log").read_text(errors="replace")
+
+    def place_is_there(self) -> bool:
+        return self.psql("SELECT to_regnamespace('keybench') IS NOT NULL") == "t\n"
+
+    def table_is_there(self) -> bool:
+        return self.psql(f"SELECT to_regclass('{self.table}') IS NOT NULL") == "t\n"
+
+    def idle(self) -> bool:
+        """Whether no connection of keybench's is left."""
+        found = self.psql(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'keybench' AND datname = 'guests'"
+        )
+        return found == "0\n"
+
+    def make_place(self) -> None:
+        """A schema of that name, of the guest's but not made by keybench, with a table in it."""
+        self.psql("SET ROLE guest; CREATE SCHEMA keybench CREATE TABLE trial (id int, key uuid)")
+
+    def drop_place(self) -> None:
+        self.psql("SET client_min_messages = warning; DROP SCHEMA keybench CASCADE")
+
+    def close(self) -> None:
+        for statement in ("DROP DATABASE guests WITH (FORCE)", "DROP ROLE guest", "DROP ROLE stranger"):
+            self._admin.rows(statement)
+        self._rules.write_text(self._before)
+        self._admin.rows("SELECT pg_reload_conf()")
+        self._admin.close()
+
+    def _run(self, program: str, *arguments: str) -> str:
+        given = self._address.parameters
+        where = ["-h", given["host"], "-p", given["port"], "-U", given["user"]]
+        path = Path(given["programs"]) / program
+        done = subprocess.run([path, *where, *arguments], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout

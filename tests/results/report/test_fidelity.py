@@ -1,0 +1,57 @@
+"""The page model beside the server, in a report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from keybench.results.metrics import MODEL, Metric, Reading
+from keybench.results.report.page import render
+from tests.results.report.page import Page
+
+FEW = ("bigint-identity", "uuid-v4")
+
+
+def beside(store_of, difference, *, name=MODEL, reason="", blocks=1) -> str:
+    """The page of a run in which a model predicted `difference(layout)` leaf pages more than there are."""
+
+    def change(trial):
+        of = {reading.metric: reading.value for reading in trial.readings}
+        predicted = (
+            Reading(Metric.LEAF_PAGES, of[Metric.LEAF_PAGES] + difference(trial), "modelled", reason, name),
+            Reading(Metric.LEAF_DENSITY, of[Metric.LEAF_DENSITY] - 0.25, "modelled", reason, name),
+        )
+        return replace(trial, readings=(*trial.readings, *predicted))
+
+    return Page(render(store_of(layouts=FEW, databases=("postgresql",), blocks=blocks, change=change), ["latest"])).text
+
+
+def test_a_model_that_is_right_is_said_to_be(fake_run) -> None:
+    text = beside(fake_run, lambda trial: 0, blocks=2)
+    assert "The model has the server's leaf pages exactly in all 4 trials." in text
+    assert "m equal" in text
+    assert "−0.25 points" in text
+
+
+def test_a_model_that_is_wrong_is_shown_with_its_difference(fake_run) -> None:
+    text = beside(fake_run, lambda trial: 50 if trial.layout == "uuid-v4" else 0)
+    assert "The model has the server's leaf pages exactly in 1 of 2 trials; it is off by 0." in text
+    assert "+50 (+0." in text
+
+
+def test_a_variant_of_a_model_has_a_table_of_its_own_and_says_what_it_stands_on(fake_run) -> None:
+    text = beside(fake_run, lambda trial: 0, name=f"{MODEL}: insertion point", reason="By the planned order.")
+    assert "Page model beside the server: insertion point" in text
+    assert "By the planned order." in text
+
+
+def test_what_a_model_predicts_is_not_among_the_measured_values(fake_run) -> None:
+    measured = Page(render(fake_run(layouts=FEW, databases=("postgresql",), blocks=1), ["latest"])).downloads()
+    text = beside(lambda **given: fake_run(run_id="bbbbbbbbbb", **given), lambda trial: 1e6)
+    assert "Page model beside the server" in text
+    page = Page(render(fake_run(layouts=FEW, databases=("postgresql",), blocks=1, run_id="cccccccccc"), ["bbbb"]))
+    assert page.downloads()["r1g1-order.csv"] == measured["r1g1-order.csv"]
+
+
+def test_no_model_no_table(fake_run) -> None:
+    page = Page(render(fake_run(layouts=FEW, databases=("postgresql",), blocks=1), ["latest"]))
+    assert "Page model" not in page.text
