@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from keybench.databases.engine import Address, Probe, Table
 from keybench.databases.mssql import connection, log, probe
 from keybench.databases.mssql import table as layout
+from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.options import options
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys, stored
@@ -76,6 +77,7 @@ class MssqlAdmin:
         self.address = address
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
+        self._holding: Connection | None = None
 
     def versions(self) -> Mapping[str, str]:
         """Server, edition, driver."""
@@ -184,8 +186,21 @@ class MssqlAdmin:
         while int(self.connection.value(GHOSTS, layout.name(table), index) or 0) and time.monotonic() < deadline:
             time.sleep(0.5)
 
+    def hold_log(self) -> None:
+        """Keeps the log from here on, by a connection of its own."""
+        self._holding = connection.connect(self.address)
+        log.hold(self._holding)
+
+    def release_log(self) -> None:
+        """Lets the log go; harmless where it is not held."""
+        if self._holding:
+            log.release(self._holding)
+            self._holding.close()
+            self._holding = None
+
     def close(self) -> None:
-        """Closes the connection."""
+        """Closes the connections: after a trial that failed the log may still be held, which would block the next."""
+        self.release_log()
         self.connection.close()
 
 

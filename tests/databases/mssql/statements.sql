@@ -32,7 +32,9 @@ SELECT leaf_allocation_count, nonleaf_allocation_count, page_latch_wait_count, p
 SELECT MAX([Current LSN]) FROM sys.fn_dblog(NULL, NULL);
 IF OBJECT_ID(N'[keybench].[keybench_hold]') IS NULL CREATE TABLE [keybench].[keybench_hold] ([key] int NOT NULL);
 INSERT INTO [keybench].[keybench_hold] ([key]) VALUES (1);
+SET NOCOUNT ON;
 INSERT INTO [keybench].[rows] ([key], payload) VALUES (?, ?);
+SET NOCOUNT OFF;
 UPDATE STATISTICS [keybench].[rows];
 SELECT [key], payload FROM [keybench].[rows] WHERE [key] = CAST(? AS uniqueidentifier);
 SELECT [key], payload FROM [keybench].[rows] WHERE [key] BETWEEN CAST(? AS uniqueidentifier) AND CAST(? AS uniqueidentifier);

@@ -78,6 +78,14 @@ def test_the_log_is_kept_from_before_the_first_row_until_it_was_read(admin: Mssq
     assert query[2] == ("00000023:00000108:0001",)
 
 
+def test_a_trial_that_failed_leaves_no_transaction_open(admin: MssqlAdmin, record: Record) -> None:
+    for probe in admin.probes():
+        probe.before(TABLE)
+    record.calls.clear()
+    admin.close()
+    assert record.names() == ["rollback", "close", "close"]
+
+
 @pytest.mark.parametrize(
     ("statement", "absent", "reason"),
     [
