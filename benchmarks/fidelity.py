@@ -15,12 +15,11 @@ from typing import get_args
 from benchmarks import streams
 from keybench.databases.column import Column
 from keybench.databases.engine import Address, Engine, KeyRole, Table, engine, engines
-from keybench.databases.pagemodel import predict
+from keybench.databases.pagemodel import predict, readings
 from keybench.databases.payload import Payload
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import KEY, Metric
-from keybench.runners.modelled import readings_of
 
 SHOWN = {
     Metric.LEAF_PAGES: "leaf",
@@ -77,9 +76,9 @@ def real(on: Engine, address: Address, table: Table, keys: Keys) -> tuple[Mappin
                 seconds += time.perf_counter() - begin
         finally:
             session.close()
-        readings = [reading for probe in probes for reading in probe.after(table)]
+        found = [reading for probe in probes for reading in probe.after(table)]
         admin.drop(table)
-        values = {r.metric: r.value for r in readings if r.object == KEY and r.value is not None}
+        values = {r.metric: r.value for r in found if r.object == KEY and r.value is not None}
         return values, len(keys) / seconds
     finally:
         admin.close()
@@ -94,7 +93,7 @@ def compared(on: Engine, address: Address, rows: int, names: Iterable[str]) -> I
                 begin = time.perf_counter()
                 stats = predict(on.page_model(table), column, keys)
                 rate = rows / (time.perf_counter() - begin)
-                model = {reading.metric: reading.value for reading in readings_of(stats, KEY, "modelled")}
+                model = {reading.metric: reading.value for reading in readings(stats)}
                 server, sent = real(on, address, table, keys)
                 what = f"{column.name} {table.key}, payload {table.payload}, {name}"
                 yield _line(what, server, model, rate / sent)

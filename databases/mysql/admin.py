@@ -24,9 +24,10 @@ from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.arrival import TrxIdRecorder
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.load import default_path
+from keybench.databases.mysql.pages import UnreadablePagesError
 from keybench.databases.mysql.probe import probes
 from keybench.databases.provision import base_directory
-from keybench.errors import ServerError
+from keybench.errors import EnvironmentMissing, ServerError
 from keybench.generators.byteorder import Keys
 
 _SLICE_ROWS = 50_000
@@ -160,7 +161,10 @@ class MySqlAdmin:
         elif KIND in given:
             with TemporaryDirectory(prefix="keybench-", dir=base_directory(), ignore_cleanup_errors=True) as folder:
                 copy = Path(folder, "table.ibd")
-                daemon.copy_file(given[KIND], f"{str(self.value('SELECT @@datadir')).rstrip('/')}/{name}", copy)
+                try:
+                    daemon.copy_file(given[KIND], f"{str(self.value('SELECT @@datadir')).rstrip('/')}/{name}", copy)
+                except EnvironmentMissing as error:
+                    raise UnreadablePagesError(str(error)) from None
                 yield copy
         else:
             yield None

@@ -50,8 +50,8 @@ class Parameters:
 class InnodbStats(PageStats):
     """What InnoDB has besides."""
 
-    split_counter: int = 0
-    """What this index adds to `index_page_splits`: MariaDB counts each attempt on any level, MySQL each split."""
+    split_counter: int | None = 0
+    """Of `index_page_splits`: MariaDB counts each attempt on any level, MySQL each split."""
     merges: int = 0
     """What it adds to `index_page_merge_successful`."""
     file_pages: int = 0

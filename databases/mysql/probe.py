@@ -13,7 +13,7 @@ from keybench.databases.engine import Probe, Table
 from keybench.databases.finalstate import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.pages import IndexPages, UnreadablePagesError, pages_of, summarise
-from keybench.errors import EnvironmentMissing, ServerError
+from keybench.errors import ServerError
 from keybench.results.metrics import Metric, Reading
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class PagesProbe(FinalState):
         """
         try:
             found = read_index(self._admin, table)
-        except (UnreadablePagesError, EnvironmentMissing, OSError) as error:
+        except (UnreadablePagesError, OSError) as error:
             return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
         if found is None:
             return Reading.absent(self.supplies, _FILES)

@@ -122,7 +122,7 @@ def keep_log(admin: PostgresAdmin, slot: str) -> None:
 
 def let_log_go(admin: PostgresAdmin, slot: str) -> None:
     """Ends what `keep_log` began, if it did."""
-    if files_of(admin):
+    if is_private(admin):
         admin.rows("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [slot])
 
 
@@ -165,9 +165,7 @@ def insertion_records(admin: PostgresAdmin, begin: str, end: str) -> Iterable[by
     """Text of all Btree records between two positions of a private server's log, one a line."""
     log = _private_log(admin)
     if log is None:
-        raise UnreadableError(
-            "every insertion is in the log, which keybench reads on its own servers on this machine alone."
-        )
+        raise UnreadableError("every insertion is in the log, which keybench reads on its own local servers alone.")
     return log.btree_records(begin, end)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import folder_for_servers
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"
 
@@ -25,9 +26,7 @@ def environment(folder: Path) -> dict[str, str]:
 @pytest.fixture
 def servers_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where private servers live; open to the unprivileged user that they run as."""
-    folder = Path(tempfile.mkdtemp(prefix="kb-"))
-    folder.chmod(0o755)
-    return folder
+    return folder_for_servers()
 
 
 @pytest.fixture

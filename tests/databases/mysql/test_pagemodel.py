@@ -188,9 +188,9 @@ def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
     assert np.array_equal(found.levels[0], model.page_numbers)
     assert found.garbage == model.garbage_bytes
     assert admin.value(merges) - before == model.merges
-    file = admin.file(on)
-    assert file
-    assert file.stat().st_size == 16_384 * model.file_pages
+    with admin.file(on) as file:
+        assert file
+        assert file.stat().st_size == 16_384 * model.file_pages
     if on.key == "clustered":
         assert real[Metric.SPLIT_COUNTER] == model.split_counter
     else:

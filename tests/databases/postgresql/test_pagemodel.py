@@ -8,13 +8,12 @@ import pytest
 from benchmarks import streams
 from keybench.databases.column import Column
 from keybench.databases.engine import Address, Table
-from keybench.databases.pagemodel import predict
+from keybench.databases.pagemodel import predict, readings
 from keybench.databases.postgresql import ENGINE
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
-from keybench.results.metrics import KEY, Metric
-from keybench.runners.modelled import readings_of
+from keybench.results.metrics import Metric
 from tests.databases.postgresql.conftest import measured
 
 EXACT = (
@@ -42,7 +41,7 @@ def assert_as_the_server(admin: PostgresAdmin, column: Column, stream: str, rows
 def assert_the_same(admin: PostgresAdmin, table: Table, keys: Keys) -> None:
     column = table.column
     real = {metric: reading.value for metric, reading in measured(admin, table, keys).items()}
-    predicted = readings_of(predict(ENGINE.page_model(table), column, keys), KEY, "modelled")
+    predicted = readings(predict(ENGINE.page_model(table), column, keys))
     model = {reading.metric: reading.value for reading in predicted}
     assert {metric: model[metric] for metric in EXACT} == {metric: real[metric] for metric in EXACT}
 
