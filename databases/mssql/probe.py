@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from keybench.databases.engine import Probe, Table
 from keybench.databases.mssql import log
 from keybench.databases.mssql import table as layout
+from keybench.databases.ordered import PlaceProbe
 from keybench.errors import ServerError
 from keybench.results.metrics import Metric, Reading
 
@@ -38,7 +39,14 @@ _UNLOGGED = "the log cannot be read ({}): sys.fn_dblog needs the role sysadmin."
 
 def probes(admin: MssqlAdmin) -> tuple[Probe, ...]:
     """All probes. Of two that read counters, the one that the other's reading would change comes first."""
-    return LogProbe(admin), OperationsProbe(admin), SplitsProbe(admin), PagesProbe(admin), SizesProbe(admin)
+    return (
+        LogProbe(admin),
+        OperationsProbe(admin),
+        SplitsProbe(admin),
+        PagesProbe(admin),
+        SizesProbe(admin),
+        PlaceProbe(admin),
+    )
 
 
 def _measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:
