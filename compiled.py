@@ -18,7 +18,11 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     cannot be written), so that a second process starts at once. The lock of the interpreter is released while it runs,
     and indices are not checked: tests do that (`NUMBA_BOUNDSCHECK=1`).
     """
-    compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    compiled: Callable[P, R]
+    try:
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:  # there is no directory at all that can be written: every process compiles anew
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
     return compiled
 
 

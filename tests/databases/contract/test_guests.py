@@ -182,7 +182,7 @@ def command(variables: dict[str, str], tmp_path: Path) -> Command:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=240,
         )
 
     return run
