@@ -232,6 +232,8 @@ class Engine(ABC):
     """Keys that its servers make; its sessions then are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
+    page_bytes: int = 0
+    """Size of a page of an index, where an empty one does not show it."""
     caveat: str = ""
     """What a reader of every result has to know, in a sentence; shown with each run."""
     model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)

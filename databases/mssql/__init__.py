@@ -119,6 +119,7 @@ ENGINE = SqlServer(
     title="SQL Server",
     columns=table.COLUMNS,
     servers=("container",),
+    page_bytes=table.PAGE_BYTES,
     url_schemes=("mssql", "sqlserver"),
     makes=keys.MADE,
     caveat=checks.CAVEAT,
@@ -129,6 +130,5 @@ ENGINE = SqlServer(
         Metric.LEAF_FRAGMENTATION: "what SQL Server calls fragmentation counts pages that are not adjacent: see there.",
         Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
         Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
-        Metric.HEAP_CORRELATION: "SQL Server documents no way to read where a row lies.",
     },
 )

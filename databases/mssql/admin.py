@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.column import Column
 from keybench.databases.engine import Address, Probe, Table
 from keybench.databases.mssql import connection, log, probe
 from keybench.databases.mssql import table as layout
+from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.options import options
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys, stored
@@ -45,6 +47,8 @@ GHOSTS = (
 _QUIET_SECONDS = 60.0
 FILES = "SELECT type_desc, CAST(size AS bigint) / 128, growth FROM sys.database_files ORDER BY file_id"
 
+PLACES = "CROSS APPLY sys.fn_PhysLocCracker(%%physloc%%) AS place ORDER BY place.file_id, place.page_id, place.slot_id"
+"""Where a row of a heap lies. Neither is documented; Martin Smith and P. Randal describe them."""
 EVENT_FIELDS = (
     "SELECT name FROM sys.dm_xe_object_columns WHERE object_name = N'page_split' AND column_type = N'data' "
     "ORDER BY name"
@@ -76,6 +80,7 @@ class MssqlAdmin:
         self.address = address
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
+        self._holding: Connection | None = None
 
     def versions(self) -> Mapping[str, str]:
         """Server, edition, driver."""
@@ -129,25 +134,27 @@ class MssqlAdmin:
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """The keys in key order, some thousands at a time, each piece joined by the server to one value."""
-        column = table.column
-        if column.form == "text":
-            form = "CAST([key] AS varchar(max))"
-        else:
-            form = f"CONVERT(varchar(max), CAST([key] AS binary({column.width})), 2)"
         pieces = self.connection.rows(
-            f"SELECT STRING_AGG({form}, '') FROM (SELECT [key], "  # noqa: S608  # our own names
+            f"SELECT STRING_AGG({_form(table.column)}, '') FROM (SELECT [key], "  # noqa: S608  # our own names
             f"(ROW_NUMBER() OVER (ORDER BY [key]) - 1) / {_PIECE_ROWS} AS piece FROM {layout.name(table)}) AS numbered "
             "GROUP BY piece"
         )
         for (joined,) in pieces:
-            text = str(joined)
-            data = np.frombuffer(text.encode("ascii") if column.form == "text" else bytes.fromhex(text), np.uint8)
-            if column.form == "int":
-                yield data.view(">i8").astype(np.int64)
-                continue
-            rows = data.reshape(-1, column.width)
-            # As binary(16) a uniqueidentifier has .NET's bytes, a permutation that is its own inverse.
-            yield column.encode(Keys(stored(Keys(rows, "uuid"), "net"), "uuid")) if _is_guid(table) else rows
+            yield _keys(table.column, str(joined))
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys, sorted by the server."""
+        return self._sorted_by(table, "ORDER BY [key]")
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+        """All keys by the bigint beneath a nonclustered one, or by their places in the heap; None without either."""
+        if table.key == "clustered":
+            return None
+        return self._sorted_by(table, "ORDER BY row_id" if self.options.beneath == "clustered" else PLACES)
+
+    def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+        statement = f"SELECT {_form(table.column)} FROM {layout.name(table)} {order}"  # noqa: S608  # our own names
+        return _keys(table.column, "".join(str(key) for (key,) in self.connection.rows(statement)))
 
     def index(self, table: Table) -> int:
         """The id of the key's index; ServerError where there is no such table."""
@@ -184,10 +191,38 @@ class MssqlAdmin:
         while int(self.connection.value(GHOSTS, layout.name(table), index) or 0) and time.monotonic() < deadline:
             time.sleep(0.5)
 
+    def hold_log(self) -> None:
+        """Keeps the log from here on, by a connection of its own."""
+        self._holding = connection.connect(self.address)
+        log.hold(self._holding)
+
+    def release_log(self) -> None:
+        """Lets the log go; harmless where it is not held."""
+        if self._holding:
+            log.release(self._holding)
+            self._holding.close()
+            self._holding = None
+
     def close(self) -> None:
-        """Closes the connection."""
+        """Closes the connections: after a trial that failed the log may still be held, which would block the next."""
+        self.release_log()
         self.connection.close()
 
 
-def _is_guid(table: Table) -> bool:
-    return table.column.name == "uniqueidentifier"
+def _form(column: Column) -> str:
+    """The key as text that can be joined: texts as they are, all else in two digits a byte."""
+    if column.form == "text":
+        return "CAST([key] AS varchar(max))"
+    return f"CONVERT(varchar(max), CAST([key] AS binary({column.width})), 2)"
+
+
+def _keys(column: Column, text: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+    """Keys from their texts, one behind the other."""
+    data = np.frombuffer(text.encode("ascii") if column.form == "text" else bytes.fromhex(text), np.uint8)
+    if column.form == "int":
+        return data.view(">i8").astype(np.int64)
+    rows = data.reshape(-1, column.width)
+    if column.name != "uniqueidentifier":
+        return rows
+    # As binary(16) a uniqueidentifier has .NET's bytes, a permutation that is its own inverse.
+    return column.encode(Keys(stored(Keys(rows, "uuid"), "net"), "uuid"))

@@ -22,6 +22,9 @@ ARRAY_ROWS = 10_000
 _LIST_KEYS = 2_000
 """Longest list of keys in a statement, which takes at most 2,100 parameters."""
 
+_QUIET, _COUNTING = "SET NOCOUNT ON", "SET NOCOUNT OFF"
+"""While arrays are sent no row counts come back, which else wait to be fetched, one a row; deletions want theirs."""
+
 Row = tuple[object, ...]
 
 
@@ -75,6 +78,7 @@ class MssqlSession:
         beside = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
         parts = [part for part in (keys, beside) if part is not None]
         all_rows: list[Row] = list(zip(*parts, strict=True))
+        self._connection.run(_QUIET)
         self._connection.begin()
         return [
             Batch(
@@ -103,6 +107,7 @@ class MssqlSession:
         """The keys as parameters. The first time, the optimiser's statistics are gathered."""
         if not self._analysed:
             self._connection.end()
+            self._connection.run(_COUNTING)
             self._connection.run(f"UPDATE STATISTICS {layout.name(self._table)}")
             self._analysed = True
         return values(self._table.column, keys)

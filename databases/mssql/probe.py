@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from keybench.databases.engine import Probe, Table
-from keybench.databases.mssql import connection, log
+from keybench.databases.mssql import log
 from keybench.databases.mssql import table as layout
-from keybench.databases.mssql.connection import Connection
+from keybench.databases.ordered import PlaceProbe
 from keybench.errors import ServerError
 from keybench.results.metrics import Metric, Reading
 
@@ -39,7 +39,14 @@ _UNLOGGED = "the log cannot be read ({}): sys.fn_dblog needs the role sysadmin."
 
 def probes(admin: MssqlAdmin) -> tuple[Probe, ...]:
     """All probes. Of two that read counters, the one that the other's reading would change comes first."""
-    return LogProbe(admin), OperationsProbe(admin), SplitsProbe(admin), PagesProbe(admin), SizesProbe(admin)
+    return (
+        LogProbe(admin),
+        OperationsProbe(admin),
+        SplitsProbe(admin),
+        PagesProbe(admin),
+        SizesProbe(admin),
+        PlaceProbe(admin),
+    )
 
 
 def _measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:
@@ -113,7 +120,6 @@ class SplitsProbe:
 
     def __init__(self, admin: MssqlAdmin) -> None:
         self._admin = admin
-        self._holding: Connection | None = None
         self._begin = ""
         self._why_not = ""
 
@@ -121,11 +127,10 @@ class SplitsProbe:
         """Notes the log's end, and keeps the log from there on until `after`."""
         try:
             self._begin = log.last(self._admin.connection)
-            self._holding = connection.connect(self._admin.address)
-            log.hold(self._holding)
+            self._admin.hold_log()
         except ServerError as error:
             self._why_not = _UNLOGGED.format(error)
-            self._release()
+            self._admin.release_log()
 
     def after(self, table: Table) -> Iterable[Reading]:
         """Both, or why the log cannot be read."""
@@ -137,17 +142,11 @@ class SplitsProbe:
         except ServerError as error:
             return Reading.absent(self.supplies, _UNLOGGED.format(error))
         finally:
-            self._release()
+            self._admin.release_log()
         return [
             Reading(Metric.APPENDS, float(leaf - 1 - bad), "derived"),
             Reading(Metric.EDGE_AND_INTERIOR_SPLITS, float(bad), "measured"),
         ]
-
-    def _release(self) -> None:
-        if self._holding:
-            log.release(self._holding)
-            self._holding.close()
-            self._holding = None
 
 
 class PagesProbe:

@@ -112,6 +112,7 @@ ENGINE = Oracle(
     title="Oracle",
     columns=table.COLUMNS,
     servers=("container",),
+    page_bytes=8192,
     url_schemes=("oracle",),
     makes=keys.MADE,
     caveat=checks.CAVEAT,
@@ -122,6 +123,5 @@ ENGINE = Oracle(
         Metric.LEAF_NONADJACENT: _NO_CHAIN,
         Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
         Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
-        Metric.HEAP_CORRELATION: "rows are not read by their place in the heap.",
     },
 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.column import Column
 from keybench.databases.engine import Address, Probe, Table
 from keybench.databases.oracle import connection, probe, statistics
 from keybench.databases.oracle import table as layout
@@ -70,14 +72,20 @@ class OracleAdmin:
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """The keys, some ten thousands at a time."""
-        column = table.column
         for rows in self.connection.pieces(f"SELECT key FROM {layout.name(table)}", _PIECE_ROWS):  # noqa: S608
-            values = map(itemgetter(0), rows)
-            if column.form == "int":
-                yield np.fromiter(values, np.int64, len(rows))
-                continue
-            data = "".join(values).encode("ascii") if column.form == "text" else b"".join(values)
-            yield np.frombuffer(data, np.uint8).reshape(len(rows), -1)
+            yield _keys(table.column, rows)
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys, sorted by the server."""
+        return self._sorted_by(table, "key")
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+        """All keys by their places in the heap; None where the table is organised by the key."""
+        return None if table.key == "clustered" else self._sorted_by(table, "ROWID")
+
+    def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+        found = self.connection.rows(f"SELECT key FROM {layout.name(table)} ORDER BY {order}")  # noqa: S608
+        return _keys(table.column, found)
 
     def sizes(self, table: Table) -> Mapping[str, int]:
         """Bytes of the segments of table and index, by name."""
@@ -97,3 +105,12 @@ class OracleAdmin:
     def close(self) -> None:
         """Closes the connection."""
         self.connection.close()
+
+
+def _keys(column: Column, rows: Sequence[tuple[Any, ...]]) -> NDArray[np.uint8] | NDArray[np.int64]:
+    """Keys from rows of one value."""
+    values = map(itemgetter(0), rows)
+    if column.form == "int":
+        return np.fromiter(values, np.int64, len(rows))
+    data = "".join(values).encode("ascii") if column.form == "text" else b"".join(values)
+    return np.frombuffer(data, np.uint8).reshape(len(rows), column.width)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from keybench.databases.engine import Probe, Table
 from keybench.databases.oracle import statistics
 from keybench.databases.oracle import table as layout
+from keybench.databases.ordered import PlaceProbe
 from keybench.errors import ServerError
 from keybench.results.metrics import Metric, Reading
 
@@ -29,7 +30,7 @@ _NO_STATISTICS = (
 
 def probes(admin: OracleAdmin) -> tuple[Probe, ...]:
     """All probes."""
-    return SessionsProbe(admin), StructureProbe(admin), SizesProbe(admin)
+    return SessionsProbe(admin), StructureProbe(admin), SizesProbe(admin), PlaceProbe(admin)
 
 
 def _measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:

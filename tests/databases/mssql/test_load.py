@@ -130,6 +130,16 @@ def test_reads_and_deletions_compare_with_the_columns_own_type(record: Record, a
         assert session.delete([]) == 0
 
 
+def test_no_counts_come_back_while_arrays_are_sent(record: Record, address: Address) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
+    (batch,) = session.prepare(random(2), Payload(10), 0, 2)
+    session.send(batch)
+    session.delete(session.prepare_keys(random(2)))
+    told = record.statements()
+    assert told.index("SET NOCOUNT ON") < told.index(next(text for text in told if text.startswith("INSERT")))
+    assert told.index("SET NOCOUNT OFF") < told.index(next(text for text in told if text.startswith("DELETE")))
+
+
 def test_the_statistics_are_gathered_once_before_the_first_reads(record: Record, address: Address) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
     session.prepare_keys(random(2))

@@ -47,6 +47,7 @@ def readings(admin: MssqlAdmin, record: Record) -> dict[Metric, Reading]:
 
 def test_every_metric_is_read_or_explained(admin: MssqlAdmin, record: Record) -> None:
     found = readings(admin, record)
+    assert found.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
     assert {metric: (reading.value, reading.origin) for metric, reading in found.items()} == {
         Metric.LOG_BYTES: (50_000.0, "measured"),
         Metric.SPLIT_COUNTER: (100.0, "measured"),
@@ -76,6 +77,14 @@ def test_the_log_is_kept_from_before_the_first_row_until_it_was_read(admin: Mssq
     assert [event[0] for event in events[read:] if event[0] in {"rollback", "close"}] == ["rollback", "close"]
     (query,) = [call for call in record.calls if str(call[1:2]).find("LOP_DELETE_SPLIT") >= 0]
     assert query[2] == ("00000023:00000108:0001",)
+
+
+def test_a_trial_that_failed_leaves_no_transaction_open(admin: MssqlAdmin, record: Record) -> None:
+    for probe in admin.probes():
+        probe.before(TABLE)
+    record.calls.clear()
+    admin.close()
+    assert record.names() == ["rollback", "close", "close"]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +127,8 @@ def test_what_may_not_be_read_is_absent_with_the_reason(
 ) -> None:
     record.refuse[statement] = "permission denied"
     found = readings(admin, record)
-    assert {metric for metric, reading in found.items() if reading.value is None} == absent
+    missing = {metric for metric, reading in found.items() if reading.value is None}
+    assert missing - {Metric.HEAP_CORRELATION} == absent
     for metric in absent if reason else ():
         assert found[metric].reason == reason
 
@@ -147,6 +157,19 @@ def test_stored_integers_and_texts_come_back_as_the_column_encodes_them(record: 
     record.answers["SELECT STRING_AGG(CAST([key] AS varchar(max))"] = [(on.encode(keys).tobytes().decode(),)]
     (found,) = admin.stored_keys(Table("rows", on, 0))
     assert np.array_equal(found, on.encode(keys))
+
+
+def test_the_order_of_a_heap_is_that_of_its_places(record: Record, address: Address) -> None:
+    on, keys = ENGINE.column("bigint"), Keys(np.arange(100), "int")
+    heap = Table("rows", on, 0, "nonclustered")
+    record.answers["SELECT CONVERT"] = [(f"{key:016X}",) for key in keys.data.tolist()[::-1]]
+    admin = MssqlAdmin(address)
+    assert np.array_equal(admin.arrived_keys(heap), keys.data[::-1])  # type: ignore[arg-type]
+    assert "fn_PhysLocCracker(%%physloc%%)" in record.statements()[-1]
+    (reading,) = admin.probes()[-1].after(heap)
+    assert reading.value == pytest.approx(-1)
+    (none,) = admin.probes()[-1].after(TABLE)
+    assert none.reason == "the table is its key's b-tree: there is no heap beside it."
 
 
 def test_the_environment_of_a_result_has_server_options_and_load_path(admin: MssqlAdmin) -> None:

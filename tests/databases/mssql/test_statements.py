@@ -83,7 +83,13 @@ def everything(record: Record, address: Address) -> list[str]:
         session.close()
         for probe in probes:
             assert len(list(probe.after(table))) == len(probe.supplies)
-        list(admin.stored_keys(table)), admin.settle(table), admin.index_bytes(table), admin.drop(table)
+        (
+            list(admin.stored_keys(table)),
+            admin.ordered_keys(table),
+            admin.settle(table),
+            admin.index_bytes(table),
+            admin.drop(table),
+        )
     admin.close()
     server.stop()
     left = UrlLeftovers("mssql://bench@db.example/theirs")
@@ -105,7 +111,7 @@ def test_each_parses_or_is_known_not_to() -> None:
     statements = PINNED.read_text(encoding="utf-8").splitlines()
     assert len(statements) > 50
     for statement in statements:
-        if statement.startswith(OPAQUE):
+        if statement.startswith(OPAQUE) or "%%physloc%%" in statement:
             continue
         (tree,) = sqlglot.parse(statement.rstrip(";").replace("?", "@p"), dialect="tsql")
         assert not isinstance(tree, exp.Command), statement

@@ -20,11 +20,13 @@ ANALYZE INDEX "rows_key" VALIDATE STRUCTURE
 SELECT height, lf_rows, lf_blks, lf_rows_len, lf_blk_len, br_blks FROM index_stats
 SELECT segment_name, SUM(bytes) FROM user_segments WHERE segment_name IN (:first, :second) GROUP BY segment_name
 SELECT key FROM "rows"
+SELECT key FROM "rows" ORDER BY key
 CREATE TABLE "rows" (key CHAR(36) NOT NULL)
 CREATE UNIQUE INDEX "rows_key" ON "rows" (key)
 INSERT INTO "rows" (key) VALUES (:key)
 SELECT key FROM "rows" WHERE key = :low
 SELECT key FROM "rows" WHERE key BETWEEN :low AND :high
+SELECT key FROM "rows" ORDER BY ROWID
 CREATE TABLE "rows" (key NUMBER(19) NOT NULL, payload CLOB NOT NULL)
 CREATE TABLE "rows" (key NUMBER(19) GENERATED ALWAYS AS IDENTITY (CACHE 20) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL, CONSTRAINT "rows_key" PRIMARY KEY (key)) ORGANIZATION INDEX
 INSERT INTO "rows" (payload) VALUES (:payload)

@@ -61,7 +61,13 @@ def everything(record: Record, address: Address) -> list[str]:
         for probe in probes:
             probe.before(table)
             assert len(list(probe.after(table))) == len(probe.supplies)
-        list(admin.stored_keys(table)), admin.settle(table), admin.index_bytes(table), admin.drop(table)
+        (
+            list(admin.stored_keys(table)),
+            admin.ordered_keys(table),
+            admin.settle(table),
+            admin.index_bytes(table),
+            admin.drop(table),
+        )
     admin.close()
     record.answers["SELECT t.table_name"] = [("keybench_rows",)]
     server.stop()
@@ -191,6 +197,7 @@ def test_splits_are_the_sessions_counters_added_up(record: Record, address: Addr
     }
     admin = OracleAdmin(address)
     found = {reading.metric: reading for probe in admin.probes() for reading in probe.after(TABLE)}
+    assert found.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
     assert {metric: reading.value for metric, reading in found.items()} == {
         Metric.APPENDS: 12,
         Metric.EDGE_AND_INTERIOR_SPLITS: 4857,
@@ -212,7 +219,7 @@ def test_splits_are_the_sessions_counters_added_up(record: Record, address: Addr
 def test_what_may_not_be_read_is_absent_with_the_reason(record: Record, address: Address) -> None:
     record.refuse["ANALYZE"] = "ORA-01031: insufficient privileges"
     admin = OracleAdmin(address)
-    sessions, structure, _ = (list(probe.after(TABLE)) for probe in admin.probes())
+    sessions, structure, *_ = (list(probe.after(TABLE)) for probe in admin.probes())
     assert {reading.value for reading in [*sessions, *structure]} == {None}
     assert sessions[0].reason.startswith("the writers' sessions may not read their statistics: GRANT ")
     assert structure[0].reason == "the index cannot be read (Oracle: ORA-01031: insufficient privileges)."
