@@ -41,7 +41,7 @@ def test_a_service_agrees_with_the_container(name: str, monkeypatch: pytest.Monk
     assert address == ("127.0.0.1",)
     (published,) = service.pop("ports")
     assert re.fullmatch(rf"127\.0\.0\.1:\d+:{port.removesuffix('/tcp')}", published)
-    environment = service.pop("environment")
+    environment = dict(service.pop("environment"))
     secret = made._recipe.password_variable
     assert environment.pop(secret) == "${KEYBENCH_SERVER_PASSWORD:?set it in .env or in the environment}"
     asked = {variable for variable, value in environment.items() if value.startswith("${")}  # the licence

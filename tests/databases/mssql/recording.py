@@ -34,7 +34,7 @@ class ServerSaysNo(mssql_python.Error):
 
 @cache
 def pyodbc_signatures(kind: str) -> Mapping[str, inspect.Signature]:
-    """Signatures of pyodbc's methods from its own type stubs: the extension itself needs the system's ODBC library."""
+    """Signatures of pyodbc's methods as it declares them: the extension itself needs the system's ODBC library."""
     spec = find_spec("pyodbc")
     assert spec
     assert spec.origin
