@@ -20,7 +20,8 @@ from keybench.results.metrics import KEY, MODEL, Metric, Origin, Reading, Series
 from keybench.results.store import Environment, Trial
 from keybench.runners.after import keys_in_order
 from keybench.runners.attempt import attempt
-from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan, key_sources
+from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan
+from keybench.runners.sources import key_sources
 
 _CHECKPOINTS = 100
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)

@@ -13,7 +13,8 @@ from keybench.results.store import Trial
 from keybench.runners import after, modelled, server_keys, verify, workers, writers
 from keybench.runners.arrival import Recorder
 from keybench.runners.attempt import attempt
-from keybench.runners.plan import KeySource, Request, TrialPlan, key_sources
+from keybench.runners.plan import Request, TrialPlan
+from keybench.runners.sources import KeySource, key_sources
 
 
 @dataclass(frozen=True)
@@ -112,13 +113,13 @@ def _after(
     if delete:
         admin.settle(table)
         keys = keys[delete:]
-    if sources[0].writer.refill_rows:
+    if any(source.writer.refill_rows for source in sources):
         timeout = deadline - time.monotonic()
         refilled = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=timeout, refill=True)
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
         readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))
         keys = Keys.concat([keys, after.keys_in_order(sources, refill=True)])
-    if delete or sources[0].writer.refill_rows:
+    if delete or any(source.writer.refill_rows for source in sources):
         _verify(admin, table, keys)
     return readings
 
