@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help run test test-all contract servers lint bench env clean
+.PHONY: help run test test-all contract servers lint bench fidelity env clean
 
 help:
 	@echo "make run       the default run on embedded PostgreSQL and SQLite, then the path of its report"
@@ -11,6 +11,7 @@ help:
 	@echo "make contract  what every engine must do, tried on the servers that can be started here; DB='mariadb postgresql=local'"
 	@echo "               on these alone, DB=postgresql://me@db.example/bench on yours (its password in KEYBENCH_PASSWORD)"
 	@echo "make bench     speed of the harness beside native tools and physical limits"
+	@echo "make fidelity  page models beside every server that can be started here (most of an hour)"
 	@echo "make env       the environment alone, in .venv"
 
 env: $(STAMP)
@@ -48,6 +49,9 @@ lint: env
 
 bench: env
 	$(BIN)/python -m benchmarks
+
+fidelity: servers
+	$(BIN)/python -m benchmarks.fidelity
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 
@@ -19,4 +19,10 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     and indices are not checked: tests do that (`NUMBA_BOUNDSCHECK=1`).
     """
     compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+def elementwise(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiles a rule of numbers into one for arrays of one shape; where the machine code is kept, `kernel` says."""
+    compiled: Callable[..., Any] = numba.vectorize(cache=True)(rule)  # type: ignore[no-untyped-call]
     return compiled

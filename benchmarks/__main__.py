@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import layouts, mariadb, postgresql, sqlite
+from benchmarks import layouts, mariadb, pagemodel, postgresql, sqlite
 from keybench.errors import KeybenchError
 from keybench.runners.machine import describe
 
@@ -15,6 +15,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "postgresql": postgresql.compare,
     "mariadb": mariadb.compare,
     "layouts": layouts.compare,
+    "pagemodel": pagemodel.compare,
 }
 
 

@@ -1,12 +1,15 @@
 """Whether a Docker daemon answers, asked without Docker's client or library.
 
-The address is `DOCKER_HOST`, as for Docker's own client, else the default socket; `DOCKER_TLS_VERIFY` and
-`DOCKER_CERT_PATH` are heeded. The question is `GET /_ping` of the Engine API, whose answer is `OK`.
+The address is `DOCKER_HOST`, else that of the current context, as for Docker's own client, else the default socket;
+`DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` are heeded. The question is `GET /_ping` of the Engine API, whose answer is
+`OK`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import http.client
+import json
 import os
 import socket
 import ssl
@@ -24,7 +27,18 @@ _TLS_PORT = 2376
 
 def address() -> str:
     """Where the daemon should be."""
-    return os.environ.get("DOCKER_HOST") or DEFAULT_HOST
+    return os.environ.get("DOCKER_HOST") or _of_context() or DEFAULT_HOST
+
+
+def _of_context() -> str:
+    """The address that `docker context use` chose; empty where none is chosen or it cannot be read."""
+    folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+    try:
+        name = os.environ.get("DOCKER_CONTEXT") or json.loads((folder / "config.json").read_text())["currentContext"]
+        meta = folder / "contexts" / "meta" / hashlib.sha256(name.encode()).hexdigest() / "meta.json"
+        return str(json.loads(meta.read_text())["Endpoints"]["docker"]["Host"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def unreachable() -> str:
@@ -43,7 +57,7 @@ def unreachable() -> str:
 
 def _ask(host: str) -> str:
     try:
-        connection = _connection(urlsplit(host))
+        connection = connect(host, TIMEOUT)
     except ValueError as error:
         return str(error)
     except OSError as error:
@@ -65,14 +79,19 @@ def _ask(host: str) -> str:
     return f"what answers there is no Docker daemon (HTTP status {response.status})"
 
 
-def _connection(at: SplitResult) -> http.client.HTTPConnection:
+def connect(host: str, timeout: float) -> http.client.HTTPConnection:
+    """A connection, not yet opened, to the daemon at that address; ValueError where it is of an unknown kind."""
+    return _connection(urlsplit(host), timeout)
+
+
+def _connection(at: SplitResult, timeout: float) -> http.client.HTTPConnection:
     if at.scheme == "unix":
-        return _UnixConnection(at.path)
+        return _UnixConnection(at.path, timeout)
     if at.scheme not in {"tcp", "http", "https"} or not at.hostname:
         raise ValueError("keybench asks only daemons at unix:// and tcp:// addresses")
     if at.scheme == "https" or os.environ.get("DOCKER_TLS_VERIFY"):
-        return http.client.HTTPSConnection(at.hostname, at.port or _TLS_PORT, timeout=TIMEOUT, context=_context())
-    return http.client.HTTPConnection(at.hostname, at.port or _PORT, timeout=TIMEOUT)
+        return http.client.HTTPSConnection(at.hostname, at.port or _TLS_PORT, timeout=timeout, context=_context())
+    return http.client.HTTPConnection(at.hostname, at.port or _PORT, timeout=timeout)
 
 
 def _context() -> ssl.SSLContext:
@@ -86,9 +105,10 @@ def _context() -> ssl.SSLContext:
 class _UnixConnection(http.client.HTTPConnection):
     """HTTP over a socket in the file system."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=TIMEOUT)
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
         self._path = path
+        self._seconds = timeout
 
     def connect(self) -> None:
         """Connects to the path."""
@@ -96,5 +116,5 @@ class _UnixConnection(http.client.HTTPConnection):
         if family is None:
             raise OSError("this system has no such sockets")
         self.sock = socket.socket(family, socket.SOCK_STREAM)
-        self.sock.settimeout(TIMEOUT)
+        self.sock.settimeout(self._seconds)
         self.sock.connect(self._path)

@@ -20,6 +20,7 @@ from keybench.databases.column import Column, FixedBits
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.pagemodel import PageModel, SizedByValue
 from keybench.databases.payload import Payload
+from keybench.databases.recipe import ContainerOptions
 from keybench.databases.secret import Secret
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.byteorder import Keys, Kind, Order
@@ -69,6 +70,8 @@ class Settings:
     profile: Profile
     cache_bytes: int
     values: Mapping[str, str]
+    container: ContainerOptions = field(default_factory=ContainerOptions)
+    """For servers of the kind `container`."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,15 @@ class Provision(Protocol):
 
     def alive(self) -> bool:
         """Whether the server started here is still running (always true of somebody's own)."""
+        ...
+
+
+@runtime_checkable
+class Keepable(Protocol):
+    """A provision whose server can stay when the run ends (`ContainerOptions.keep`)."""
+
+    def reached_by(self) -> str:
+        """How a person reaches the server and removes it; empty where it does not stay."""
         ...
 
 

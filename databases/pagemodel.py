@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from keybench.databases.column import Column
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.byteorder import Keys, sort_words
-from keybench.results.metrics import Metric, Reading
+from keybench.results.metrics import KEY, Metric, Origin, Reading
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class PageStats:
     garbage_bytes: int | None = None
     """Bytes of records moved away that their old pages still hold; None of engines that leave none."""
     checkpoints: tuple[Checkpoint, ...] = ()
+    split_counter: int | None = None
+    """What the index adds to the server's own counter of page splits; None of engines that have none."""
 
 
 class PageModel(Protocol):
@@ -88,9 +90,12 @@ class SizedByValue(Protocol):
         ...
 
 
-def readings(stats: PageStats) -> list[Reading]:
-    """The model's figures as metrics. Fragmentation there is the common definition, on every engine."""
-    values = {
+def readings(stats: PageStats, of: str = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:
+    """The model's figures under the names of the measured ones. Fragmentation there is the common definition.
+
+    `of` is the readings' object; `note` says what is in doubt about the order of arrival.
+    """
+    values: dict[Metric, float | None] = {
         Metric.LEAF_PAGES: stats.leaf_pages,
         Metric.BRANCH_PAGES: stats.branch_pages,
         Metric.LEAF_DENSITY: stats.density,
@@ -99,8 +104,10 @@ def readings(stats: PageStats) -> list[Reading]:
         Metric.APPENDS: stats.appends,
         Metric.EDGE_SPLITS: stats.edge_splits,
         Metric.INTERIOR_SPLITS: stats.interior_splits,
+        Metric.SPLIT_COUNTER: stats.split_counter,
     }
-    return [Reading(metric, float(value), "modelled") for metric, value in values.items()]
+    found = [(metric, value) for metric, value in values.items() if value is not None]
+    return [Reading(metric, float(value), origin, note, of) for metric, value in found]
 
 
 P = TypeVar("P")

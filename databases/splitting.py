@@ -8,6 +8,7 @@ at most log2(n) times, whatever the order of arrival. A row thus costs the same 
 
 A split changes nothing outside its leaf's range. Each page remembers the row that it was made by, and pages are
 numbered at the end by sorting those (`splittree`); ranges of ranks can be simulated apart and at the same time.
+Ranges of many rows are also simulated one after another for some rows each (`regroup`), which keeps a range in cache.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def _split(
 @kernel
 def insert(
     ranks: NDArray[np.int64],
-    times: NDArray[np.int64],
+    times: NDArray[np.int32],
     start: int,
     rules: NDArray[np.int64],
     shares: NDArray[np.float64],
@@ -231,15 +232,43 @@ def insert(
 
 
 @kernel
-def within(ranks: NDArray[np.int64], low: int, high: int, kept: NDArray[np.int64], places: NDArray[np.int64]) -> int:
-    """Writes those of `ranks` in low … high − 1 to `kept` and their places to `places`; how many they are."""
-    n = 0
-    for i in range(len(ranks)):  # without a branch: whether a random rank is inside cannot be predicted
+def regroup(
+    ranks: NDArray[np.int64],
+    low: int,
+    uppers: NDArray[np.int64],
+    shift: int,
+    firsts: NDArray[np.int32],
+    groups: NDArray[np.uint16],
+    ends: NDArray[np.int64],
+    kept: NDArray[np.int32],
+    places: NDArray[np.int32],
+) -> int:
+    """Sorts the ranks from `low` to the last of `uppers` by the group that they lie in, stably; how many they are.
+
+    `uppers` are the groups' borders, `firsts[c]` the group of rank low + (c << shift), `groups` room for one of each
+    rank. Writes the ranks to `kept`, their places among all given to `places`, the groups' ends in these to `ends`.
+    """
+    high, outside = uppers[-1], len(uppers)
+    ends[:] = 0
+    for i in range(len(ranks)):
         rank = ranks[i]
-        kept[n] = rank
-        places[n] = i
-        n += low <= rank < high
-    return n
+        group = outside
+        if low <= rank < high:
+            group = int(firsts[(rank - low) >> shift])
+            while rank >= uppers[group]:
+                group += 1
+            ends[group] += 1
+        groups[i] = group
+    total = 0
+    for group in range(outside):
+        total, ends[group] = total + ends[group], total
+    for i in range(len(ranks)):
+        if groups[i] < outside:
+            at = ends[groups[i]]
+            kept[at] = ranks[i]
+            places[at] = i
+            ends[groups[i]] = at + 1
+    return total
 
 
 @kernel

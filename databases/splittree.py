@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,17 @@ from keybench.databases import splitting
 from keybench.databases.splitting import ALONE, APPEND, EDGE, FIRST, INTERIOR, LAST, LEAVES, SLOT_FIELDS
 from keybench.errors import UsageError
 
-_CHUNK = 1 << 15
-"""Rows that a thread picks its own from at a time; they stay in its cache."""
+_CHUNK = 1 << 20
+"""The fewest rows that are sorted by group at a time."""
+_GROUP_ROWS = 1 << 17
+"""Rows of a group in the end: as many as keep in a second-level cache with their leaves."""
 _LEAVES_PER_THREAD = 64
 """Leaves before which the index is not divided among threads."""
 _IMBALANCE = 1.1
 """How much more than its share a thread may get."""
 
 NO_SIZES = np.empty(0, np.uint16)
-_NO_TIMES = np.empty(0, np.int64)
+_NO_TIMES = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class _Range:
         return np.argsort(self.slots[: self.state[LEAVES], splitting.LOWER], kind="stable")
 
     def insert(
-        self, ranks: NDArray[np.int64], start: int, sizes: NDArray[np.uint16], times: NDArray[np.int64] = _NO_TIMES
+        self, ranks: NDArray[Any], start: int, sizes: NDArray[np.uint16], times: NDArray[np.int32] = _NO_TIMES
     ) -> None:
         """Inserts ranks of this range that arrive as rows start + times, or one after another from start."""
         while True:
@@ -121,6 +124,50 @@ class _Range:
             ranks, times = ranks[done:], times[done:]
             start += 0 if len(times) else done
             self._grow()
+
+    def insert_from(self, row: int, ranks: NDArray[np.int64], sizes: NDArray[np.uint16]) -> None:
+        """Inserts those of the ranks from `row` on that lie in this range.
+
+        Many rows at a time are sorted by groups of leaves beforehand: what goes to one group follows in its order, so
+        that the group stays in the cache, and what goes to different ones is independent.
+        """
+        n, everything = len(ranks), self.high - self.low == len(ranks)
+        while row < n:
+            rows = ranks[row : row + max(_CHUNK, min(row // 2, n // 8))]
+            uppers = self._groups()
+            if everything and len(uppers) == 1:
+                self.insert(rows, row, sizes)
+            else:
+                kept, places = self._regrouped(rows, uppers)
+                self.insert(kept, row, sizes, places)
+            row += len(rows)
+
+    def _groups(self) -> NDArray[np.int64]:
+        """Upper borders of groups of leaves, of about equal width; one group where a few leaves are most of the range.
+
+        There rows go to few places, which stay in the cache by themselves.
+        """
+        width = self.high - self.low
+        wanted = width // _GROUP_ROWS
+        uppers = np.sort(self.slots[: self.state[LEAVES], splitting.UPPER]).astype(np.int64)
+        if wanted < 2 or len(uppers) < 4 * wanted:
+            return uppers[-1:]
+        ends = np.unique(np.searchsorted(uppers, self.low + width * np.arange(1, wanted + 1) // wanted))
+        found = uppers[ends]
+        return found if np.diff(found, prepend=self.low).max() <= 4 * _GROUP_ROWS else uppers[-1:]
+
+    def _regrouped(
+        self, ranks: NDArray[np.int64], uppers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Those of the ranks that lie in this range, sorted by group, and their places among all."""
+        n = len(ranks)
+        shift = max(0, ((self.high - self.low) // (16 * len(uppers))).bit_length() - 1)
+        cells = np.arange(self.low, self.high, 1 << shift)
+        firsts = np.searchsorted(uppers, cells, side="right").astype(np.int32)
+        kept, places = np.empty(n, np.int32), np.empty(n, np.int32)
+        ends = np.empty(len(uppers), np.int64)
+        m = splitting.regroup(ranks, self.low, uppers, shift, firsts, np.empty(n, np.uint16), ends, kept, places)
+        return kept[:m], places[:m]
 
     def _grow(self) -> None:
         slots = len(self.slots) + len(self.slots) // 2 + 16
@@ -163,14 +210,6 @@ def _divided(whole: _Range, rule: Rule, threads: int) -> list[_Range]:
     return [whole.part(part, rule) for part in parts]
 
 
-def _follow(part: _Range, ranks: NDArray[np.int64], start: int, sizes: NDArray[np.uint16]) -> None:
-    """Inserts from `start` on what lies in the range of the part."""
-    kept, places = np.empty(_CHUNK, np.int64), np.empty(_CHUNK, np.int64)
-    for row in range(start, len(ranks), _CHUNK):
-        n = splitting.within(ranks[row : row + _CHUNK], part.low, part.high, kept, places)
-        part.insert(kept[:n], row, sizes, places[:n])
-
-
 def _level(ranges: Sequence[_Range]) -> Level:
     """The pages of successive ranges."""
     births, kinds, rows = [], [], []
@@ -200,9 +239,9 @@ def level(ranks: NDArray[np.int64], rule: Rule, sizes: NDArray[np.uint16] = NO_S
         if parts := _divided(whole, rule, threads):
             del whole
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(_follow, parts, repeat(ranks), repeat(done), repeat(sizes)))
+                list(pool.map(lambda part, row: part.insert_from(row, ranks, sizes), parts, repeat(done)))
             return _level(parts)
-    whole.insert(ranks[done:], done, sizes)
+    whole.insert_from(done, ranks, sizes)
     return _level([whole])
 
 

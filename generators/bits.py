@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
+from keybench.generators.bulk import Elementwise, loops
 from keybench.generators.byteorder import Bytes, Keys, Order, stored
 from keybench.generators.entropy import Entropy
 
@@ -31,12 +32,32 @@ def _mask(hexadecimal: str) -> np.uint64:
 _KEEP_BESIDE_VERSION: Final = _mask("ffffffffffff0fff")
 _KEEP_BESIDE_VARIANT: Final = _mask("3fffffffffffffff")
 _VARIANT: Final = _mask("8000000000000000")
+_KEEP_R6_R7: Final = _mask("000000000000ffff")
+_KEEP_R8_R9: Final = _mask("ffff000000000000")
 _VERSIONS: Final = tuple(_mask(f"000000000000{version:x}000") for version in range(16))
+
+
+_ALL: Final = _mask("ffffffffffffffff")
+_NONE: Final = np.uint64(0)
+
+
+@cache
+def _masks(version: int | None = None, field: Literal[0, 10] | None = None) -> tuple[np.uint64, ...]:
+    """What the compiled loops keep of, and put into, first and last words: room for 48 bits, and a version."""
+    keep = _KEEP_R6_R7 if field == 0 else _ALL
+    keep_last = _KEEP_R8_R9 if field == 10 else _ALL
+    if version is None:
+        return keep, _NONE, keep_last, _NONE
+    return keep & _KEEP_BESIDE_VERSION, _VERSIONS[version], keep_last & _KEEP_BESIDE_VARIANT, _VARIANT
 
 
 def words(data: Bytes) -> Words:
     """The same memory as native words: uint64 (n, 2), r0–r7 and r8–r15."""
     return data.view(np.uint64)
+
+
+def _flat(data: Bytes) -> Words:
+    return data.reshape(-1).view(np.uint64)
 
 
 def big_endian(values: Words | NDArray[np.int64]) -> Words:
@@ -60,6 +81,28 @@ def put_word(data: Bytes, half: Literal[0, 1], values: Words | NDArray[np.int64]
     data.view(">u8")[:, half] = values.view(np.uint64)
 
 
+def put_words(data: Bytes, high: Words | NDArray[np.int64], low: Words | NDArray[np.int64]) -> None:
+    """Overwrites r0–r7 and r8–r15 with the values, most significant byte first."""
+    if compiled := loops(len(data)):
+        compiled.put_halves(_flat(data), high.view(np.uint64), low.view(np.uint64))
+        return
+    put_word(data, 0, high)
+    put_word(data, 1, low)
+
+
+def put_last_word(data: Bytes, values: Words, version: int | None) -> None:
+    """Overwrites r8–r15 with the values, most significant byte first, and sets the version in r6 where one is given.
+
+    The values stand where the variant would.
+    """
+    if compiled := loops(len(data)):
+        compiled.put_half(_flat(data), values, *_masks(version)[:2])
+        return
+    if version is not None:
+        stamp_version(data, version)
+    put_word(data, 1, values)
+
+
 def draw_bytes(data: Bytes, at: int, entropy: Entropy, width: int) -> None:
     """Puts `width` bytes of entropy into each row, from byte `at` on. What stands beside them is lost."""
     n = len(data)
@@ -69,8 +112,17 @@ def draw_bytes(data: Bytes, at: int, entropy: Entropy, width: int) -> None:
     data.view(ROW)[:, 0] = np.ndarray((n,), ROW, drawn, strides=(width,))
 
 
-def put_u48(data: Bytes, at: Literal[0, 10], values: Words) -> None:
-    """Overwrites r0–r5 or r10–r15 with the low 48 bits of `values`, most significant byte first."""
+def put_u48(data: Bytes, at: Literal[0, 10], values: Words, version: int | None = None) -> None:
+    """Overwrites r0–r5 or r10–r15 with the low 48 bits of `values`, most significant byte first.
+
+    Where `version` is given, it and the RFC variant are set, too: `stamp_version`, in the same pass.
+    """
+    if compiled := loops(len(data)):
+        put = compiled.put_first if at == 0 else compiled.put_last
+        put(_flat(data), values, *_masks(version, at))
+        return
+    if version is not None:
+        stamp_version(data, version)
     # Four bytes and two, without a look at what was there, cost less than masks over eight.
     big = big_endian(values << np.uint64(16) if at == 0 else values)
     quarters, eighths = big.view(np.uint32), big.view(np.uint16)
@@ -82,8 +134,13 @@ def put_u48(data: Bytes, at: Literal[0, 10], values: Words) -> None:
         data.view(np.uint32)[:, 3] = quarters[1::2]
 
 
-def put_u48_net(data: Bytes, values: Words) -> None:
+def put_u48_net(data: Bytes, values: Words, version: int | None = None) -> None:
     """`put_u48` at n0–n5: as Data1 and Data2, each least significant byte first."""
+    if compiled := loops(len(data)):
+        compiled.put_net(_flat(data), values, *_masks(version, 0))
+        return
+    if version is not None:
+        stamp_version(data, version)
     data.view(np.uint32)[:, 0] = (values >> np.uint64(16)).astype("<u8", copy=False).view(np.uint32)[::2]
     data.view(np.uint16)[:, 2] = values.astype("<u8", copy=False).view(np.uint16)[::4]
 
@@ -109,6 +166,9 @@ def _stamp(version: int) -> tuple[Words, Words]:
 
 def stamp_version(data: Bytes, version: int) -> None:
     """Sets the version (high half of r6) and the RFC variant (top two bits of r8)."""
+    if compiled := loops(len(data)):
+        compiled.stamp(_flat(data), *_masks(version))
+        return
     keep, put = _stamp(version)
     for start in range(0, len(data), _TILED):
         flat = words(data[start : start + _TILED]).reshape(-1)
@@ -118,6 +178,9 @@ def stamp_version(data: Bytes, version: int) -> None:
 
 def swap_net(data: Bytes) -> None:
     """Turns RFC order into .NET order (`Guid.ToByteArray`) or back, in place: Data1, Data2 and Data3 are reversed."""
+    if compiled := loops(len(data)):
+        compiled.swap_net(_flat(data), *_masks())
+        return
     swap_first_fields(data)
     swap_third_field(data)
 
@@ -127,10 +190,13 @@ def sql_sequence(values: NDArray[np.int64]) -> Words:
 
     SQL Server compares r10–r15 first, then r8 and r9: those hold the value's top 48 and low 16 bits.
     """
-    numbers = values.view(np.uint64)
-    turned = numbers >> np.uint64(16)
-    turned |= numbers << np.uint64(48)
+    turned: Words = _turned(values.view(np.uint64))
     return turned
+
+
+@Elementwise
+def _turned(numbers: Any) -> Any:
+    return numbers >> np.uint64(16) | numbers << np.uint64(48)
 
 
 def read_sql_sequence(keys: Keys) -> NDArray[np.int64]:
@@ -148,6 +214,9 @@ def to_sql_guid(data: Bytes) -> None:
 
     r8 … r15 become r6 r7 r0 … r5, and r0 … r7 become r15 … r8.
     """
+    if compiled := loops(len(data)):
+        compiled.to_sql_guid(_flat(data))
+        return
     high, low = words(data).T
     turned = high << _TURN | high >> _BACK
     low.byteswap(inplace=True)

@@ -64,8 +64,8 @@ class StampedGuids(GuidStream):
 
     def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading before 1970 or beyond the year 9999."""
-        self._guids.fill(data, 7)
-        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data))))
+        self._guids.draw(data)
+        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data))), version=7)
 
 
 LAYOUTS = (

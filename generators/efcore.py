@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.generators.bits import put_word, read_sql_sequence, sql_sequence
+from keybench.generators.bits import put_last_word, read_sql_sequence, sql_sequence
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.description import Description
 from keybench.generators.instants import require_instants
@@ -48,8 +48,8 @@ class CountedGuids(GuidStream):
     def fill(self, data: Bytes) -> None:
         """The next n GUIDs; the first value used is one above the start."""
         n = len(data)
-        self._guids.fill(data)
-        put_word(data, 1, sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)))
+        version = self._guids.draw(data)
+        put_last_word(data, sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)), version)
         self._counter += n
 
 

@@ -15,10 +15,14 @@ from keybench.generators.layout import GuidProvider
 class Guids(Protocol):
     """What streams draw their base GUIDs from."""
 
-    def fill(self, out: Bytes, version: int | None = None) -> None:
-        """Puts the next GUIDs into `out`: uint8 (n, 16), contiguous, in RFC order.
+    def fill(self, out: Bytes) -> None:
+        """Puts the next GUIDs into `out`: uint8 (n, 16), contiguous, in RFC order."""
+        ...
 
-        Where `version` is given, it and the RFC variant replace those of the source.
+    def draw(self, out: Bytes) -> int | None:
+        """`fill`, but for the version and the RFC variant: the version that is yet to be set, or None.
+
+        For those who pass over the GUIDs anyway: `bits.put_u48` sets it on the way.
         """
         ...
 
@@ -35,10 +39,14 @@ class RandomGuids:
         self.fill(data)
         return data
 
-    def fill(self, out: Bytes, version: int | None = None) -> None:
+    def fill(self, out: Bytes) -> None:
         """The next GUIDs."""
+        stamp_version(out, self.draw(out))
+
+    def draw(self, out: Bytes) -> int:
+        """The random bytes, to which version 4 is wanting."""
         self._entropy.fill(out)
-        stamp_version(out, 4 if version is None else version)
+        return 4
 
 
 class ProvidedGuids:
@@ -47,11 +55,13 @@ class ProvidedGuids:
     def __init__(self, provider: GuidProvider) -> None:
         self._provider = provider
 
-    def fill(self, out: Bytes, version: int | None = None) -> None:
+    def fill(self, out: Bytes) -> None:
         """The provider's next GUIDs."""
         out[:] = self._provider.take(len(out))
-        if version is not None:
-            stamp_version(out, version)
+
+    def draw(self, out: Bytes) -> None:
+        """The provider's next GUIDs, which keep the version that they have."""
+        self.fill(out)
 
 
 class ScriptedGuids:

@@ -1,8 +1,8 @@
 """MD5, SHA-1 and SHA-256 of many short messages at once.
 
-Messages of at most 55 bytes are one block for MD5 (RFC 1321) and SHA-1 (RFC 3174). Those are hashed side by side, one
-message a lane of 32-bit words, which costs a third of calling hashlib for each. Longer messages, and SHA-256, go to
-hashlib one by one.
+Messages of at most 55 bytes are one block for each. Those are hashed side by side, one message a lane of 32-bit words:
+by compiled loops where those are at hand (`bulk`), which takes a tenth of the time that calling hashlib for each does;
+else MD5 (RFC 1321) and SHA-1 (RFC 3174) by numpy, in a third of it. What remains goes to hashlib one by one.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from math import floor, sin
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.generators.bulk import loops
 from keybench.generators.byteorder import Bytes, Ints
 
 Algorithm = Literal["md5", "sha1", "sha256"]
@@ -59,11 +61,24 @@ class Messages:
         data[:, len(prefix) :] = self.data
         return Messages(data, self.lengths + len(prefix))
 
+    def before(self, texts: Bytes) -> Messages:
+        """The same messages, each before the row of `texts`, uint8 (n, width), that stands beside it."""
+        (n, width), more = self.data.shape, texts.shape[1]
+        data = np.zeros((n, width + more), np.uint8)
+        data[:, :width] = self.data
+        if loops(n):
+            from keybench.generators import _text_loops
+
+            _text_loops.append(data, self.lengths, texts)
+        else:
+            np.put_along_axis(data, self.lengths[:, None] + np.arange(more), texts, axis=1)
+        return Messages(data, self.lengths + more)
+
 
 def digests(algorithm: Algorithm, messages: Messages) -> Bytes:
     """The digest of each message: uint8 (n, 16), (n, 20) or (n, 32)."""
     n, lengths = len(messages.data), messages.lengths
-    together = _TOGETHER.get(algorithm)
+    together = _TOGETHER.get(algorithm) if loops(n) is None else partial(_compiled, algorithm)
     if together is None or n < _WORTHWHILE:
         return _one_by_one(algorithm, messages)
     short = lengths <= _ONE_BLOCK
@@ -99,6 +114,40 @@ def _blocks(messages: Messages, order: Literal["<", ">"]) -> Lanes:
     words[:used] = text.view(f"{order}u4").T
     words[14 if order == "<" else 15] = lengths * 8
     return words
+
+
+@cache
+def _tables(algorithm: Algorithm) -> tuple[NDArray[Any], ...]:
+    """What a compiled loop takes beside the messages: where it starts, and the constants of its steps."""
+    start = np.array(_START, np.uint32)
+    if algorithm == "md5":
+        return start[:4], np.array(_MD5_ADD), np.array(_MD5_TURN), np.array(_MD5_WORD)
+    if algorithm == "sha1":
+        return start, np.array(_SHA1_ADD, np.uint32)
+    # FIPS 180-4 §4.2.2, §5.3.3: the first 32 bits of the fractions of roots of primes.
+    primes = [n for n in range(2, 312) if all(n % divisor for divisor in range(2, n))]
+    adds = [_root(prime << 96, 3) & 0xFFFFFFFF for prime in primes]
+    return np.array([_root(prime << 64, 2) & 0xFFFFFFFF for prime in primes[:8]], np.uint32), np.array(adds, np.uint32)
+
+
+def _root(number: int, degree: int) -> int:
+    """The largest integer whose power is not above the number."""
+    root = 0
+    for bit in reversed(range(number.bit_length() // degree + 1)):
+        if (root | 1 << bit) ** degree <= number:
+            root |= 1 << bit
+    return root
+
+
+def _compiled(algorithm: Algorithm, messages: Messages) -> Bytes:
+    from keybench.generators import _hash_loops
+
+    n, width = len(messages.data), min(messages.data.shape[1], _ONE_BLOCK)
+    texts = np.zeros((n, width // 4 * 4 + 4), np.uint8)
+    texts[:, :width] = messages.data[:, :width]
+    digest = np.empty((n, _WIDTH[algorithm] // 4), np.uint32)
+    getattr(_hash_loops, algorithm)(texts.view(np.uint32), messages.lengths, *_tables(algorithm), digest)
+    return digest.astype("<u4" if algorithm == "md5" else ">u4", copy=False).view(np.uint8)
 
 
 class _Turns:

@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.bits import put_word, read_words
+from keybench.generators.bits import put_words, read_words
+from keybench.generators.bulk import Elementwise
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.description import Description, Timestamp
@@ -65,6 +66,11 @@ def _require_shard(shard: int) -> int:
     if not 0 <= shard <= _U32:
         raise UsageError(f"shard {shard} does not fit 32 bits: choose one from 0 to {_U32}.")
     return shard
+
+
+@Elementwise
+def _seconds(ticks: Any) -> Any:
+    return np.int64((ticks - UNIX_EPOCH) / TICKS_PER_SECOND) << 32
 
 
 @dataclass(frozen=True)
@@ -114,15 +120,13 @@ class HotGuids(TwoFormStream):
         """The next n keys; UsageError for a reading that .NET's DateTime cannot hold."""
         n = len(data)
         ticks = require_instants(self._name, self._clock.read(n))
-        high = ((ticks - UNIX_EPOCH) / TICKS_PER_SECOND).astype(np.int64)
-        high <<= 32
+        high = _seconds(ticks)
         high |= self._middle
-        put_word(data, 0, high)
         low = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
         low &= np.uint64(_COUNTER_MASK)
         low <<= np.uint64(32)
         low |= np.uint64(self._end)
-        put_word(data, 1, low)
+        put_words(data, high, low)
         self._counter += n
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
+from keybench.generators.bulk import loops
 from keybench.generators.byteorder import Keys
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 
@@ -24,7 +25,9 @@ def text_of(ticks: int) -> str:
 
 def require_instants(layout: str, ticks: Ticks, first: int = 0, last: int = DATETIME_LAST) -> Ticks:
     """The ticks themselves; UsageError, naming the range and the reading, where one lies outside first … last."""
-    if len(ticks) and (ticks.min() < first or ticks.max() > last):
+    # Those below the first lie above all others as unsigned numbers: one look at the greatest tells both.
+    since = ticks - first if first else ticks
+    if len(ticks) and since.view(np.uint64).max() > last - first:
         outside = ticks[(ticks < first) | (ticks > last)][0]
         raise UsageError(
             f"{layout} keys hold instants from {text_of(first)} to {text_of(last)}, and the clock shows "
@@ -43,16 +46,27 @@ def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str
 
 def unix_milliseconds(layout: str, ticks: Ticks, last: int = DATETIME_LAST) -> NDArray[np.uint64]:
     """Whole milliseconds since 1970; UsageError, as `require_instants`, for ticks before 1970 or above `last`."""
-    since: NDArray[np.uint64] = (ticks - UNIX_EPOCH).view(np.uint64)
-    # Ticks before 1970 lie above all others as unsigned numbers, which are divided at half the cost, too.
-    if len(ticks) and since.max() > last - UNIX_EPOCH:
+    since = ticks - UNIX_EPOCH
+    if len(ticks) and since.view(np.uint64).max() > last - UNIX_EPOCH:
         require_instants(layout, ticks, UNIX_EPOCH, last)
-    since //= np.uint64(TICKS_PER_MS)
-    return since
+    return milliseconds(since)
+
+
+def milliseconds(ticks: Ticks) -> NDArray[np.uint64]:
+    """Whole milliseconds in ticks that are not negative."""
+    if compiled := loops(len(ticks)):
+        quotients: NDArray[np.uint64] = compiled.quotients(ticks, TICKS_PER_MS)
+        return quotients
+    # Unsigned numbers are divided at half the cost.
+    return ticks.view(np.uint64) // np.uint64(TICKS_PER_MS)
 
 
 def since_midnight(ticks: Ticks) -> Ticks:
     """Ticks since the day began, of ticks that are not negative."""
+    day_length = 86_400 * TICKS_PER_SECOND
+    if compiled := loops(len(ticks)):
+        remainders: Ticks = compiled.remainders(ticks, day_length)
+        return remainders
     # numpy's remainder costs twice a division.
-    numbers, day = ticks.view(np.uint64), np.uint64(86_400 * TICKS_PER_SECOND)
+    numbers, day = ticks.view(np.uint64), np.uint64(day_length)
     return (numbers - numbers // day * day).view(np.int64)

@@ -32,14 +32,13 @@ from keybench.generators.bits import (
     has_version,
     put_u48,
     put_u48_net,
-    stamp_version,
     swap_net,
     swap_third_field,
 )
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS
 from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import refuse_keys, require_instants
+from keybench.generators.instants import milliseconds, refuse_keys, require_instants
 from keybench.generators.layout import Decoded, Stream
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
@@ -81,20 +80,18 @@ class Sequentials(GuidStream):
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
         layout = self._layout
         draw_bytes(data, layout.random_at, self._entropy, _RANDOM_BYTES)
+        version = 4 if layout.versioned else None
         ticks = require_instants(layout.name, self._clock.read(len(data)))
-        milliseconds = ticks.view(np.uint64) // np.uint64(TICKS_PER_MS)
         if layout.time_at == 10:
             swap_net(data)
-            put_u48(data, 10, milliseconds)
+            put_u48(data, 10, milliseconds(ticks), version)
         else:
             # Time goes over Data1 and Data2, so that only Data3 is left to swap.
             swap_third_field(data)
             if layout.time_order == "net":
-                put_u48_net(data, milliseconds)
+                put_u48_net(data, milliseconds(ticks), version)
             else:
-                put_u48(data, 0, milliseconds)
-        if layout.versioned:
-            stamp_version(data, 4)
+                put_u48(data, 0, milliseconds(ticks), version)
 
 
 _WRAP: Final = TICKS_PER_MS << 48

@@ -17,31 +17,54 @@ server takes its session's time zone.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from keybench.generators.bits import Words, put_words
+from keybench.generators.bulk import loops
 from keybench.generators.byteorder import Bytes, Ints
 from keybench.generators.clock import TICKS_PER_SECOND, Ticks
 from keybench.generators.description import Description
 from keybench.generators.hashes import Messages, digests
 from keybench.generators.instants import require_instants
 from keybench.generators.layout import Stream
+from keybench.generators.sequences import changes
 from keybench.generators.writer import GuidStream, Writer, WriterLayout
 
 _RANDOMS: Final = (1 << 30) - 1
 _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
+_LONGEST: Final = 30
+"""Characters of RAND() at most: `0.`, nine zeros, seventeen digits, and some room."""
 _YEAR_1: Final = np.datetime64("0001-01-01", "D")
 
 
 def civil(ticks: Ticks) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Year, month, day, day of the year from 0, and days since 0001-01-01, a Monday."""
     days = ticks // _TICKS_PER_DAY
+    starts, lengths = _runs(days)
+    year, month, day, day_of_year = (np.repeat(part, lengths) for part in _calendar(days[starts]))
+    return year, month, day, day_of_year, days
+
+
+def _runs(numbers: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where runs of equal numbers from 0 on start, and how long they are: readings mostly share their day."""
+    starts = np.flatnonzero(changes(numbers, -1))
+    lengths = np.empty_like(starts)
+    lengths[-1:] = len(numbers) - starts[-1:]
+    np.subtract(starts[1:], starts[:-1], out=lengths[:-1])
+    return starts, lengths
+
+
+def _calendar(days: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Year, month, day and day of the year from 0, of days since 0001-01-01."""
     dates = _YEAR_1 + days
     months, years = dates.astype("datetime64[M]"), dates.astype("datetime64[Y]")
     year = years.astype(np.int64) + 1970
     month = (months - years).astype(np.int64) + 1
-    return year, month, (dates - months).astype(np.int64) + 1, (dates - years).astype(np.int64), days
+    return year, month, (dates - months).astype(np.int64) + 1, (dates - years).astype(np.int64)
 
 
 def weeks(ticks: Ticks) -> Ints:
@@ -53,6 +76,11 @@ def weeks(ticks: Ticks) -> Ints:
 
 def _digits(out: Bytes, at: int, width: int, numbers: Ints) -> None:
     """Writes so many decimal digits of each number."""
+    if loops(len(numbers)):
+        from keybench.generators import _text_loops
+
+        _text_loops.digits(out, at, width, numbers)
+        return
     for column in reversed(range(at, at + width)):
         more = numbers // 10
         out[:, column] = numbers - more * 10 + ord("0")
@@ -61,14 +89,16 @@ def _digits(out: Bytes, at: int, width: int, numbers: Ints) -> None:
 
 def texts_of_time(ticks: Ticks) -> Bytes:
     """NOW(6) as text, `2026-11-20 09:08:07.000001`: uint8 (n, 26)."""
-    year, month, day, _, days = civil(ticks)
+    days = ticks // _TICKS_PER_DAY
+    starts, lengths = _runs(days)
+    year, month, day, _ = _calendar(days[starts])
+    dates = np.tile(np.frombuffer(b"0000-00-00 00:00:00.000000", np.uint8), (len(starts), 1))
+    for at, width, numbers in ((0, 4, year), (5, 2, month), (8, 2, day)):
+        _digits(dates, at, width, numbers)
+    out = np.repeat(dates, lengths, axis=0)
     microseconds = (ticks - days * _TICKS_PER_DAY) // 10
-    out = np.tile(np.frombuffer(b"0000-00-00 00:00:00.000000", np.uint8), (len(ticks), 1))
     seconds = microseconds // 1_000_000
     for at, width, numbers in (
-        (0, 4, year),
-        (5, 2, month),
-        (8, 2, day),
         (11, 2, seconds // 3600),
         (14, 2, seconds // 60 % 60),
         (17, 2, seconds % 60),
@@ -78,8 +108,14 @@ def texts_of_time(ticks: Ticks) -> Bytes:
     return out
 
 
-def texts_of_random(numbers: Ints) -> list[bytes]:
+def texts_of_random(numbers: Ints) -> Messages:
     """RAND() as MySQL writes it: the shortest digits that give the number, without exponent."""
+    if loops(len(numbers)):
+        from keybench.generators import _text_loops
+
+        found = Messages(np.zeros((len(numbers), _LONGEST), np.uint8), np.zeros(len(numbers), np.int64))
+        _text_loops.decimals((numbers / _RANDOMS).view(np.uint64), _powers(), 0, found.data, found.lengths)
+        return found
     # Python's repr gives the same digits, faster than numpy does, but turns to exponents below 1e-4.
     texts = []
     for number in (numbers / _RANDOMS).tolist():
@@ -89,7 +125,14 @@ def texts_of_random(numbers: Ints) -> list[bytes]:
             whole = digits.replace(".", "")
             text = "0." + "0" * (int(exponent) - 1) + whole
         texts.append(text.encode())
-    return texts
+    return Messages.of(texts)
+
+
+@cache
+def _powers() -> NDArray[np.uint64]:
+    """10^0 to 10^39 as numbers of 128 bits, the first of which is set, rounded up: uint64 (40, 2)."""
+    scaled = [-(-(10**exponent << 128) >> (10**exponent).bit_length()) for exponent in range(40)]
+    return np.array([divmod(number, 1 << 64) for number in scaled], np.uint64)
 
 
 class PerconaWeek(WriterLayout):
@@ -113,21 +156,20 @@ class WeekUuids(GuidStream):
         n = len(data)
         drawn = self._entropy.take(n, 4).view(">u4")[:, 0].astype(np.int64) >> 2
         ticks = require_instants(self._name, self._clock.read(n))
-        random = Messages.of(texts_of_random(drawn % _RANDOMS))
-        width = random.data.shape[1]
-        texts = np.zeros((n, width + 26), np.uint8)
-        texts[:, :width] = random.data
-        columns = random.lengths[:, None] + np.arange(26)
-        np.put_along_axis(texts, columns, texts_of_time(ticks), axis=1)
-        digest = digests("md5", Messages(texts, random.lengths + 26))
-        named, place = np.unique(civil(ticks)[0] * 100 + weeks(ticks), return_inverse=True)
-        weeks_named = [b"%d%d" % divmod(number, 100) for number in named.tolist()]
-        data[:, :2] = digests("md5", Messages.of(weeks_named))[place, :2]
-        data[:, 2:6] = digest[:, :4]
-        # Three digits follow the 4, then whole bytes again.
-        data[:, 6] = 0x40 | digest[:, 4] >> 4
-        data[:, 7] = digest[:, 4] << 4 | digest[:, 5] >> 4
-        data[:, 8:] = digest[:, 6:14]
+        digest = digests("md5", texts_of_random(drawn % _RANDOMS).before(texts_of_time(ticks)))
+        numbers = civil(ticks)[0] * 100 + weeks(ticks)
+        starts, lengths = _runs(numbers)
+        named = Messages.of([b"%d%d" % divmod(number, 100) for number in numbers[starts].tolist()])
+        week = np.repeat(_numbers(digests("md5", named))[0] >> 48, lengths)
+        # Four bytes, three hexadecimal digits behind the 4, then whole bytes again.
+        first, last = _numbers(digest)
+        put_words(data, week << 48 | first >> 32 << 16 | 0x4000 | first >> 20 & 0xFFF, first << 48 | last >> 16)
+
+
+def _numbers(digest: Bytes) -> tuple[Words, Words]:
+    """The two halves of each digest as numbers, most significant byte first."""
+    first, last = digest.view(">u8").astype(np.uint64).T
+    return first, last
 
 
 LAYOUTS = (

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, get_u48, put_u48, read_words, stamp_version
+from keybench.generators.bits import Words, get_u48, put_u48, read_words
 from keybench.generators.byteorder import Bytes, Keys
 from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.description import Description, Timestamp
@@ -62,8 +62,7 @@ class TimedUuids(GuidStream):
     def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         self._entropy.fill(data)
-        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data)), V7_LAST))
-        stamp_version(data, 7)
+        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data)), V7_LAST), version=7)
 
 
 class Version4(WriterLayout):

@@ -35,11 +35,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from keybench.generators.bits import Words, get_u48, put_u48, put_u48_net
+from keybench.generators.bulk import Elementwise
 from keybench.generators.byteorder import Bytes, Keys, Order
 from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.description import Ascent, Description, Timestamp
@@ -71,13 +72,26 @@ class DateStrategy(ABC):
         """The instants of six bytes each; UsageError where the original throws. `dates` were taken from `keys`."""
 
 
+@Elementwise
+def _unix_milliseconds(ticks: Any) -> Any:
+    return np.int64((ticks - UNIX_EPOCH) / TICKS_PER_MS)
+
+
+@Elementwise
+def _days_and_units(ticks: Any, since_midnight: Any) -> Any:
+    days = np.int64((ticks - EPOCH_1900) / _TICKS_PER_DAY)
+    units = np.int64(since_midnight / TICKS_PER_MS * _UNITS_PER_MS)
+    return (days & 0xFFFF) << 32 | units
+
+
 @dataclass(frozen=True)
 class UnixDates(DateStrategy):
     """Milliseconds since 1970."""
 
     def encode(self, ticks: Ticks) -> Words:
         """Truncated towards 1970 after a division of doubles, negative numbers modulo 2^48."""
-        return ((ticks - UNIX_EPOCH) / TICKS_PER_MS).astype(np.int64).view(np.uint64)
+        milliseconds: Ticks = _unix_milliseconds(ticks)
+        return milliseconds.view(np.uint64)
 
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
         """The millisecond; UsageError beyond the year 9999, where .NET's DateTime ends."""
@@ -91,12 +105,7 @@ class SqlDates(DateStrategy):
 
     def encode(self, ticks: Ticks) -> Words:
         """Both truncated after computing with doubles; days modulo 2^16."""
-        units = since_midnight(ticks) / TICKS_PER_MS
-        units *= _UNITS_PER_MS
-        dates = ((ticks - EPOCH_1900) / _TICKS_PER_DAY).astype(np.int64)
-        dates &= 0xFFFF
-        dates <<= 32
-        dates |= units.astype(np.int64)
+        dates: Ticks = _days_and_units(ticks, since_midnight(ticks))
         return dates.view(np.uint64)
 
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
@@ -116,8 +125,8 @@ class Provider(ABC):
     """Where the six bytes go."""
 
     @abstractmethod
-    def put(self, guids: Bytes, dates: Words) -> None:
-        """Overwrites six bytes of each GUID, in place."""
+    def put(self, guids: Bytes, dates: Words, version: int | None = None) -> None:
+        """Overwrites six bytes of each GUID, in place, and sets the version where one is given."""
 
     @abstractmethod
     def get(self, keys: Keys) -> Words:
@@ -128,9 +137,9 @@ class Provider(ABC):
 class SqlProvider(Provider):
     """Into the bytes that SQL Server compares first."""
 
-    def put(self, guids: Bytes, dates: Words) -> None:
+    def put(self, guids: Bytes, dates: Words, version: int | None = None) -> None:
         """Overwrites r10 … r15."""
-        put_u48(guids, 10, dates)
+        put_u48(guids, 10, dates, version)
 
     def get(self, keys: Keys) -> Words:
         """r10 … r15."""
@@ -141,9 +150,9 @@ class SqlProvider(Provider):
 class PostgreSqlProvider(Provider):
     """Into the first bytes of the text."""
 
-    def put(self, guids: Bytes, dates: Words) -> None:
+    def put(self, guids: Bytes, dates: Words, version: int | None = None) -> None:
         """Overwrites r0 … r5."""
-        put_u48(guids, 0, dates)
+        put_u48(guids, 0, dates, version)
 
     def get(self, keys: Keys) -> Words:
         """r0 … r5."""
@@ -154,9 +163,9 @@ class PostgreSqlProvider(Provider):
 class BinaryProvider(Provider):
     """Into the first bytes of `Guid.ToByteArray`, for Oracle's RAW and SQLite's BLOB as .NET binds them."""
 
-    def put(self, guids: Bytes, dates: Words) -> None:
+    def put(self, guids: Bytes, dates: Words, version: int | None = None) -> None:
         """Overwrites n0 … n5."""
-        put_u48_net(guids, dates)
+        put_u48_net(guids, dates, version)
 
     def get(self, keys: Keys) -> Words:
         """n0 … n5."""
@@ -191,12 +200,12 @@ class Combs(GuidStream):
 
     def fill(self, data: Bytes) -> None:
         """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
-        self._guids.fill(data)
+        version = self._guids.draw(data)
         readings = require_instants(self._layout.name, self._clock.read(len(data)))
         ticks = self._timestamps.of(readings)
         if ticks is not readings:
             require_instants(self._layout.name, ticks)
-        self._layout.provider.put(data, self._layout.dates.encode(ticks))
+        self._layout.provider.put(data, self._layout.dates.encode(ticks), version)
 
 
 _UNCHANGED: Final = "whatever version and variant the base GUID has stay: a key says 4, random, whatever it sorts like"

@@ -9,11 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.generators.bulk import loops
+
 Numbers = NDArray[np.int64]
 
 
 def never_repeated(readings: Numbers, last: int, step: int = 1) -> Numbers:
     """The sequence s(i) = max(readings(i), s(i−1) + step), with s(−1) = last: int64 (n,)."""
+    if compiled := loops(len(readings)):
+        sequence: Numbers = compiled.never_repeated(readings, last, step)
+        return sequence
     if len(readings) and readings[0] >= last + step and (readings[1:] - readings[:-1]).min(initial=step) >= step:
         return readings
     # s(i) − i·step never falls, which makes the recurrence a running maximum.

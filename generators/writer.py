@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from keybench.generators.bulk import bring
 from keybench.generators.byteorder import Bytes, Ints, Keys, Kind
 from keybench.generators.clock import Clock
 from keybench.generators.entropy import Entropy
@@ -57,6 +58,7 @@ class GuidStream(Stream):
 
     def take(self, n: int) -> Keys:
         """The next n GUIDs."""
+        bring(n)
         data = np.empty((n, 16), np.uint8)
         for start in range(0, max(n, 1), CHUNK):
             self.fill(data[start : start + CHUNK])
@@ -74,6 +76,7 @@ class ChunkStream(Stream):
 
     def take(self, n: int) -> Keys:
         """The next n keys."""
+        bring(n)
         first = self.chunk(min(CHUNK, n))
         if n <= CHUNK:
             return Keys(first, self.kind)

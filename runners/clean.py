@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from keybench import commandline
+from keybench.databases import container, daemon, docker
 from keybench.databases.engine import Engine, engines
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.provision import base_directory, left_folders, remove_left_folders
@@ -29,9 +30,11 @@ def clean(
         typer.Option(metavar="URL", help="Also what is left on this server of your own; may be repeated."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing something from a server.")] = False,
+    kept: Annotated[bool, typer.Option("--kept", help="Also containers that --keep-server left running.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; remove nothing.")] = False,
 ) -> int:
-    """Remove what killed runs left: folders of private servers, and on your own server keybench's tables and schema.
+    """Remove what killed runs left: folders of private servers, containers, and on your own server keybench's tables
+    and schema.
 
     What a run still uses stays, and so does everything that keybench did not make. Results are never removed.
 
@@ -39,11 +42,15 @@ def clean(
 
       python -m runners.clean --dry-run
 
+      python -m runners.clean --kept
+
       python -m runners.clean --server postgresql://me@db.example/bench
     """
     console = Console(highlight=False)
     on = [_engine_of(url) for url in server or []]  # all of them are looked at before anything is removed
     _folders(base_directory(), dry_run, console)
+    if not docker.unreachable():
+        _containers(kept, dry_run, console)
     for engine, url in zip(on, server or [], strict=True):
         with closing(engine.leftovers(url)) as left:
             _server(left, yes, dry_run, console)
@@ -62,6 +69,30 @@ def _folders(base: Path, dry_run: bool, console: Console) -> None:
         say(console, f"{_count(len(kept), 'folder')} there left alone: in use, or another user's")
     if not dry_run and (stuck := [str(folder) for folder in stale if folder.exists()]):
         raise KeybenchError(f"{', '.join(stuck)} could not be removed: see who may delete there, and clean again.")
+
+
+def _containers(kept: bool, dry_run: bool, console: Console) -> None:
+    """Those whose run has ended; kept ones where they are asked for; those of runs on other machines never."""
+    found = daemon.containers()
+    used = [each for each in found if container.in_use(each)]
+    staying = [each for each in found if each not in used and container.is_kept(each)]
+    for each in found:
+        if each in used or (each in staying and not kept):
+            continue
+        if not dry_run:
+            daemon.remove(each.name)
+        say(console, f"{'would remove' if dry_run else 'removed'} container {each.name} of {each.image}")
+    if staying and not kept:
+        names = ", ".join(each.name for each in staying)
+        say(console, f"left running, as --keep-server asked: {names}; --kept removes {_them(staying)}")
+    if used:
+        say(console, f"{_count(len(used), 'container')} left alone: a run is using {_them(used)}")
+    if not found:
+        say(console, "no container of keybench's is left over")
+
+
+def _them(things: Sequence[object]) -> str:
+    return "them" if len(things) > 1 else "it"
 
 
 def _server(left: Leftovers, yes: bool, dry_run: bool, console: Console) -> None:

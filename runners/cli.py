@@ -12,7 +12,9 @@ from sqlalchemy.engine import make_url
 
 import keybench
 from keybench import commandline
+from keybench.databases.container import KIND
 from keybench.databases.engine import Profile, engine, engines
+from keybench.databases.recipe import ContainerOptions
 from keybench.databases.secret import redacted
 from keybench.errors import UsageError, unknown_name
 from keybench.results.store import Run, Store, new_run_id
@@ -27,6 +29,7 @@ DEFAULT_DATABASES = ("postgresql", "sqlite")
 DEFAULT_SERVER = "embedded"
 """Of a run that names no databases."""
 DEFAULT_SCENARIO = "quick"
+GIB = 1 << 30
 _RESUMABLE = {"resume", "results", "server"}
 """Options that go with --resume; the rest is the run's own."""
 
@@ -89,6 +92,24 @@ def run(
     seed: Annotated[
         int, typer.Option(envvar="KEYBENCH_SEED", min=0, help="Decides the order of trials and all random bytes.")
     ] = 1,
+    image: Annotated[
+        str,
+        typer.Option(
+            envvar="KEYBENCH_IMAGE", help="Container images instead of keybench's own: DB=NAME:TAG, comma-separated."
+        ),
+    ] = "",
+    memory: Annotated[
+        float, typer.Option(envvar="KEYBENCH_MEMORY", min=0.5, help="GiB that each container may use.")
+    ] = ContainerOptions.memory_bytes / GIB,
+    cpus: Annotated[
+        float, typer.Option(envvar="KEYBENCH_CPUS", min=0.1, help="Processors that each container may use.")
+    ] = ContainerOptions.cpus,
+    keep_server: Annotated[
+        bool,
+        typer.Option(
+            "--keep-server", envvar="KEYBENCH_KEEP_SERVER", help="Leave containers running; say how to reach."
+        ),
+    ] = False,
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = DEFAULT_RESULTS,
@@ -134,6 +155,11 @@ def run(
     if profile not in get_args(Profile):
         raise unknown_name("profile", profile, get_args(Profile))
     kinds = resolve(databases, asked_servers)
+    if keep_server and KIND not in kinds.values():
+        raise UsageError(
+            "--keep-server keeps containers, and this run has none: private servers of other kinds end with the run. "
+            "Choose --server container, or start a server by hand and give its URL."
+        )
     request = Request(
         databases=databases,
         servers={name: _without_password(kind) for name, kind in kinds.items()},
@@ -145,6 +171,10 @@ def run(
         profile=profile,  # type: ignore[arg-type]
         seed=seed,
         trial_timeout=trial_timeout,
+        images=_images(image, databases),
+        memory=int(memory * GIB),
+        cpus=cpus,
+        keep_server=keep_server,
     )
     trials = plan(request)
     if dry_run:
@@ -220,6 +250,20 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _databases(text: str) -> tuple[str, ...]:
     return tuple(engines()) if text == "all" else tuple(engine(name).name for name in _names(text))
+
+
+def _images(text: str, databases: tuple[str, ...]) -> dict[str, str]:
+    """`postgresql=postgres:17,mysql=mysql:9` by database; a name without DB= is refused, for images are of one each."""
+    found = {}
+    for value in _names(text):
+        name, _, image = value.partition("=")
+        if name not in databases or not image:
+            raise UsageError(
+                f"--image {value}: write DB=NAME:TAG, where DB is one of this run's databases "
+                f"({', '.join(databases) or 'none'}), as in postgresql=postgres:17."
+            )
+        found[name] = image
+    return found
 
 
 def _servers(values: list[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from keybench import commandline
+from keybench.databases import container, daemon, docker
 from keybench.databases.engine import Engine, engine, engines
 from keybench.databases.provision import Kept, base_directory, server_user
 from keybench.errors import EnvironmentMissing, KeybenchError
@@ -63,6 +64,7 @@ def doctor(
     common = {"private servers": _private_servers(), "disk": _disk(), "memory": _memory(memory.available)}
     _print("private servers", common["private servers"] or f"can be started in {base_directory()}{_as_whom()}", console)
     _print("disk", common["disk"] or f"{gigabytes(_free())} free in {base_directory()}", console)
+    _print("docker", _docker(), console)
     if common["memory"]:
         _print("memory", common["memory"], console)
     problems: dict[tuple[str, str], str] = {}
@@ -144,6 +146,20 @@ def _memory(available: int) -> str:
     if available >= need:
         return ""
     return f"{gigabytes(need)} are needed and {gigabytes(available)} available: end other programs."
+
+
+def _docker() -> str:
+    """Whether servers can run in containers, and what is left of earlier ones; nothing that the default run needs."""
+    if reason := docker.unreachable():
+        return f"no daemon answers at {docker.address()} ({reason}): no database in a container"
+    try:
+        left = [each for each in daemon.containers() if not container.in_use(each)]
+    except KeybenchError as error:
+        return str(error)
+    what = "1 container of an ended run is" if len(left) == 1 else f"{len(left)} containers of ended runs are"
+    return f"a daemon answers at {docker.address()}" + (
+        f"; {what} left: python -m runners.clean --dry-run" if left else ""
+    )
 
 
 def _drivers(on: Engine) -> Iterator[tuple[str, tuple[str, str]]]:

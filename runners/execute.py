@@ -10,7 +10,7 @@ from rich.console import Console
 
 from keybench.databases.provision import base_directory
 from keybench.errors import KeybenchError
-from keybench.results.store import Store
+from keybench.results.store import Environment, Store
 from keybench.runners import estimate, generation, modelled
 from keybench.runners.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan, plan
 from keybench.runners.progress import display
@@ -71,7 +71,10 @@ def _run(
     urls: Mapping[str, str],
     console: Console,
 ) -> None:
-    with Servers(request, urls, lambda environment: store.add_environment(run_id, environment)) as servers:
+    def note(environment: Environment) -> None:
+        store.add_environment(run_id, environment)
+
+    with Servers(request, urls, note, lambda text: say(console, text)) as servers:
         on_servers = [trial for trial in todo if _needs_server(request, trial)]
         for database in dict.fromkeys(trial.database for trial in todo if _is_modelled(request, trial)):
             store.add_environment(run_id, modelled.environment(database))

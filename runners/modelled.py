@@ -13,10 +13,10 @@ import numpy as np
 
 import keybench
 from keybench.databases.engine import Engine, Table, engine
-from keybench.databases.pagemodel import PageStats, predict
+from keybench.databases.pagemodel import PageStats, predict, readings
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
-from keybench.results.metrics import KEY, MODEL, Metric, Origin, Reading, Series
+from keybench.results.metrics import MODEL, Metric, Reading, Series
 from keybench.results.store import Environment, Trial
 from keybench.runners.after import keys_in_order
 from keybench.runners.attempt import attempt
@@ -58,8 +58,8 @@ def _measure(request: Request, trial: TrialPlan) -> tuple[list[Reading], list[Se
     keys = keys_in_order(key_sources(request, trial))
     places = np.unique(np.linspace(0, len(keys), _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
     stats = predict(on.page_model(table), table.column, keys, [place for place in places if place])
-    readings = [*readings_of(stats, KEY, "modelled"), *Reading.absent(_NO_TIME, _WHY_NO_TIME)]
-    return [*readings, *_variants(on, table, keys, "")], _series(stats)
+    absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
+    return [*readings(stats), *absent, *_variants(on, table, keys, "")], _series(stats)
 
 
 def beside(on: Engine, table: Table, keys: Keys, note: str, measured: Iterable[Reading]) -> list[Reading]:
@@ -71,7 +71,7 @@ def beside(on: Engine, table: Table, keys: Keys, note: str, measured: Iterable[R
     measured = list(measured)
     try:
         stats = predict(on.page_model(table), table.column, keys)
-        predicted = readings_of(stats, MODEL, "modelled", note) + _variants(on, table, keys, note)
+        predicted = readings(stats, MODEL, note) + _variants(on, table, keys, note)
     except Exception as error:  # what was measured stands, whatever a model does
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
         return [*measured, Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {kind}{error}", MODEL)]
@@ -83,23 +83,8 @@ def _variants(on: Engine, table: Table, keys: Keys, note: str) -> list[Reading]:
     found = []
     for name, parameters in on.model_variants.items():
         stats = predict(on.page_model(table, **parameters), table.column, keys)
-        found += readings_of(stats, f"{MODEL}: {name}", "modelled", note)
+        found += readings(stats, f"{MODEL}: {name}", note)
     return found
-
-
-def readings_of(stats: PageStats, of: str, origin: Origin, note: str = "") -> list[Reading]:
-    """The model's figures under the names of the measured ones."""
-    values: dict[Metric, float] = {
-        Metric.LEAF_PAGES: stats.leaf_pages,
-        Metric.BRANCH_PAGES: stats.branch_pages,
-        Metric.LEAF_DENSITY: stats.density,
-        Metric.LEAF_FRAGMENTATION: stats.back_links,
-        Metric.LEAF_NONADJACENT: stats.nonadjacent,
-        Metric.APPENDS: stats.appends,
-        Metric.EDGE_SPLITS: stats.edge_splits,
-        Metric.INTERIOR_SPLITS: stats.interior_splits,
-    }
-    return [Reading(metric, float(value), origin, note, of) for metric, value in values.items()]
 
 
 def _series(stats: PageStats) -> list[Series]:
@@ -113,7 +98,7 @@ def _series(stats: PageStats) -> list[Series]:
 
 def _with_kinds(measured: Sequence[Reading], stats: PageStats) -> list[Reading]:
     values = {reading.metric: reading.value for reading in measured}
-    model = {reading.metric: reading for reading in readings_of(stats, KEY, "derived")}
+    model = {reading.metric: reading for reading in readings(stats, origin="derived")}
     if any(values.get(metric) is not None for metric in _SPLITS):
         return list(measured)
     if not all(_equal(values.get(metric), model[metric].value) for metric in _SAME_INDEX):

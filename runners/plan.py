@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
 from keybench.databases.engine import Engine, Profile, Table, engine
+from keybench.databases.recipe import ContainerOptions
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.layout import Layout, layout, layouts
 from keybench.runners import server_keys
@@ -54,11 +55,28 @@ class Request:
     profile: Profile
     seed: int
     trial_timeout: float
+    images: Mapping[str, str] = field(default_factory=dict)
+    """Images of containers by database, where another than the engine's own was asked for."""
+    memory: int = ContainerOptions.memory_bytes
+    """Bytes that each container may use."""
+    cpus: float = ContainerOptions.cpus
+    """Processors that each container may use."""
+    keep_server: bool = False
+    """Whether containers stay when the run ends."""
+
+    def container(self, database: str) -> ContainerOptions:
+        """What was chosen for that database's container."""
+        return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus, self.keep_server)
 
     def to_json(self) -> dict[str, Any]:
         """The request as plain JSON; `from_json` gives it back."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**fields, "scenario": self.scenario.model_dump(mode="json"), "servers": dict(self.servers)}
+        return {
+            **fields,
+            "scenario": self.scenario.model_dump(mode="json"),
+            "servers": dict(self.servers),
+            "images": dict(self.images),
+        }
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Request:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.engine import Engine, Profile, Provision, engine
+from keybench.databases.container import KIND, Contained
+from keybench.databases.engine import Engine, Keepable, Profile, Provision, engine
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.results.store import Environment
 from keybench.runners.plan import MODEL_SERVER, Request
@@ -85,11 +87,19 @@ def _kinds(on: Engine) -> list[str]:
 class Servers:
     """All servers of one run, as a context manager."""
 
-    def __init__(self, request: Request, urls: Mapping[str, str], note: Callable[[Environment], None]) -> None:
-        """`urls` holds the URLs as the user gave them, with passwords; `note` is told each server's environment."""
+    def __init__(
+        self,
+        request: Request,
+        urls: Mapping[str, str],
+        note: Callable[[Environment], None],
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`urls` holds the URLs as the user gave them, with passwords; `note` is told each server's environment, `say`
+        what a person should know."""
         self._request = request
         self._urls = urls
         self._note = note
+        self._say = say
         self._running: dict[str, tuple[Provision, Target]] = {}
 
     def reach(self, database: str) -> Target:
@@ -105,13 +115,18 @@ class Servers:
     def _start(self, database: str, profile: Profile) -> Target:
         on, server = engine(database), self._request.servers[database]
         settings = on.settings(profile, self._request.scenario.server.cache)
-        provision = on.provision(self._urls.get(database, server), settings)
+        container = self._request.container(database)
+        provision = on.provision(self._urls.get(database, server), replace(settings, container=container))
+        if server == KIND:
+            self._say(f"starting {on.title} in a container; an image that is not here yet is pulled first")
         address = provision.start()
         target = Target(on, address.server, address)
         self._running[database] = provision, target
         admin = on.admin(address)
         try:
             versions, values = dict(admin.versions()), dict(admin.settings())
+            if isinstance(provision, Contained):
+                values |= provision.described()
         finally:
             admin.close()
         self._note(Environment(database, target.server, versions, values, settings.cache_bytes))
@@ -121,6 +136,8 @@ class Servers:
         """Stops them all."""
         while self._running:
             _, (provision, _target) = self._running.popitem()
+            if isinstance(provision, Keepable) and (how := provision.reached_by()):
+                self._say(how)
             provision.stop()
 
     def __enter__(self) -> Self:

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
+from pathlib import Path
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that; tests that
 # interrupt a program could not be run so.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_MEMORY, _ROOM = Path("/dev/shm"), 8 << 30
+
+
+def folder_for_servers() -> Path:
+    """A new directory for private servers, which every user can enter; in memory where there is plenty: what the tests
+    look at is not how long a disk takes to sync."""
+    in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
+    folder = Path(tempfile.mkdtemp(prefix="kb-", dir=_MEMORY if in_memory else None))
+    folder.chmod(0o755)
+    return folder

@@ -29,7 +29,7 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 def test_the_layout_of_the_readme_works() -> None:
-    (code,) = blocks(ROOT / "README.md", "python")
+    code = blocks(ROOT / "README.md", "python")[-1]
     module: dict[str, object] = {"__name__": "mine"}
     sys.modules["mine"] = type(sys)("mine")  # dataclasses look their module up
     exec(compile(code, "README.md", "exec"), module)
@@ -38,6 +38,14 @@ def test_the_layout_of_the_readme_works() -> None:
     clock = VirtualClock(UNIX_EPOCH + np.arange(100) * TICKS_PER_MS)
     keys = layout.stream(Process.current(), clock, AesEntropy.seeded(1)).take(100)
     assert np.array_equal(rank(keys, layout.order), np.arange(100))
+
+
+def test_the_page_model_of_the_readme_works(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _ = blocks(ROOT / "README.md", "python")
+    clock = VirtualClock(UNIX_EPOCH + np.arange(641) * TICKS_PER_MS)
+    keys = layouts()["jhtodd-end"].stream(Process.current(), clock, AesEntropy.seeded(1)).take(641)
+    exec(compile(code, "README.md", "exec"), {"keys": keys})
+    assert capsys.readouterr().out == "11\n"  # 64 rows a page
 
 
 def test_the_programs_of_the_documents_run() -> None:

@@ -13,7 +13,7 @@ COMMAND = {"commandline"}
 """How commands end; for the modules that are commands."""
 
 ALLOWED = {
-    "generators": SHARED | COMMAND,
+    "generators": SHARED | COMMAND | {"compiled"},
     "scenarios": SHARED,
     "databases": SHARED | COMMAND | {"compiled", "generators.byteorder", "results.metrics"},
     "results": SHARED | COMMAND,

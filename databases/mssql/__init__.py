@@ -5,25 +5,10 @@ Its ordering can be measured all the same: the column `binary16-mssql` of other 
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from keybench.databases import docker
 from keybench.databases.column import Column
-from keybench.databases.engine import (
-    Address,
-    Admin,
-    CacheSize,
-    Engine,
-    KeyRole,
-    Profile,
-    Provision,
-    Session,
-    Settings,
-    Table,
-    engines,
-)
+from keybench.databases.declared import DeclaredEngine
+from keybench.databases.engine import Table
 from keybench.databases.pagemodel import PageModel, parameters
-from keybench.errors import EnvironmentMissing
 from keybench.generators.byteorder import Kind
 
 _GUID: frozenset[Kind] = frozenset({"uuid"})
@@ -38,48 +23,12 @@ COLUMNS = (
 )
 
 
-def _instead() -> str:
-    without_docker = [name for name, on in engines().items() if set(on.servers) - {"container"}]
-    choices = " or ".join(f"--db {name}" for name in without_docker)
-    return f"Choose a database that needs no Docker ({choices}); its column binary16-mssql sorts as SQL Server does."
+class SqlServer(DeclaredEngine):
+    """The declaration of the engine, and its page model."""
 
-
-def _refuse() -> NoReturn:
-    raise EnvironmentMissing(f"loading into SQL Server is not in this version of keybench. {_instead()}")
-
-
-class SqlServer(Engine):
-    """The declaration of the engine; everything that needs a server says that this version cannot."""
-
-    def missing(self, server: str) -> str:
-        """Whether a daemon answers, and that an answer would not do yet."""
-        if server in self.servers and (reason := docker.unreachable()):
-            return (
-                f"SQL Server runs in a container, and no Docker daemon answers at {docker.address()} ({reason}). "
-                f"Starting Docker is not enough: loading into SQL Server is not in this version of keybench. "
-                f"{_instead()}"
-            )
-        return f"loading into SQL Server is not in this version of keybench. {_instead()}"
-
-    def settings(self, profile: Profile, cache: CacheSize) -> Settings:  # noqa: ARG002 (refused whatever is asked)
-        """Not in this version."""
-        _refuse()
-
-    def provision(self, server: str, settings: Settings) -> Provision:  # noqa: ARG002
-        """Not in this version."""
-        _refuse()
-
-    def admin(self, address: Address) -> Admin:  # noqa: ARG002
-        """Not in this version."""
-        _refuse()
-
-    def session(self, address: Address, table: Table) -> Session:  # noqa: ARG002
-        """Not in this version."""
-        _refuse()
-
-    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:  # noqa: ARG002
-        """Not in this version."""
-        _refuse()
+    def advice(self) -> str:
+        """What to do instead, which can measure this engine's order."""
+        return f"{super().advice()[:-1]}; its column binary16-mssql sorts as SQL Server does."
 
     def page_model(self, table: Table, **given: float | str) -> PageModel:
         """The index or heap that holds the key; `pagemodel.Parameters` are the parameters."""

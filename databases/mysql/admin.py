@@ -5,23 +5,29 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pymysql
 from numpy.typing import NDArray
 
+from keybench.databases import daemon
 from keybench.databases.arrival import ArrivalRecorder
 from keybench.databases.column import Column
+from keybench.databases.container import KIND
 from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.mysql import connection, rows, settings
+from keybench.databases.mysql import connection, keys, rows, settings
 from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.arrival import TrxIdRecorder
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.load import default_path
+from keybench.databases.mysql.pages import UnreadablePagesError
 from keybench.databases.mysql.probe import probes
-from keybench.errors import ServerError
+from keybench.databases.provision import base_directory
+from keybench.errors import EnvironmentMissing, ServerError
 from keybench.generators.byteorder import Keys
 
 _SLICE_ROWS = 50_000
@@ -55,10 +61,9 @@ class MySqlAdmin:
         return int(found[0][1])
 
     @property
-    def data(self) -> Path | None:
-        """The data directory of a private server."""
-        found = self.address.parameters.get("data")
-        return Path(found) if found else None
+    def private(self) -> bool:
+        """Whether keybench started the server, so that nobody else works on it."""
+        return self.address.server != "url"
 
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""
@@ -72,6 +77,7 @@ class MySqlAdmin:
 
     def create(self, table: Table) -> None:
         """Drops the table, waits for quiet on a private server, and creates it, empty."""
+        keys.check(self.flavour, table, str(self.value("SELECT version()")))
         self.drop(table)
         self.checkpoint()
         self.rows(layout.create(table))
@@ -82,7 +88,7 @@ class MySqlAdmin:
 
     def checkpoint(self) -> bool:
         """Waits for purge and writes all changed pages to the files; False where the server is somebody's own."""
-        if self.data is None:
+        if not self.private:
             return False
         self._purge()
         if self.flavour.waits_for_purge:
@@ -91,7 +97,7 @@ class MySqlAdmin:
 
     def _purge(self) -> None:
         """Waits until deleted rows are removed for good; on somebody's own server that is not ours to wait for."""
-        if self.data is None:
+        if not self.private:
             return
         if self.flavour.waits_for_purge:
             self.rows("SET GLOBAL innodb_max_purge_lag_wait = 0")
@@ -145,9 +151,23 @@ class MySqlAdmin:
                 return int(number)
         raise self._no_table(table)
 
-    def file(self, table: Table) -> Path | None:
-        """The table's file on a private server."""
-        return self.data / layout.SCHEMA / f"{_file_name(table.name)}.ibd" if self.data else None
+    @contextmanager
+    def file(self, table: Table) -> Iterator[Path | None]:
+        """The table's file on a private server, for as long as the block lasts: a copy where it is in a container."""
+        name = f"{layout.SCHEMA}/{_file_name(table.name)}.ibd"
+        given = self.address.parameters
+        if "data" in given:
+            yield Path(given["data"], name)
+        elif KIND in given:
+            with TemporaryDirectory(prefix="keybench-", dir=base_directory(), ignore_cleanup_errors=True) as folder:
+                copy = Path(folder, "table.ibd")
+                try:
+                    daemon.copy_file(given[KIND], f"{str(self.value('SELECT @@datadir')).rstrip('/')}/{name}", copy)
+                except EnvironmentMissing as error:
+                    raise UnreadablePagesError(str(error)) from None
+                yield copy
+        else:
+            yield None
 
     def sizes(self, table: Table) -> tuple[int, int]:
         """(bytes of the clustered index, bytes of the others), unused pages of their segments included."""

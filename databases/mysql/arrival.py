@@ -38,13 +38,13 @@ class TrxIdRecorder:
         """The transaction of each row, and rows in order of their transactions."""
         if table.key != "clustered":
             raise ServerError("the key's index is apart from the rows, which alone name their transactions.")
-        with flushed(self._admin, table) as pages:
-            if pages is None:
-                raise ServerError("the order of arrival is in files that keybench reads on its own servers alone.")
-            try:
+        try:
+            with flushed(self._admin, table) as pages:
+                if pages is None:
+                    raise ServerError("the order of arrival is in files that keybench reads on its own servers alone.")
                 found = transactions(leaves(pages, self._admin.index(table)), table.column.width)
-            except UnreadablePagesError as error:
-                raise ServerError(f"the order of arrival cannot be read: {error}") from error
+        except UnreadablePagesError as error:
+            raise ServerError(f"the order of arrival cannot be read: {error}") from error
         keys = np.concatenate(list(self._admin.stored_keys(table)))
         if len(keys) != len(found):
             raise ServerError(f"the table's file holds {len(found)} rows, the table {len(keys)}.")

@@ -20,8 +20,8 @@ CONNECT_SECONDS = 5
 _PACKET_BYTES = (1 << 24) - 2
 """The protocol's longest packet that is not the first part of a longer one."""
 
-OWN = frozenset({"data"})
-"""Parameters of an address that are not the driver's: a private server's data directory."""
+OWN = frozenset({"data", "container"})
+"""Parameters of an address that are not the driver's: a private server's data directory, or its container."""
 
 
 class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes without types

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 from keybench.databases.column import Column
+from keybench.databases.container import KIND
 from keybench.databases.engine import (
     Address,
     Admin,
@@ -19,8 +21,9 @@ from keybench.databases.engine import (
     Table,
 )
 from keybench.databases.leftovers import Leftovers
-from keybench.databases.mysql import installation, settings, table
-from keybench.databases.mysql.flavour import MARIADB, Flavour, OtherFlavour
+from keybench.databases.mysql import installation, keys, settings, table
+from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.databases.pagemodel import PageModel, parameters
 from keybench.results.metrics import Metric
 
 _NO_KINDS = (
@@ -45,9 +48,10 @@ class Family(Engine):
             name=flavour.name,
             title=flavour.title,
             columns=flavour.columns,
-            servers=("local",),
+            servers=("container", "local"),
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
+            makes=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
             flavour=flavour,
         )
@@ -68,6 +72,10 @@ class Family(Engine):
             from keybench.databases.mysql.url import address_of
 
             return UrlServer(address_of(self.flavour, server), Database)
+        if server == KIND:
+            from keybench.databases.mysql.container import contained
+
+            return contained(self.flavour, settings)
         from keybench.databases.mysql.server import PrivateServer
 
         return PrivateServer(self.flavour, server, settings)
@@ -97,3 +105,16 @@ class Family(Engine):
             return Database(address_of(self.flavour, url))
         except OtherFlavour as error:
             return Database(address_of(error.found, url))
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel:
+        """The index that holds the key: clustered, or secondary beside a table in order of arrival. No parameters."""
+        from keybench.databases.mysql import pagemodel
+
+        parameters(pagemodel.Parameters, given)
+        return pagemodel.of(table, mysql=self.flavour is MYSQL)
+
+    def functions(self) -> Mapping[str, str]:
+        """RT.Comb's functions for SQL Server, as both flavours have them, and what the flavour has besides."""
+        from keybench.databases.functions import scripts
+
+        return {**scripts("keybench.databases.mysql"), **scripts(f"keybench.databases.{self.name}")}

@@ -49,6 +49,10 @@ class Flavour:
     """Condition on a row of INNODB_METRICS under which its counter runs."""
     indexes: str
     """Query for (index id, index name) of the table `%s`, named as InnoDB names it."""
+    image: str
+    """Docker's official image."""
+    health: tuple[str, ...]
+    """The command by which Docker asks, in the container, whether the server takes connections over TCP."""
     waits_for_purge: bool
     """Whether `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now` are there in all builds."""
 
@@ -67,6 +71,8 @@ MARIADB = Flavour(
         "SELECT i.index_id, i.name FROM information_schema.innodb_sys_indexes i "
         "JOIN information_schema.innodb_sys_tables t USING (table_id) WHERE t.name = %s"
     ),
+    image="mariadb:11.8",
+    health=("healthcheck.sh", "--connect", "--innodb_initialized"),
     waits_for_purge=True,
 )
 
@@ -84,6 +90,8 @@ MYSQL = Flavour(
         "SELECT i.index_id, i.name FROM information_schema.innodb_indexes i "
         "JOIN information_schema.innodb_tables t USING (table_id) WHERE t.name = %s"
     ),
+    image="mysql:8.4",
+    health=("mysqladmin", "ping", "--host=127.0.0.1", "--silent"),
     waits_for_purge=False,
 )
 

@@ -8,6 +8,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from keybench.databases import container
 from keybench.databases.mysql.flavour import Flavour, spoken
 from keybench.errors import UsageError
 
@@ -39,12 +40,24 @@ def installer() -> Path | None:
     return None
 
 
+def _instead(flavour: Flavour) -> str:
+    url = f"give the URL of a server of yours, --server {flavour.url_schemes[0]}://user@host."
+    return url if local_missing(flavour) else f"choose --server {flavour.name}=local, which needs none, or {url}"
+
+
 def missing(flavour: Flavour, server: str) -> str:
     """Why no server of that kind can be started here and what would bring one; empty where it can."""
+    if server == container.KIND:
+        return container.missing(flavour.title, _instead(flavour))
     if server != "local":
         raise UsageError(
-            f"{flavour.name} has no server kind {server!r}: use local, or a {flavour.url_schemes[0]}:// URL."
+            f"{flavour.name} has no server kind {server!r}: use container, local, or a {flavour.url_schemes[0]}:// URL."
         )
+    return local_missing(flavour)
+
+
+def local_missing(flavour: Flavour) -> str:
+    """Why no installed server can be started; empty where one can."""
     if sys.platform != "linux":
         return (
             f"private {flavour.title} servers run on Linux only: give the URL of yours, "

@@ -14,6 +14,7 @@ from keybench.databases.engine import Address, Table
 from keybench.databases.mysql import connection, rows
 from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.flavour import flavour
+from keybench.databases.mysql.rows import inserts_without_keys, loads_without_keys
 from keybench.databases.payload import Payload
 from keybench.generators.byteorder import Keys
 
@@ -43,11 +44,22 @@ class MySqlSession:
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of `rows_per_tx` rows, as the path takes them. From here on LOAD DATA is committed by `send`, once
         it is known that no row was left out."""
+        self._begin()
+        pack = rows.loads if self.path == "load data" else rows.inserts
+        return pack(self._table, keys, payload.rows(start, len(keys)), rows_per_tx)
+
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
+        """The same of rows whose keys the server makes."""
+        self._begin()
+        texts = payload.rows(start, rows)
+        if self.path == "load data":
+            return loads_without_keys(texts, rows_per_tx)
+        return inserts_without_keys(self._table, texts, rows_per_tx)
+
+    def _begin(self) -> None:
         if self.path == "load data":
             with connection.server_errors(self._title):
                 self._connection.autocommit(False)
-        pack = rows.loads if self.path == "load data" else rows.inserts
-        return pack(self._table, keys, payload.rows(start, len(keys)), rows_per_tx)
 
     def send(self, batch: object) -> int:
         """One transaction; the rows that the server says it stored."""

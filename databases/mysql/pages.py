@@ -7,7 +7,7 @@ top of its heap of records, at 46 the bytes of records that are no longer used, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +37,11 @@ class UnreadablePagesError(Exception):
 
 @dataclass(frozen=True)
 class IndexPages:
-    """What the pages of an index amount to; shares in per cent. `height` is the levels above the leaves."""
+    """What the pages of an index amount to; shares in per cent. `height` is the levels above the leaves.
+
+    `garbage` is the bytes of records in leaves that are no longer used; `levels` the page numbers of each level in key
+    order, leaves first.
+    """
 
     leaf: int
     branch: int
@@ -45,6 +49,8 @@ class IndexPages:
     density: float
     fragmentation: float
     nonadjacent: float
+    garbage: int
+    levels: tuple[NDArray[np.int64], ...] = field(repr=False, compare=False)
 
 
 def pages_of(path: Path, page_bytes: int) -> NDArray[np.uint8]:
@@ -67,6 +73,8 @@ def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
         density=100 * int(data.sum()) / (len(leaves) * room),
         fragmentation=100 * int((steps < 0).sum()) / len(leaves),
         nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
+        garbage=int(heads["garbage"][leaves].astype(np.int64).sum()),
+        levels=tuple(levels),
     )
 
 

@@ -129,14 +129,14 @@ def flushed(admin: MySqlAdmin, table: Table) -> Iterator[NDArray[np.uint8] | Non
 
     FLUSH TABLES … FOR EXPORT writes them all to the file and keeps it so until the tables are unlocked.
     """
-    file = admin.file(table)
-    if file is None:
+    if not admin.private:
         yield None
         return
     page_bytes = int(admin.value("SELECT @@innodb_page_size"))
     admin.rows(f"FLUSH TABLES {layout.name(table)} FOR EXPORT")
     try:
-        yield pages_of(file, page_bytes)
+        with admin.file(table) as file:
+            yield pages_of(file, page_bytes) if file else None
     finally:
         admin.rows("UNLOCK TABLES")
 

@@ -60,30 +60,40 @@ def literals(column: Column, keys: Keys) -> Bytes:
     return beside(repeated(b"'", n), text, repeated(b"'", n))
 
 
-def _is_fixed(column: Column) -> bool:
-    return column.form == "bytes" and not is_uuid(column)
+def _is_fixed(table: Table) -> bool:
+    return table.column.form == "bytes" and not is_uuid(table.column) and not table.made
 
 
 def load_statement(table: Table) -> bytes:
     """The LOAD DATA statement for rows of `loads`."""
-    fixed = _is_fixed(table.column)
+    fixed = _is_fixed(table)
     fields, lines = ("", "") if fixed else ("\\t", "\\n")
     character_set = "binary" if fixed else "utf8mb4"
     return (
         f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {layout.name(table)} CHARACTER SET {character_set} "
         f"FIELDS TERMINATED BY '{fields}' ENCLOSED BY '' ESCAPED BY '' LINES TERMINATED BY '{lines}' "
-        f"({layout.columns(table)})"
+        f"({layout.sent(table)})"
     ).encode()
 
 
 def loads(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int) -> list[Loaded]:
     """Batches for LOAD DATA. `payload` is uint8 (n, characters)."""
     n, text = len(keys), key_text(table.column, keys)
-    if _is_fixed(table.column):
+    if _is_fixed(table):
         lines = beside(text, payload)
     else:
         tab = repeated(b"\t" if payload.shape[1] else b"", n)
         lines = beside(text, tab, payload, repeated(b"\n", n))
+    return _loaded(lines, rows_per_tx)
+
+
+def loads_without_keys(payload: Bytes, rows_per_tx: int) -> list[Loaded]:
+    """Batches for LOAD DATA of rows whose keys the server makes."""
+    return _loaded(beside(payload, repeated(b"\n", len(payload))), rows_per_tx)
+
+
+def _loaded(lines: Bytes, rows_per_tx: int) -> list[Loaded]:
+    n = len(lines)
     return [
         Loaded(lines[first : first + rows_per_tx].tobytes(), min(rows_per_tx, n - first))
         for first in range(0, n, rows_per_tx)
@@ -96,8 +106,18 @@ def inserts(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int) -> list[
     parts = [repeated(b"(", n), literals(table.column, keys)]
     if payload.shape[1]:
         parts += [repeated(b",'", n), payload, repeated(b"'", n)]
-    values = beside(*parts, repeated(b"),", n))
-    head = f"INSERT INTO {layout.name(table)} ({layout.columns(table)}) VALUES ".encode()  # noqa: S608  # our own names
+    return _inserted(table, beside(*parts, repeated(b"),", n)), rows_per_tx)
+
+
+def inserts_without_keys(table: Table, payload: Bytes, rows_per_tx: int) -> list[Inserted]:
+    """Batches of INSERT statements of rows whose keys the server makes."""
+    n = len(payload)
+    return _inserted(table, beside(repeated(b"('", n), payload, repeated(b"'),", n)), rows_per_tx)
+
+
+def _inserted(table: Table, values: Bytes, rows_per_tx: int) -> list[Inserted]:
+    n = len(values)
+    head = f"INSERT INTO {layout.name(table)} ({layout.sent(table)}) VALUES ".encode()  # noqa: S608  # our own names
     most = max(1, (STATEMENT_BYTES - len(head)) // max(1, values.shape[1]))
     batches = []
     for first in range(0, n, rows_per_tx):

@@ -24,6 +24,7 @@ LEAF_BYTES = PAGE_BYTES - 120 - 8 - 4
 _HEADER = 5
 _HIDDEN = 6 + 7
 _ROW_ID = 8
+_PAGE_NUMBER = 4
 _ASCENDING_FILL, _LOWEST_FILL = 0.92, 0.35
 """Measured shares of a leaf: ascending keys; four ascending sources that lag behind one another (btree.md D2)."""
 _LOG_BYTES = 250  # a row's records in redo and undo, and its share of half-empty undo pages
@@ -49,7 +50,8 @@ def sql_type(column: Column) -> str:
 def create(table: Table) -> str:
     """The statement that creates the table."""
     payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
-    columns = f"`key` {sql_type(table.column)} NOT NULL{payload if table.payload else ''}"
+    by_server = f" {table.made.declaration}" if table.made else ""
+    columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
     if table.key == "clustered":
         columns += ", PRIMARY KEY (`key`)"
     else:
@@ -58,8 +60,13 @@ def create(table: Table) -> str:
 
 
 def columns(table: Table) -> str:
-    """The columns in the order in which rows are sent."""
+    """The columns in the order in which they are sent and read."""
     return "`key`, payload" if table.payload else "`key`"
+
+
+def sent(table: Table) -> str:
+    """The columns that rows bring: all but a key that the server makes."""
+    return "payload" if table.made else columns(table)
 
 
 def key_bytes(column: Column) -> int:
@@ -74,6 +81,17 @@ def leaf_record(column: Column, payload: int, key: KeyRole) -> int:
     return _HEADER + _HIDDEN + key_bytes(column) + _payload_bytes(payload)
 
 
+def branch_record(column: Column, key: KeyRole) -> int:
+    """Size of a node pointer of the key's index: in a secondary index, it holds the row's id too."""
+    return _HEADER + key_bytes(column) + (_ROW_ID if key == "nonclustered" else 0) + _PAGE_NUMBER
+
+
+def row_records(column: Column, payload: int) -> tuple[int, int]:
+    """Sizes of a record in a leaf and in a branch page of a table whose key is nonclustered: it is by row id."""
+    leaf = _HEADER + _HIDDEN + _ROW_ID + key_bytes(column) + _payload_bytes(payload)
+    return leaf, _HEADER + _ROW_ID + _PAGE_NUMBER
+
+
 def _payload_bytes(payload: int) -> int:
     return payload + (1 if payload <= 255 else 2) if payload else 0
 
@@ -84,5 +102,5 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
     entry = (leaf_record(column, payload, key) + 0.5) * share
     rows = 0.0
     if key == "nonclustered":
-        rows = (_HEADER + _HIDDEN + _ROW_ID + key_bytes(column) + _payload_bytes(payload)) * share / _ASCENDING_FILL
+        rows = row_records(column, payload)[0] * share / _ASCENDING_FILL
     return entry / _ASCENDING_FILL, entry / _LOWEST_FILL + rows + _LOG_BYTES

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from keybench.databases.column import Column
+from keybench.databases.container import KIND
 from keybench.databases.engine import (
     Address,
     Admin,
@@ -44,6 +45,10 @@ class PostgreSQL(Engine):
             from keybench.databases.postgresql.url import address_of
 
             return UrlServer(address_of(server), Schema)
+        if server == KIND:
+            from keybench.databases.postgresql.container import contained
+
+            return contained(settings)
         from keybench.databases.postgresql.server import PrivateServer
 
         return PrivateServer(server, settings)
@@ -88,7 +93,7 @@ ENGINE = PostgreSQL(
     name="postgresql",
     title="PostgreSQL",
     columns=table.COLUMNS,
-    servers=("local", "embedded"),
+    servers=("container", "local", "embedded"),
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
     makes=keys.MADE,

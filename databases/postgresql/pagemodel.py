@@ -5,9 +5,10 @@ evenly if not, come out nearest (nbtsplitloc.c; btree.md A1 and A2 tell the sour
 on: equal to the page). With one unique column no other candidate can be better, so position and content of the new
 entry do not matter. The new page always is the right half and always lies at the end of the file.
 
-Branch pages follow the same rule with a fill factor of 70. There several splits can be equally good, and which one the
-server takes depends on its sorting routine: branch pages, and what derives from their number (`nonadjacent`), are an
-approximation, within 1 % of the server's.
+Branch pages follow the same rule with a fill factor of 70 and a first entry without its key. There two splits can be
+equally good, and the server takes the one that its sorting routine puts first (`qsort`). That too was equal to live
+servers wherever it was compared, but it is the routine's doing and no rule of nbtree: take branch pages, and what
+derives from their number (`nonadjacent`), as an approximation, within 1 %, on versions other than 15 and 18.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 from keybench.databases.engine import Table
 from keybench.databases.pagemodel import PageModel
+from keybench.databases.postgresql import qsort
 from keybench.databases.postgresql import table as layout
 from keybench.databases.splitmodel import SplitModel
 from keybench.databases.splittree import Rule
@@ -83,7 +85,7 @@ def _rule(space: int, item: int, first: int, fillfactor: int, reserve: int) -> R
 
 def _kept(space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int) -> int:
     """How many of the items stay left: the split whose free bytes, left and right, come out nearest to the factor."""
-    best, kept = None, 0
+    splits, differences = [], []
     for left in range(1, items):
         left_free = space - first - (left - 1) * item - (item + reserve)
         right_free = space - high_key - first - (items - left - 1) * item
@@ -93,6 +95,6 @@ def _kept(space: int, item: int, first: int, items: int, high_key: int, fillfact
             difference = abs(left_free - right_free)
         else:  # in the server a difference of two doubles, cut to a whole number
             difference = abs(int(fillfactor / 100.0 * left_free - (1.0 - fillfactor / 100.0) * right_free))
-        if best is None or difference < best:
-            best, kept = difference, left
-    return kept
+        splits.append(left)
+        differences.append(difference)
+    return splits[qsort.order(differences)[0]]

@@ -13,13 +13,13 @@ from keybench.databases.private import START_SECONDS, Private
 from keybench.databases.provision import Kept
 from keybench.errors import EnvironmentMissing
 
-_USER = "keybench"
+USER = "keybench"
 _PORT = "5432"  # part of the socket's name; no port is opened
 
 _INITDB = (
     "{installation}/bin/initdb",
     "--pgdata={folder}/data",
-    f"--username={_USER}",
+    f"--username={USER}",
     "--auth=trust",  # whoever can open the socket may enter: its folder has mode 700
     "--encoding=UTF8",
     "--locale=C",
@@ -63,26 +63,26 @@ class PrivateServer(Private):
     def prepare(self) -> Address:
         """The database of the trials and the schema in it."""
         with self.first_answer(lambda: connection.connect(self._address("postgres"))) as admin:
-            _create_database(admin)
-        address = self._address(_USER)
+            create_database(admin)
+        address = self._address(USER)
         with connection.connect(address) as own:
             own.execute(f"CREATE SCHEMA {SCHEMA}")
         return address
 
     def _address(self, database: str) -> Address:
         folder = self._kept.folder
-        parameters = {"host": str(folder), "port": _PORT, "user": _USER, "dbname": database}
+        parameters = {"host": str(folder), "port": _PORT, "user": USER, "dbname": database}
         parameters |= {"data": str(folder / "data"), "programs": f"{self._kept.installation}/bin"}
         return Address("postgresql", self._kind, parameters, self._settings)
 
 
-def _create_database(admin: psycopg.Connection) -> None:
+def create_database(admin: psycopg.Connection) -> None:
     """The database of the trials, with the collation that people have: English by ICU where the server was built so.
 
     Only columns that name no collation (`char36-default`) feel it.
     """
     icu = admin.execute("SELECT count(*) FROM pg_collation WHERE collname = 'en-US-x-icu'").fetchone() == (1,)
     if icu and admin.info.server_version >= 150_000:
-        admin.execute(f"CREATE DATABASE {_USER} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'")
+        admin.execute(f"CREATE DATABASE {USER} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'")
     else:
-        admin.execute(f"CREATE DATABASE {_USER} TEMPLATE template0")
+        admin.execute(f"CREATE DATABASE {USER} TEMPLATE template0")

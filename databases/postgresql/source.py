@@ -40,6 +40,11 @@ def files_of(admin: PostgresAdmin) -> Files | None:
     return Files(Path(given["data"]), Path(given["programs"])) if "data" in given else None
 
 
+def is_private(admin: PostgresAdmin) -> bool:
+    """Whether keybench started the server, so that nobody else works on it."""
+    return admin.address.server != "url"
+
+
 def _extension(admin: PostgresAdmin, name: str) -> str:
     """The quoted schema of an installed extension; empty where it is not installed."""
     found = admin.rows(
@@ -110,14 +115,14 @@ def position(admin: PostgresAdmin) -> str:
 
 def keep_log(admin: PostgresAdmin, slot: str) -> None:
     """Has a private server keep its log from here on, until `let_log_go`; nothing on somebody's own server."""
-    if files_of(admin):
+    if is_private(admin):
         let_log_go(admin, slot)
         admin.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", [slot])
 
 
 def let_log_go(admin: PostgresAdmin, slot: str) -> None:
     """Ends what `keep_log` began, if it did."""
-    if files_of(admin):
+    if is_private(admin):
         admin.rows("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [slot])
 
 
@@ -160,7 +165,7 @@ def insertion_records(admin: PostgresAdmin, begin: str, end: str) -> Iterable[by
     """Text of all Btree records between two positions of a private server's log, one a line."""
     log = _private_log(admin)
     if log is None:
-        raise UnreadableError("every insertion is in the log, which keybench reads on its own private servers alone.")
+        raise UnreadableError("every insertion is in the log, which keybench reads on its own local servers alone.")
     return log.btree_records(begin, end)
 
 
@@ -181,6 +186,8 @@ def _inspected(admin: PostgresAdmin, query: str, begin: str, end: str) -> list[t
             "the log of this server cannot be read: on PostgreSQL 15 and newer its superuser can allow it by "
             "CREATE EXTENSION pg_walinspect and GRANT pg_read_server_files TO your_user."
         )
+    if is_private(admin):
+        admin.checkpoint()  # writes the log up to here: without synchronous commits its end is not there to be read
     try:
         return admin.rows("SELECT " + query.replace("{schema}", schema), [begin, end])
     except ServerError as error:

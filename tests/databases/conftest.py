@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.engine import Address, Engine
+from tests.conftest import folder_for_servers
 
 
 class Base:
@@ -44,8 +44,7 @@ class Base:
 
 @pytest.fixture
 def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Base]:
-    path = Path(tempfile.mkdtemp(prefix="kb-"))
-    path.chmod(0o755)
+    path = folder_for_servers()
     monkeypatch.setenv("KEYBENCH_TMP", str(path))
     try:
         yield Base(path)
@@ -58,6 +57,8 @@ class Servers:
 
     def __init__(self, until: ExitStack) -> None:
         self._until = until
+        self._folder = folder_for_servers()
+        until.callback(self._folder.rmdir)  # nothing is left in it
         self._started: dict[tuple[str, str], Address] = {}
 
     def address(self, engine: Engine, server: str) -> Address:
@@ -66,7 +67,9 @@ class Servers:
             if "://" not in server and (reason := engine.missing(server)):
                 pytest.skip(reason)
             provision = engine.provision(server, engine.settings("durable", "small"))
-            self._started[engine.name, server] = provision.start()
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("KEYBENCH_TMP", str(self._folder))
+                self._started[engine.name, server] = provision.start()
             self._until.callback(provision.stop)
         return self._started[engine.name, server]
 

@@ -46,8 +46,9 @@ def test_the_list_has_every_engine_with_its_servers_and_columns(width, command) 
 def test_a_server_that_cannot_be_started_says_why(command, monkeypatch) -> None:
     monkeypatch.setattr(postgresql.PostgreSQL, "missing", lambda self, kind: f"no {kind} one: install it.")
     _, out, _ = command("list", "postgresql")
-    assert out.splitlines()[:6] == [
+    assert out.splitlines()[:7] == [
         "PostgreSQL (postgresql)",
+        "  server container: no container one: install it.",
         "  server local: no local one: install it.",
         "  server embedded: no embedded one: install it.",
         "  URLs of your own servers: postgresql://…",

@@ -153,14 +153,14 @@ def test_an_unknown_database_lists_close_ones() -> None:
     assert refused.value.exit_code == 2
 
 
-@pytest.mark.parametrize("name", ["postgresql", "sqlite", "mssql"])
+@pytest.mark.parametrize("name", ["postgresql", "sqlite", "mssql", "oracle"])
 def test_what_every_engine_here_declares(name: str) -> None:
     on = engine(name)
     names = [column.name for column in on.columns]
     assert len(names) == len(set(names))
     stand_ins = [column for column in on.columns if column.stands_in_for]
     assert [(column.name, column.order) for column in stand_ins] == [("binary16-mssql", "mssql")]
-    for kind in ("uuid", "int") if name == "mssql" else get_args(Kind):
+    for kind in ("uuid", "int") if name in {"mssql", "oracle"} else get_args(Kind):
         assert [column for column in on.columns if column.native and kind in column.kinds]
         for order in ORDERS:
             assert not on.default_column(kind, order).stands_in_for

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import streams
 from keybench.databases import splitmodel, splittree
-from keybench.databases.pagemodel import PageStats
+from keybench.databases.pagemodel import PageStats, ranked
 from keybench.databases.splitmodel import SizedSplitModel, SplitModel
 from keybench.databases.splittree import ALONE, Rule
 from keybench.errors import UsageError
@@ -109,7 +110,7 @@ def assert_as_plain(found: PageStats, plain: Plain, branch: Rule) -> None:
 
 
 @st.composite
-def streams(draw: st.DrawFn) -> list[int]:
+def arrivals(draw: st.DrawFn) -> list[int]:
     """Permutations: random, or of a few interleaved ascending or descending runs, some of them late."""
     n = draw(st.integers(1, 400))
     if draw(st.booleans()):
@@ -136,7 +137,7 @@ def density(rows: int, used: int, pages: int) -> float:
 
 
 @settings(max_examples=150, deadline=None)
-@given(streams(), rules(), st.integers(2, 20))
+@given(arrivals(), rules(), st.integers(2, 20))
 def test_pages_are_those_of_the_plain_simulator(stream: list[int], rule: Rule, fanout: int) -> None:
     branch = Rule(fanout, fanout, max(1, fanout // 2), max(1, fanout // 2), max(1, fanout // 2))
     plain = Plain(rule)
@@ -149,7 +150,7 @@ def test_pages_are_those_of_the_plain_simulator(stream: list[int], rule: Rule, f
 
 
 @settings(max_examples=100, deadline=None)
-@given(streams(), st.integers(20, 200), st.sampled_from([0.5, 0.4]), st.booleans(), st.integers(0, 2**32))
+@given(arrivals(), st.integers(20, 200), st.sampled_from([0.5, 0.4]), st.booleans(), st.integers(0, 2**32))
 def test_entries_of_different_sizes_split_by_bytes(
     stream: list[int], room: int, share: float, alone: bool, seed: int
 ) -> None:
@@ -171,6 +172,7 @@ def test_entries_of_different_sizes_split_by_bytes(
 @pytest.mark.parametrize("sized", [False, True])
 def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splittree, "_CHUNK", 1000)
+    monkeypatch.setattr(splittree, "_GROUP_ROWS", 3000)
     divided = []
     divide = splittree._divided
     monkeypatch.setattr(splittree, "_divided", lambda *given: divided.append(divide(*given)) or divided[-1])
@@ -184,6 +186,24 @@ def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pyt
     assert [len(parts) for parts in divided][-1] == threads
     for name in ("births", "kinds", "rows"):
         assert np.array_equal(getattr(one, name), getattr(many, name)), name
+
+
+@pytest.mark.parametrize("stream", streams.STREAMS)
+def test_rows_sorted_by_groups_of_leaves_make_the_same_pages(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks, rule = ranked(streams.STREAMS[stream](40_000).astype(np.uint64)[:, None]), Rule(20, 21, 15, 15, 10)
+    straight = splittree.level(ranks, rule)
+    monkeypatch.setattr(splittree, "_CHUNK", 1000)
+    monkeypatch.setattr(splittree, "_GROUP_ROWS", 1000)
+    calls = []
+    regroup = splittree._Range._regrouped
+    monkeypatch.setattr(splittree._Range, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
+    grouped = splittree.level(ranks, rule)
+    if stream in {"random", "wrapping"}:
+        assert len(calls) > 3
+    if stream in {"increasing", "descending"}:
+        assert not calls
+    for name in ("births", "kinds", "rows"):
+        assert np.array_equal(getattr(straight, name), getattr(grouped, name)), name
 
 
 def test_keys_at_one_end_stay_on_one_thread() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from keybench.generators.bits import stamp_version
 from keybench.generators.entropy import AesEntropy
 from keybench.generators.guids import ProvidedGuids, RandomGuids, ScriptedGuids
 
@@ -27,17 +28,15 @@ def test_a_providers_guids_are_filled_in_as_they_come() -> None:
     assert np.array_equal(room, given[:2])
 
 
-@pytest.mark.parametrize(
-    "source", [RandomGuids(AesEntropy(bytes(16))), ProvidedGuids(RandomGuids(AesEntropy(bytes(16))))]
-)
-def test_a_version_asked_for_replaces_the_sources(source) -> None:
+def test_drawn_guids_lack_nothing_but_the_version_named() -> None:
     plain = RandomGuids(AesEntropy(bytes(16))).take(9)
     room = np.empty((9, 16), np.uint8)
-    source.fill(room, 7)
-    assert (room[:, 6] >> 4 == 7).all()
-    assert (room[:, 8] >> 6 == 2).all()
-    room[:, 6] = room[:, 6] & 0x0F | 0x40
+    version = RandomGuids(AesEntropy(bytes(16))).draw(room)
+    assert not np.array_equal(room, plain)
+    stamp_version(room, version)
     assert np.array_equal(room, plain)
+    assert ProvidedGuids(RandomGuids(AesEntropy(bytes(16)))).draw(room) is None
+    assert np.array_equal(room, plain), "a provider's GUIDs are whole"
 
 
 def test_a_provider_that_ends_says_so() -> None:

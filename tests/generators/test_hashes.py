@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keybench.generators import bulk
 from keybench.generators.hashes import Messages, digests
 from keybench.generators.rfc9562_names import decimal
+
+
+@pytest.fixture(params=[False, True], ids=["numpy", "compiled"], scope="module", autouse=True)
+def loops(request) -> Iterator[None]:
+    """Both ways for many messages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk, "_loops", None)
+        patch.setattr(bulk, "_FEW", 0)
+        if request.param:
+            bulk.bring()
+        yield
+
 
 ALGORITHMS = ["md5", "sha1", "sha256"]
 

@@ -179,7 +179,8 @@ def test_weeks_are_those_of_mode_0(moment) -> None:
 @given(numbers=st.lists(st.integers(0, (1 << 30) - 2), min_size=1, max_size=20))
 @example(numbers=[0, 1, 107, 107_374, (1 << 30) - 2])
 def test_random_numbers_as_text(numbers) -> None:
-    texts = texts_of_random(np.array(numbers))
+    messages = texts_of_random(np.array(numbers))
+    texts = [row[:length].tobytes() for row, length in zip(messages.data, messages.lengths, strict=True)]
     assert [float(text) for text in texts] == [number / ((1 << 30) - 1) for number in numbers]
     assert all(set(text) <= set(b"0.123456789") for text in texts)
     assert all(len(text) <= 29 for text in texts)

@@ -5,27 +5,28 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import folder_for_servers
+
+NO_DOCKER = "unix:///nonexistent/docker.sock"
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The environment without this machine's keybench settings, and with a folder of its own for servers."""
+    """The environment without this machine's keybench settings and Docker, with a folder of its own for servers."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("KEYBENCH_", "PG"))}
-    return {**kept, "KEYBENCH_TMP": str(folder), "NO_COLOR": "1", "COLUMNS": "200"}
+    return {**kept, "KEYBENCH_TMP": str(folder), "NO_COLOR": "1", "COLUMNS": "200", "DOCKER_HOST": NO_DOCKER}
 
 
 @pytest.fixture
 def servers_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where private servers live; open to the unprivileged user that they run as."""
-    folder = Path(tempfile.mkdtemp(prefix="kb-"))
-    folder.chmod(0o755)
-    return folder
+    return folder_for_servers()
 
 
 @pytest.fixture

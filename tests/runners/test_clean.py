@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from keybench.databases.engine import Address
 from keybench.databases.postgresql import ENGINE, connection
+from tests.conftest import folder_for_servers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 
@@ -43,8 +43,7 @@ def clean(variables: dict[str, str], tmp_path: Path) -> Clean:
 @pytest.fixture(scope="module")
 def servers_folder() -> Iterator[Path]:
     """Where private servers live, for all these tests."""
-    folder = Path(tempfile.mkdtemp(prefix="kb-"))
-    folder.chmod(0o755)
+    folder = folder_for_servers()
     yield folder
     shutil.rmtree(folder)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from keybench.databases.engine import engine
 from keybench.errors import VerificationError
 from keybench.results.metrics import KEY, Metric
 from keybench.results.store import Store
@@ -46,6 +47,25 @@ def test_they_are_measured_where_they_are_made(command: Run, tmp_path: Path) -> 
             assert looked_up.value > 0
 
 
+@pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB is installed")
+def test_mariadb_makes_them_too(command: Run, tmp_path: Path) -> None:
+    layouts = "server-identity,server-uuid-v1,server-uuid-v1-binary,server-uuidv7"
+    done = command("--db", "mariadb", "--server", "local", "--layout", layouts, *SMALL, "--writers", "2")
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    found = {trial.layout: (trial.column, trial.status) for trial in trials}
+    modern = found.pop("server-uuidv7")
+    assert found == {
+        "bigint-identity": ("bigint", "ok"),
+        "server-identity": ("bigint", "ok"),
+        "server-uuid-v1": ("uuid", "ok"),
+        "server-uuid-v1-binary": ("binary16", "ok"),
+    }
+    assert done.returncode == (modern[1] == "error"), done.stdout + done.stderr
+    if modern[1] == "error":
+        assert "server-uuidv7 keys are made by MariaDB 11.7 and newer, and this server is 10." in done.stdout
+
+
 SMALL = ("--rows", "4000", "--blocks", "1")
 INSTEAD = " Choose another --scenario, or a layout whose keys the client makes."
 EDITED = """
@@ -58,7 +78,12 @@ start = 2026-01-01T00:00:00Z
 @pytest.mark.parametrize(
     ("layout", "database", "scenario", "message"),
     [
-        ("server-uuidv7", "sqlite", "quick", "server-uuidv7 keys are made by postgresql only: choose one by --db."),
+        (
+            "server-uuidv7",
+            "sqlite",
+            "quick",
+            "server-uuidv7 keys are made by mariadb and postgresql only: choose one by --db.",
+        ),
         (
             "server-identity",
             "sqlite",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -18,6 +16,7 @@ from keybench.databases.engine import Address, Admin, Engine, KeyRole, ServerKey
 from keybench.databases.payload import Payload
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import Metric, Reading
+from tests.conftest import folder_for_servers
 from tests.databases.conftest import Servers
 from tests.databases.contract.places import Place, places
 from tests.databases.keys import taken_by
@@ -26,12 +25,12 @@ here = cache(places)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`place`: where the suite runs; `private`: of these, keybench's own servers. With `column`, `native` or `made`
-    also each column, native column or layout of the engine's own."""
+    """`place`: where the suite runs; `private`: of these, keybench's own servers, except containers, which are Docker's
+    to kill. With `column`, `native` or `made` also each column, native column or layout of the engine's own."""
     wanted = {"place", "private", "column", "native", "made"} & set(metafunc.fixturenames)
     if not wanted:
         return
-    of = [place for place in here() if not ("private" in wanted and place.is_url)]
+    of = [place for place in here() if not ("private" in wanted and (place.is_url or place.server == "container"))]
     for name in ("column", "native", "made"):
         if name in wanted:
             pairs = [(place, value) for place in of for value in _own(place.engine, name)]
@@ -119,7 +118,7 @@ def free_port() -> int:
 @pytest.fixture
 def variables() -> Iterator[dict[str, str]]:
     """The environment of a command, without this machine's keybench settings, and with a folder for servers."""
-    folder = tempfile.mkdtemp(prefix="kb-")
+    folder = folder_for_servers()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("KEYBENCH_", "PG"))}
-    yield {**kept, "KEYBENCH_TMP": folder, "NO_COLOR": "1", "COLUMNS": "200"}
-    Path(folder).rmdir()  # nothing is left in it
+    yield {**kept, "KEYBENCH_TMP": str(folder), "NO_COLOR": "1", "COLUMNS": "200"}
+    folder.rmdir()  # nothing is left in it

@@ -138,7 +138,9 @@ def test_what_is_no_whole_index_is_refused(admin) -> None:
     admin.create(on)
     send(admin.address, on, random(5000))
     assert read_index(admin, on)
-    file, index = admin.file(on), admin.index(on)
+    index = admin.index(on)
+    with admin.file(on) as found:
+        file = found
     content = np.fromfile(file, np.uint8).reshape(-1, 16_384)
     whole = pages.summarise(content, index)
     assert whole.leaf > 10

@@ -127,7 +127,9 @@ def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
     with pytest.raises(EnvironmentMissing) as caught:
         ENGINE.provision("local", ENGINE.settings("durable", "small"))
     assert str(caught.value) == reason
-    with pytest.raises(UsageError, match=r"^postgresql has no server kind 'docker': use embedded, local, or a "):
+    with pytest.raises(
+        UsageError, match=r"^postgresql has no server kind 'docker': use container, local, embedded, or a "
+    ):
         ENGINE.missing("docker")
 
 

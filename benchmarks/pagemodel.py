@@ -1,0 +1,130 @@
+"""Rows a second through the page models, beside a stable sort of as many random 64-bit integers in the same run.
+
+The ranks are ready made; ranking is timed and shown apart. Memory is what the peak of a process of its own grows by.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import pairs, streams
+from benchmarks.fidelity import columns
+from keybench.databases.engine import Engine, Table, engines
+from keybench.databases.pagemodel import PageModel, SizedByValue, ranked
+from keybench.errors import UsageError
+from keybench.generators.byteorder import sort_words
+
+ROWS = (1_000_000, 50_000_000)
+_PAYLOAD = 100
+_ORDERS = ("random", "increasing", "4 lagging by 0.5 %")
+_TARGETS = {"random": 0.5, "increasing": 2.0}
+_MEMORY_TARGET = 24.0
+_THREADS = 2
+_RANKED = "ranking of 16-byte keys"
+
+
+def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (its row counts are those of the targets)
+    """The lines of this part of the report."""
+    for n in ROWS:
+        times = max(1, repetitions if n <= 1_000_000 else repetitions // 5)
+        yield f"\nPage models: {n:,} rows, medians of {times}, beside np.sort(kind='stable') of {n:,} random integers"
+        yield from _speed(n, times)
+    yield f"\nPage models: memory beside the ranks, {ROWS[-1]:,} rows in random order, a process each"
+    for name, on in engines().items():
+        if (model := _model(on)) is not None and not isinstance(model, SizedByValue):
+            done = subprocess.run(
+                [sys.executable, "-m", "benchmarks.pagemodel", name, str(ROWS[-1])],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            bytes_a_row = float(done.stdout)
+            met = "met" if bytes_a_row <= _MEMORY_TARGET else "NOT met"
+            yield f"  {on.title:<12} {bytes_a_row:5.1f} bytes a row   target ≤ {_MEMORY_TARGET:g}: {met}"
+
+
+def _model(on: Engine, **parameters: float | str) -> PageModel | SizedByValue | None:
+    """Of the usual column for GUIDs, the key clustered where the engine can; None of an engine without a model."""
+    try:
+        return on.page_model(Table("benchmark", columns(on)[0], _PAYLOAD), **parameters)
+    except UsageError:
+        return None
+
+
+def _speed(n: int, repetitions: int) -> Iterator[str]:
+    values = np.random.Generator(np.random.PCG64(1)).integers(0, 1 << 63, n)
+    words = sort_words(pairs.keys("uuid-v4", n), "rfc")
+    ranks = {order: ranked(streams.STREAMS[order](n).astype(np.uint64)[:, None]) for order in _ORDERS}
+    models = {on.title: model for on in engines().values() if (model := _model(on)) is not None}
+    ways: dict[tuple[str, str], Callable[[], object]] = {("", _RANKED): lambda: ranked(words)}
+    for title, model in models.items():
+        for order in _ORDERS:
+            ways[title, order] = _inserting(model, ranks[order])
+    for on in engines().values():
+        try:
+            threaded = _model(on, threads=_THREADS)
+        except UsageError:
+            continue
+        if threaded is not None:
+            ways[on.title, f"random, {_THREADS} threads"] = _inserting(threaded, ranks["random"])
+    for way in ways.values():
+        if n <= ROWS[0]:
+            way()  # compiled, or loaded from the cache
+    found: dict[tuple[str, str], list[float]] = {name: [] for name in ways}
+    sorts = []
+    for _ in range(repetitions):
+        for name, way in ways.items():
+            sorts.append(_timed(lambda: np.sort(values, kind="stable")))
+            found[name].append(_timed(way))
+    sort = median(sorts)
+    yield f"  {'sort':<34} {1e9 * sort / n:7.1f} ns a row"
+    for (title, what), seconds in found.items():
+        ratio = sort / median(seconds)
+        line = f"  {title or 'all':<12} {what:<21} {1e9 * median(seconds) / n:7.1f} ns a row   {ratio:6.2f} × sort"
+        if title and what in _TARGETS:
+            line += f"   target ≥ {_TARGETS[what]:g}: {'met' if ratio >= _TARGETS[what] else 'NOT met'}"
+        yield line
+
+
+def _inserting(model: PageModel | SizedByValue, ranks: NDArray[np.int64]) -> Callable[[], object]:
+    if isinstance(model, SizedByValue):
+        raise TypeError("keys of one size have entries of one size")
+    return lambda: model.insert(ranks)
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    kept = work()
+    seconds = time.perf_counter() - begin
+    del kept
+    return seconds
+
+
+def main() -> None:
+    """Prints what the peak of this process grows by, in bytes a row, while one engine's model takes random ranks."""
+    name, n = sys.argv[1], int(sys.argv[2])
+    model = _model(engines()[name])
+    if model is None or isinstance(model, SizedByValue):
+        raise SystemExit(f"there is no page model of {name} with entries of one size")
+    ranks = streams.random(n)
+    model.insert(streams.random(1000))
+    Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak begins anew
+    before = _peak()
+    model.insert(ranks)
+    print((_peak() - before) / n)
+
+
+def _peak() -> int:
+    """The most memory that this process had at a time, in bytes."""
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Moves a part of an array inside itself, in compiled loops: `memmove`, which is many times faster than a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+
+def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
+    if not (isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"):
+        raise TypingError("move takes an array of one dimension without gaps")
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        struct = context.make_array(signature.args[0])(context, builder, given[0])
+        target, source, number = (
+            context.cast(builder, value, kind, types.intp)
+            for value, kind in zip(given[1:], signature.args[1:], strict=True)
+        )
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        data = struct.data
+        memmove: Any = cgutils.raw_memmove
+        memmove(builder, builder.gep(data, [target]), builder.gep(data, [source]), number, size)
+        return context.get_dummy_value()
+
+    return types.none(array, to, begin, count), generate
+
+
+move = cast("Callable[[NDArray[Any], int, int, int], None]", intrinsic(_move))
+"""`move(array, to, begin, count)`: array[to : to + count] becomes what array[begin : begin + count] was."""

@@ -1,0 +1,104 @@
+"""Keys that MySQL and MariaDB servers make themselves: AUTO_INCREMENT, and GUIDs as the column's default.
+
+Versions count as in `number`: 11.7.2 is 110702. The two have numbers of their own, so each has a list of its own. What
+is said of MySQL, and of MariaDB's UUID_v4() and UUID_v7(), is from their manuals and has not been run.
+
+UUID() as bytes or text begins with the low 32 bits of its time, which ascend for 429.5 s (2³² × 100 ns) and begin
+again: a load that is shorter, and crosses no such moment, sees them ascend although in a month they do not.
+"""
+
+from __future__ import annotations
+
+import re
+
+from keybench.databases.engine import ServerKeys, Table
+from keybench.databases.mysql.flavour import Flavour
+from keybench.errors import ServerError, UsageError
+
+_BYTES = "UNHEX(REPLACE(UUID(), '-', ''))"
+
+_IDENTITY = ServerKeys("server-identity", "AUTO_INCREMENT", "bigint", "rfc", "AUTO_INCREMENT")
+
+MARIADB = (
+    _IDENTITY,
+    # The time of UUID() leads in a `uuid` column alone, which compares version 1 from its last field on.
+    ServerKeys("server-uuid-v1", "UUID() in a uuid column", "uuid", "mariadb", "DEFAULT UUID()", 100_700),
+    ServerKeys(
+        "server-uuid-v1-binary",
+        "UUID() as 16 bytes: starts again every 7 minutes",
+        "binary16",
+        "none",
+        f"DEFAULT ({_BYTES})",
+        100_201,
+    ),
+    ServerKeys(
+        "server-uuid-v1-text",
+        "UUID() as text: starts again every 7 minutes",
+        "char36",
+        "none",
+        "DEFAULT (UUID())",
+        100_201,
+    ),
+    ServerKeys("server-uuid-v4", "UUID_v4()", "uuid", "none", "DEFAULT UUID_v4()", 110_700),
+    ServerKeys("server-uuidv7", "UUID_v7()", "uuid", "mariadb", "DEFAULT UUID_v7()", 110_700),
+)
+"""MariaDB has expressions as defaults from 10.2.1 on, the type `uuid` from 10.7 on."""
+
+MYSQL = (
+    _IDENTITY,
+    ServerKeys(
+        "server-uuid-v1-swapped",
+        "UUID_TO_BIN(UUID(), 1): the time's high bits first",
+        "binary16-swapped",
+        "mysql-swap",
+        "DEFAULT (UUID_TO_BIN(UUID(), 1))",
+        80_013,
+    ),
+    ServerKeys(
+        "server-uuid-v1-binary",
+        "UUID_TO_BIN(UUID()): starts again every 7 minutes",
+        "binary16",
+        "none",
+        "DEFAULT (UUID_TO_BIN(UUID()))",
+        80_013,
+    ),
+    ServerKeys(
+        "server-uuid-v1-text",
+        "UUID() as text: starts again every 7 minutes",
+        "char36",
+        "none",
+        "DEFAULT (UUID())",
+        80_013,
+    ),
+)
+"""MySQL has expressions as defaults from 8.0.13 on."""
+
+
+def number(version: str) -> int:
+    """A version as one number: 10.11.6-MariaDB is 101106; 0 where there is none."""
+    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    return (
+        sum(int(part) * scale for part, scale in zip(found.groups("0"), (10_000, 100, 1), strict=True)) if found else 0
+    )
+
+
+def check(of: Flavour, table: Table, version: str) -> None:
+    """ServerError where a server of that version cannot make the table's keys; UsageError where no server could."""
+    made = table.made
+    if made is None:
+        return
+    if made.declaration == "AUTO_INCREMENT" and table.key != "clustered":
+        raise UsageError(
+            f"{of.title} makes {made.name} keys only where the key is the table's primary key, for a table has one "
+            'AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
+        )
+    if number(version) < made.since:
+        raise ServerError(
+            f"{made.name} keys are made by {of.title} {_shown(made.since)} and newer, and this server is "
+            f"{_shown(number(version))}: choose a newer --server, or the client's layout of the same kind."
+        )
+
+
+def _shown(number: int) -> str:
+    major, minor, patch = number // 10_000, number // 100 % 100, number % 100
+    return f"{major}.{minor}.{patch}" if patch else f"{major}.{minor}"

@@ -1,0 +1,61 @@
+"""PostgreSQL in a container, of Docker's official image."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from keybench.databases.container import Contained
+from keybench.databases.engine import Address, Settings
+from keybench.databases.postgresql import connection
+from keybench.databases.postgresql.server import USER, create_database
+from keybench.databases.postgresql.table import SCHEMA
+from keybench.databases.recipe import Recipe
+
+IMAGE = "postgres:18"
+EXTENSIONS = ("pageinspect", "pg_walinspect")
+"""By which the probes read index pages and the log: the server's files are out of reach."""
+
+
+def recipe(settings: Settings) -> Recipe:
+    """The container with these settings."""
+    options = (part for name, value in settings.values.items() for part in ("-c", f"{name}={value}"))
+    return Recipe(
+        engine="postgresql",
+        title="PostgreSQL",
+        image=IMAGE,
+        command=("postgres", *options),
+        environment={
+            "POSTGRES_USER": USER,
+            "POSTGRES_DB": "postgres",
+            "POSTGRES_INITDB_ARGS": "--encoding=UTF8 --locale=C",
+        },
+        password_variable="POSTGRES_PASSWORD",  # noqa: S106  # its name
+        user=USER,
+        port=5432,
+        health=("pg_isready", "--host=127.0.0.1", f"--username={USER}", "--dbname=postgres"),
+        denied=("password authentication failed", "no pg_hba.conf entry"),
+    )
+
+
+def contained(settings: Settings) -> Contained:
+    """The server, not yet started."""
+    return Contained(recipe(settings), settings, prepare)
+
+
+def prepare(address: Address) -> Address:
+    """Makes the database of the trials, its schema, and the extensions that the image has."""
+    with connection.connect(_of(address, "postgres")) as admin, connection.server_errors():
+        if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [USER]).fetchone():
+            create_database(admin)
+    own = _of(address, USER)
+    with connection.connect(own) as admin, connection.server_errors():
+        admin.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        for (name,) in admin.execute(
+            "SELECT name FROM pg_available_extensions WHERE name = ANY(%s)", [list(EXTENSIONS)]
+        ):
+            admin.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
+    return own
+
+
+def _of(address: Address, database: str) -> Address:
+    return replace(address, parameters={**address.parameters, "dbname": database})

@@ -1,0 +1,93 @@
+"""What the tests' daemon starts: this machine's own servers, with the command and environment of a container."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from typing import Any
+
+from keybench.databases.mysql import installation as mysql
+from keybench.databases.mysql.flavour import MARIADB
+from keybench.databases.mysql.server import _account
+from keybench.databases.postgresql import installation as postgresql
+from keybench.databases.provision import Kept
+from tests.databases.daemon import Stop, password
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def nothing(_config: dict[str, Any]) -> tuple[int, Stop]:
+    """Nothing: the port is closed."""
+    return free_port(), lambda: None
+
+
+def postgres(config: dict[str, Any], secret: str = "") -> tuple[int, Stop]:
+    """The installed PostgreSQL as its image would start it."""
+    given = dict(line.split("=", 1) for line in config["Env"])
+    port, program = free_port(), config["Cmd"]
+    assert program[0] == "postgres"
+    kept = Kept(
+        "contained",
+        installation=postgresql.local(),
+        files={"password": secret or password(config)},
+        setup=[
+            [
+                "{installation}/bin/initdb",
+                "--pgdata={folder}/data",
+                f"--username={given['POSTGRES_USER']}",
+                "--pwfile={folder}/password",
+                "--auth=scram-sha-256",
+                "--no-sync",
+                *given["POSTGRES_INITDB_ARGS"].split(),
+            ]
+        ],
+        server=[
+            *("{installation}/bin/postgres", "-D", "{folder}/data", *program[1:]),
+            *("-c", "listen_addresses=127.0.0.1", "-c", f"port={port}", "-c", "unix_socket_directories={folder}"),
+        ],
+        stop_signal=signal.SIGQUIT,
+    )
+    kept.start(60)
+    return port, kept.stop
+
+
+def mariadb(config: dict[str, Any]) -> tuple[int, Stop]:
+    """The installed MariaDB as its image would start it."""
+    port, program = free_port(), str(mysql.program(MARIADB))
+    kept = Kept(
+        "contained",
+        setup=[
+            [
+                str(mysql.installer()),
+                "--no-defaults",
+                "--datadir={folder}/data",
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db",
+                "--skip-name-resolve",
+            ]
+        ],
+        files={
+            "init.sql": f"CREATE OR REPLACE USER root@'127.0.0.1' IDENTIFIED BY '{password(config)}';\n"
+            "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"
+        },
+        server=[
+            program,
+            "--no-defaults",
+            "--datadir={folder}/data",
+            "--tmpdir={folder}",
+            "--socket={folder}/socket",
+            "--pid-file={folder}/pid",
+            "--bind-address=127.0.0.1",
+            f"--port={port}",
+            "--init-file={folder}/init.sql",
+            *config["Cmd"],
+        ],
+        stop_signal=signal.SIGKILL,
+        run_as=_account(),
+    )
+    kept.start(60)
+    return port, kept.stop

@@ -1,0 +1,140 @@
+"""Keys that the server makes: rows are sent without them, and each row has one."""
+
+import numpy as np
+import pytest
+
+from keybench.databases import mariadb, mysql
+from keybench.databases.engine import MakesKeys, ServerKeys, Table
+from keybench.databases.mysql import keys
+from keybench.databases.mysql import table as layout
+from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.flavour import MARIADB, MYSQL
+from keybench.databases.mysql.load import MySqlSession, Path
+from keybench.databases.payload import Payload
+from keybench.errors import ServerError, UsageError
+from keybench.generators.byteorder import Keys, sort_words
+
+ROWS = 2501
+HERE = [made for made in mariadb.ENGINE.makes if made.since < 101_100]
+
+
+def table(made: ServerKeys, key: str = "clustered") -> Table:
+    return Table("trial", mariadb.ENGINE.column(made.column), 20, key, made=made)  # type: ignore[arg-type]
+
+
+def loaded(admin: MySqlAdmin, on: Table, path: Path) -> np.ndarray:
+    """The keys, in the order in which their rows arrived."""
+    admin.create(on)
+    session = MySqlSession(admin.address, on, path)
+    assert isinstance(session, MakesKeys)
+    try:
+        batches = session.prepare_without_keys(Payload(20), 7, ROWS, 1000)
+        assert [session.send(batch) for batch in batches] == [1000, 1000, 501]
+    finally:
+        session.close()
+    by_payload = admin.rows(f"SELECT payload, HEX(`key`), `key` FROM {layout.name(on)}")
+    arrived = {row.tobytes().decode(): number for number, row in enumerate(Payload(20).rows(7, ROWS))}
+    assert {payload for payload, *_ in by_payload} == set(arrived)
+    return np.array([value for _, _, value in sorted(by_payload, key=lambda row: arrived[row[0]])])
+
+
+@pytest.mark.parametrize("path", ["load data", "insert"])
+@pytest.mark.parametrize("made", HERE, ids=lambda made: made.name)
+def test_each_row_has_a_key_of_its_own(admin, made: ServerKeys, path: Path) -> None:
+    on = table(made)
+    assert len(set(loaded(admin, on, path).tolist())) == ROWS
+    stored = np.concatenate(list(admin.stored_keys(on)))
+    assert len(np.unique(stored, axis=0)) == ROWS
+
+
+@pytest.mark.parametrize("path", ["load data", "insert"])
+def test_auto_increment_counts(admin, path: Path) -> None:
+    made = loaded(admin, table(HERE[0]), path)
+    assert (made[0], np.diff(made).min() >= 1) == (1, True)
+
+
+def test_uuid_is_of_version_1_and_ascends_in_a_uuid_column(admin) -> None:
+    (made,) = [made for made in HERE if made.name == "server-uuid-v1"]
+    texts = loaded(admin, table(made), "load data")
+    data = np.frombuffer(bytes.fromhex("".join(texts.tolist()).replace("-", "")), np.uint8).reshape(-1, 16)
+    assert set(data[:, 6] >> 4) == {1}
+    words = [tuple(row) for row in sort_words(Keys(data, "uuid"), "mariadb").tolist()]
+    assert words == sorted(words)
+    on = table(made)
+    assert [
+        str(text) for (text,) in admin.rows(f"SELECT `key` FROM {layout.name(on)} ORDER BY `key`")
+    ] == texts.tolist()
+
+
+def test_a_beside_index_of_guids_is_made_too(admin) -> None:
+    (made,) = [made for made in HERE if made.name == "server-uuid-v1"]
+    assert len(loaded(admin, table(made, "nonclustered"), "load data")) == ROWS
+
+
+@pytest.mark.parametrize("name", ["server-uuid-v4", "server-uuidv7"])
+def test_a_server_that_is_too_old_says_so(admin, name: str) -> None:
+    (made,) = [made for made in mariadb.ENGINE.makes if made.name == name]
+    version = str(admin.value("SELECT version()"))
+    if keys.number(version) >= made.since:
+        pytest.skip(f"this MariaDB is {version} and makes them")
+    with pytest.raises(ServerError) as refused:
+        admin.create(table(made))
+    shown = ".".join(version.partition("-")[0].split("."))
+    assert str(refused.value) == (
+        f"{name} keys are made by MariaDB 11.7 and newer, and this server is {shown}: "
+        "choose a newer --server, or the client's layout of the same kind."
+    )
+
+
+def test_a_second_auto_increment_is_refused(admin) -> None:
+    with pytest.raises(UsageError) as refused:
+        admin.create(table(HERE[0], "nonclustered"))
+    assert str(refused.value) == (
+        "MariaDB makes server-identity keys only where the key is the table's primary key, for a table has one "
+        'AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
+    )
+
+
+@pytest.mark.parametrize(
+    ("of", "version", "refused"),
+    [
+        (
+            MYSQL,
+            "8.0.12",
+            "server-uuid-v1-swapped keys are made by MySQL 8.0.13 and newer, and this server is 8.0.12: ",
+        ),
+        (
+            MYSQL,
+            "5.7.44-log",
+            "server-uuid-v1-swapped keys are made by MySQL 8.0.13 and newer, and this server is 5.7.44",
+        ),
+        (MYSQL, "8.0.13", ""),
+        (MYSQL, "8.4.3", ""),
+    ],
+)
+def test_versions_of_mysql(of, version: str, refused: str) -> None:
+    (made,) = [made for made in mysql.ENGINE.makes if made.name == "server-uuid-v1-swapped"]
+    on = Table("trial", mysql.ENGINE.column(made.column), 20, made=made)
+    if not refused:
+        keys.check(of, on, version)
+        return
+    with pytest.raises(ServerError) as said:
+        keys.check(of, on, version)
+    assert str(said.value).startswith(refused)
+
+
+def test_versions_as_numbers() -> None:
+    assert keys.number("10.11.6-MariaDB-0+deb12u1") == 101_106
+    assert keys.number("11.8.2-MariaDB") == 110_802
+    assert keys.number("9.1") == 90_100
+    assert keys.number("unknown") == 0
+
+
+@pytest.mark.parametrize("flavour", [MARIADB, MYSQL], ids=["mariadb", "mysql"])
+def test_each_is_declared_on_a_column_of_its_flavour(flavour) -> None:
+    engine = mariadb.ENGINE if flavour is MARIADB else mysql.ENGINE
+    for made in engine.makes:
+        column = engine.column(made.column)
+        assert made.order in {"none", column.order}
+        statement = layout.create(Table("t", column, 10, made=made))
+        assert f"`key` {column.sql_type} NOT NULL {made.declaration}, payload" in statement

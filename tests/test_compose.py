@@ -1,0 +1,76 @@
+"""docker-compose.yml starts what keybench's own containers are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from keybench.databases.container import Contained
+from keybench.databases.engine import engines
+from keybench.databases.recipe import SECOND
+from tests.databases.containers import HAVING
+
+ROOT = Path(__file__).parent.parent
+TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(TEXT)["services"]
+
+
+def test_every_database_that_has_a_container_is_a_service() -> None:
+    assert sorted(SERVICES) == sorted(on.name for on in HAVING)
+
+
+@pytest.mark.parametrize("name", [on.name for on in HAVING])
+def test_a_service_agrees_with_the_container(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"total": 64 << 30}))
+    on, service = engines()[name], dict(SERVICES[name])
+    made = on.provision("container", on.settings("durable", "default"))
+    assert isinstance(made, Contained)
+    built = made.configured("1.44")
+    built.get_docker_client().client.close()
+    assert service.pop("image") == built.image
+    assert service.pop("command") == built._command
+    ((port, address),) = built.ports.items()
+    assert address == ("127.0.0.1",)
+    (published,) = service.pop("ports")
+    assert re.fullmatch(rf"127\.0\.0\.1:\d+:{port.removesuffix('/tcp')}", published)
+    environment = service.pop("environment")
+    secret = made._recipe.password_variable
+    assert environment.pop(secret) == "${KEYBENCH_SERVER_PASSWORD:?set it in .env or in the environment}"
+    assert environment == {variable: value for variable, value in built.env.items() if variable != secret}
+    given = {name: value for name, value in built._kwargs.items() if name not in {"labels", "healthcheck"}}
+    assert given == {
+        "mem_limit": _bytes(service.pop("mem_limit")),
+        "memswap_limit": _bytes(service.pop("memswap_limit")),
+        "nano_cpus": service.pop("cpus") * SECOND,
+    }
+    health = service.pop("healthcheck")
+    seconds = {what: int(health[what].removesuffix("s")) * SECOND for what in ("interval", "timeout", "start_period")}
+    assert {**health, **seconds} == built._kwargs["healthcheck"]
+    assert service == {}, "nothing that the container does not have"
+
+
+def test_a_difference_is_found() -> None:
+    on = engines()["postgresql"]
+    settings = on.settings("durable", "default")
+    other = on.provision("container", replace(settings, values={**settings.values, "fsync": "off"}))
+    assert isinstance(other, Contained)
+    assert SERVICES["postgresql"]["command"] != list(other._recipe.command)
+
+
+def test_ports_differ_and_no_password_is_in_the_file() -> None:
+    ports = [service["ports"][0] for service in SERVICES.values()]
+    assert len(set(ports)) == len({port.rpartition(":")[0] for port in ports}) == len(ports)
+    given = [line.strip().partition(": ")[2] for line in TEXT.splitlines() if re.match(r" +\w*PASSWORD\w*: ", line)]
+    assert given == ["${KEYBENCH_SERVER_PASSWORD:?set it in .env or in the environment}"] * len(SERVICES)
+
+
+def _bytes(size: str) -> int:
+    assert size.endswith("g")
+    return int(size.removesuffix("g")) << 30
