@@ -87,7 +87,7 @@ def _by_own_rates(
     arrivals, counts, began = [], [], []
     for i, (writer, load, more) in enumerate(zip(writers, loads, refills, strict=True)):
         spells = [(phase.begin, inf if phase is last else phase.end) for phase in phases if i in phase.busy]
-        places = np.arange(load + more) + i / len(writers)
+        places = np.arange(load + more, dtype=np.float64) + i / len(writers)
         ticks = _at(places, _joined(spells), writer.rate * scale)
         arrivals.append(ticks)
         counts.append(_counts(ticks[:load], starts))
@@ -174,7 +174,8 @@ def _owners(scenario: Scenario, phase: Phase, n: int, draw: np.random.Generator)
     weights = np.cumsum([scenario.writer[i].rate for i in phase.busy])
     rows = 1 if mode == "random" else session
     drawn = np.searchsorted(weights, draw.random(-(-n // rows)) * weights[-1], side="right")
-    return busy[np.repeat(drawn, rows)[:n]]
+    owners: NDArray[np.int64] = busy[np.repeat(drawn, rows)[:n]]
+    return owners
 
 
 def _tick(seconds: float) -> int:
