@@ -27,8 +27,9 @@ that all pages have room for."""
 PLACES, ROOM, ROWS_IN_LEAVES, PAGE_BYTES = 7, 9, 11, 12
 """Cells that a page of either kind has room for in memory; bytes for cells in it; whether all rows are in leaves (rowid
 tables); bytes of a page."""
-LARGEST, KEY, ABOVE, APPENDS, EDGES, INTERIORS = range(13, 19)
-"""The largest key; the one inserted, and whether it is above all before; leaves taken by kind."""
+LARGEST, KEY, ABOVE, APPENDS, EDGES, INTERIORS, LAID = range(13, 20)
+"""The largest key; the one inserted, and whether it is above all before; leaves taken by kind; the size that is
+laid out in `dealt` where all cells have one."""
 PATH = 32
 """The way to the leaf of the last row: a page and a place for each level."""
 FACTS = 96
@@ -50,9 +51,9 @@ class Tree(NamedTuple):
     """The state of one b-tree."""
 
     keys: Ints
-    """uint32 or int64: ranks, ascending in each page."""
+    """uint32 or int64: ranks, ascending in each page; in front, the cells that are being dealt out."""
     children: Ints
-    """int32: one more than keys in each branch page."""
+    """int32: one more than keys in each branch page; in front, those that are being dealt out."""
     state: Ints
     """int64 (pages, 6): by the names above."""
     facts: Ints
@@ -62,7 +63,7 @@ class Tree(NamedTuple):
     dividers: Ints
     """uint16: bytes of the cell of each rank in a branch page; (0,) where it is that of a leaf and four bytes."""
     dealt: Ints
-    """int64 (4, …): keys, bytes, children and page by page results of a balancing."""
+    """int64 (2, …): of a balancing, bytes cell by cell, and results page by page."""
 
 
 def new(
@@ -84,14 +85,16 @@ def new(
     mean = 2 + max(4.0, float(sizes.mean()))
     leaves = int(rows * mean / (rooms[0] * _FILL)) + 2 * MARGIN
     branches = int(leaves * (mean + 8) / (rooms[1] * _FILL)) + 2 * MARGIN
+    dealt = 4 * max(places) + 64
+    facts[[KEYS_USED, CHILDREN_USED]] = dealt
     return Tree(
-        np.empty(leaves * places[0] + branches * places[1], np.uint32 if rows < 1 << 32 else np.int64),
-        np.empty(branches * places[1], np.int32),
+        np.empty(dealt + leaves * places[0] + branches * places[1], np.uint32 if rows < 1 << 32 else np.int64),
+        np.empty(dealt + branches * places[1], np.int32),
         np.empty((leaves + branches, 6), np.int64),
         facts,
         _by_rank(sizes, ranks),
         np.empty(0, np.uint16) if dividers is None else _by_rank(dividers, ranks),
-        np.empty((4, 4 * max(places) + 64), np.int64),
+        np.empty((2, dealt), np.int64),
     )
 
 
@@ -240,36 +243,38 @@ def _append(tree: Tree, file: Ints, parent: int, page: int) -> None:
 def _gather(tree: Tree, parent: int, first: int, count: int, own: bool) -> int:
     """Lays the cells of siblings one behind the other; their number. The end of each page's goes to the last row."""
     state, keys, children = tree.state, tree.keys, tree.children
-    cells, sizes, below, pages = tree.dealt[0], tree.dealt[1], tree.dealt[2], tree.dealt[3]
+    sizes, pages = tree.dealt[0], tree.dealt[1]
     n = under = 0
     for i in range(count):
         page = children[state[parent, CHILDREN] + first + i]
         base, level = state[page, BASE], state[page, LEVEL]
-        for at in range(base, base + state[page, CELLS]):
-            cells[n] = keys[at]
-            n += 1
+        move(keys, n, base, state[page, CELLS])
+        n += state[page, CELLS]
         if level > 0:
-            for at in range(state[page, CHILDREN], state[page, CHILDREN] + state[page, CELLS] + 1):
-                below[under] = children[at]
-                under += 1
+            move(children, under, state[page, CHILDREN], state[page, CELLS] + 1)
+            under += state[page, CELLS] + 1
         pages[i], pages[8 + i], pages[16 + i], pages[24 + i] = page, n, state[page, USED], state[page, NUMBER]
         if i < count - 1 and not own:
-            cells[n] = keys[state[parent, BASE] + first + i]
+            keys[n] = keys[state[parent, BASE] + first + i]
             n += 1
     level = state[pages[0], LEVEL]
-    if len(tree.sizes) == 1:
-        sizes[:n] = cell_bytes(tree, 0, level)
+    if len(tree.sizes) == 1 and len(tree.dividers) == 0:
+        size = cell_bytes(tree, 0, level)
+        if tree.facts[LAID] != size:
+            sizes[:] = size
+            tree.facts[LAID] = size
     else:
         for i in range(n):
-            sizes[i] = cell_bytes(tree, cells[i], level)
+            sizes[i] = cell_bytes(tree, keys[i], level)
     return n
 
 
 @kernel
 def _deal(tree: Tree, n: int, count: int, room: int, own: bool) -> int:
     """How many cells each page gets; the number of pages."""
-    sizes = tree.dealt[1]
-    ends, filled = tree.dealt[3, 8:16], tree.dealt[3, 16:24]
+    sizes = tree.dealt[0]
+    ends, filled = tree.dealt[1, 8:16], tree.dealt[1, 16:24]
+    usual = sizes[n]
     sizes[n] = 0
     ahead = 0 if own else 1  # the cell behind a page's end is its divider, where that is a row itself
     i, pages = 0, count
@@ -300,6 +305,7 @@ def _deal(tree: Tree, n: int, count: int, room: int, own: bool) -> int:
             ends[i - 1] = last
             last -= 1
         filled[i], filled[i - 1] = right, left
+    sizes[n] = usual
     return pages
 
 
@@ -313,7 +319,7 @@ def spread(tree: Tree, file: Ints, parent: int, at: int) -> None:
     level = state[parent, LEVEL] - 1
     own = facts[ROWS_IN_LEAVES] > 0 and level == 0
     n = _gather(tree, parent, first, count, own)
-    pages = tree.dealt[3]
+    pages = tree.dealt[1]
     number = _deal(tree, n, count, facts[ROOM + (1 if level > 0 else 0)], own)
     ends, filled, numbers = pages[8:16], pages[16:24], pages[24:32]
     for i in range(count, number):
@@ -332,20 +338,17 @@ def spread(tree: Tree, file: Ints, parent: int, at: int) -> None:
     move(keys, base + number - 1, base + count - 1, behind)
     move(children, links + number, links + count, behind)
     state[parent, CELLS] += shift
-    cells, below = tree.dealt[0], tree.dealt[2]
     begin = under = 0
     for i in range(number):
         page, end = pages[i], ends[i]
-        for j in range(begin, end):
-            keys[state[page, BASE] + j - begin] = cells[j]
+        move(keys, state[page, BASE], begin, end - begin)
         if level > 0:
-            for j in range(end - begin + 1):
-                children[state[page, CHILDREN] + j] = below[under + j]
+            move(children, state[page, CHILDREN], under, end - begin + 1)
             under += end - begin + 1
         state[page, CELLS], state[page, USED], state[page, NUMBER] = end - begin, filled[i], numbers[i]
         children[links + i] = page
         if i < number - 1:
-            divider = cells[end - 1] if own else cells[end]
+            divider = keys[end - 1] if own else keys[end]
             keys[base + i] = divider
             state[parent, USED] += cell_bytes(tree, divider, level + 1)
         begin = end if own else end + 1
