@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 
@@ -25,16 +25,27 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     written), so that a second process starts at once. The lock of the interpreter is released while it runs, and
     indices are not checked: tests do that (`NUMBA_BOUNDSCHECK=1`).
     """
-    given = numba.config.CACHE_DIR
-    compiled: Callable[P, R]
+    found: Callable[P, R] = _kept(lambda **kept: numba.njit(nogil=True, error_model="numpy", **kept)(function))
+    return found
+
+
+def elementwise(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiles a rule of numbers into one for arrays of one shape; where the machine code is kept, `kernel` says."""
+    found: Callable[..., Any] = _kept(lambda **kept: numba.vectorize(**kept)(rule))  # type: ignore[no-untyped-call]
+    return found
+
+
+def _kept(compiled: Callable[..., Any]) -> Any:
+    """What `compiled(cache=True)` gives, with `_directory` for the machine code."""
+    settings: Any = numba.config
+    given = settings.CACHE_DIR
     try:
-        numba.config.CACHE_DIR = given or _directory()
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        settings.CACHE_DIR = given or _directory()
+        return compiled(cache=True)
     except RuntimeError:  # there is no directory at all that can be written: every process compiles anew
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+        return compiled()
     finally:
-        numba.config.CACHE_DIR = given
-    return compiled
+        settings.CACHE_DIR = given
 
 
 @cache

@@ -58,10 +58,24 @@ class Metric(StrEnum):
     DUPLICATE_KEYS = "duplicate_keys"
     ORDER_BREAKS = "order_breaks"
     CLOCK_LEAD_MS = "clock_lead_ms"
+    POSITION_MEAN = "position_mean"
+    POSITION_P95 = "position_p95"
+    LAG_ROWS = "lag_rows"
+    LAG_SECONDS = "lag_seconds"
+    EDGE_DISTANCE_PAGES = "edge_distance_pages"
+    DEEP_INSERTS = "deep_inserts"
+    FRONTS = "fronts"
+    DISPLACEMENT = "displacement"
 
 
 KEYS_ALONE = (Metric.KEY_NS, Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.CLOCK_LEAD_MS)
 """Of trials without a database, which have no others."""
+
+DEEP_LEAVES = 10
+"""An insert more leaves behind the right edge than this is a deep one."""
+
+WINDOW_ROWS, FRONT_ROWS = 1000, 100
+"""Insertion fronts: places among so many successive rows that have more than so many older keys between them."""
 
 
 OF_SOME_ENGINES = (Metric.EDGE_AND_INTERIOR_SPLITS, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS)
@@ -228,8 +242,48 @@ DEFINITIONS: dict[Metric, Definition] = {
         "How far the time in a key is at most ahead of the clock at which the key was made.",
         exact=True,
     ),
+    Metric.POSITION_MEAN: Definition(
+        "Insert position, mean", "% of keys", "lower", "Share of the keys present above a new one: 0 if appended.", True
+    ),
+    Metric.POSITION_P95: Definition(
+        "Insert position, p95", "% of keys", "lower", "95 % of inserts had no greater share above.", True
+    ),
+    Metric.LAG_ROWS: Definition(
+        "Lag", "rows", "lower", "Keys present above a new one, median over inserts: of all, or of a writer.", exact=True
+    ),
+    Metric.LAG_SECONDS: Definition(
+        "Lag",
+        "s of the scenario",
+        "lower",
+        "How long ago the right edge of the index passed the place of a new key, median over inserts.",
+        exact=True,
+    ),
+    Metric.EDGE_DISTANCE_PAGES: Definition(
+        "Distance from the right edge",
+        "leaves",
+        "lower",
+        "Keys present above a new one, by the mean rows of a leaf of the finished index; mean over inserts.",
+        exact=True,
+    ),
+    Metric.DEEP_INSERTS: Definition(
+        "Deep inserts", "% of inserts", "lower", f"Share of inserts more than {DEEP_LEAVES} leaves from the edge.", True
+    ),
+    Metric.FRONTS: Definition(
+        "Insertion fronts",
+        "fronts",
+        "lower",
+        f"Places that {WINDOW_ROWS:,} successive rows go to, median; two places have more than {FRONT_ROWS} older keys "
+        "between them. 1 for an appended sequence; random keys in a large table have one each.",
+        exact=True,
+    ),
+    Metric.DISPLACEMENT: Definition(
+        "Displacement", "% of rows", "lower", "Mean distance of a row's places in order of arrival and of keys.", True
+    ),
 }
 
+
+WRITER = "writer "
+"""Begins the object of what is of one writer's inserts; its id follows."""
 
 KEY = "key"
 """The object that most values are of: the table's key and its index."""
@@ -242,8 +296,8 @@ MODEL = "model"
 class Reading:
     """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
 
-    `object` says what it is of: `KEY`, `MODEL`, or `MODEL: variant` where a model has a parameter that no live server
-    has confirmed.
+    `object` says what it is of: `KEY`, `MODEL`, `MODEL: variant` where a model has a parameter that no live server has
+    confirmed, or `WRITER` and the id of one.
     """
 
     metric: Metric

@@ -14,7 +14,7 @@ from keybench.errors import VerificationError
 from keybench.generators.byteorder import Keys, rank
 from keybench.generators.layout import layout
 from keybench.results.metrics import Metric, Reading
-from keybench.runners.plan import KeySource
+from keybench.runners.sources import KeySource
 
 _WINDOWS = 20
 _WINDOW_ROWS = 1000
@@ -71,8 +71,9 @@ def _reads(session: Session, work: Work, keys: Keys) -> list[Reading]:
         ),
     ]
     made = layout(work.sources[0].layout)
-    if made.order == "none" or made.order != work.table.column.order:
-        reason = "This layout is not in order of time in this column: no key range is a range by time."
+    lives = {life.layout for source in work.sources for life in source.writer.lives}
+    if made.order == "none" or made.order != work.table.column.order or lives != {made.name}:
+        reason = "These keys are not in order of time in this column: no key range is a range by time."
         return readings + Reading.absent([Metric.RANGE_US_PER_ROW], reason)
     return [*readings, Reading(Metric.RANGE_US_PER_ROW, _ranges(session, work, keys, choose), "measured")]
 

@@ -16,7 +16,7 @@ from keybench.databases.arrival import Arrivals, RecoversArrivalOrder
 from keybench.databases.engine import Admin, Table
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys, rank
-from keybench.runners.plan import KeySource
+from keybench.runners.sources import KeySource
 from keybench.runners.writers import Loaded
 
 

@@ -19,7 +19,7 @@ from keybench.databases.recipe import ContainerOptions
 from keybench.databases.secret import redacted
 from keybench.errors import UsageError, unknown_name
 from keybench.results.store import Run, Store, new_run_id
-from keybench.runners import config, machine, server_keys
+from keybench.runners import config, hours, machine, server_keys
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.plan import Request, check_columns, plan, resolve_layouts
 from keybench.runners.servers import is_url, resolve
@@ -125,7 +125,7 @@ def run(
         typer.Option(help="Databases whose licence terms you accept, where a container needs that: mssql."),
     ] = "",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the trials and what they need; start nothing.")
+        bool, typer.Option("--dry-run", help="Show the writers' hours, the trials and what they need; start nothing.")
     ] = False,
     config: Annotated[  # noqa: ARG001 (its callback has done the work)
         bool, typer.Option(is_eager=True, callback=_load_config, help="Read defaults from keybench.toml here.")
@@ -156,7 +156,7 @@ def run(
     if writers is not None:
         work = work.with_equal_writers(writers)
     columns = _names(column)
-    check_columns(databases, columns)
+    check_columns(databases, columns or work.columns)
     layouts = resolve_layouts(_names(layout), work)
     server_keys.check(layouts, databases, work)
     if profile not in get_args(Profile):
@@ -186,6 +186,8 @@ def run(
     trials = plan(request)
     if dry_run:
         announce(request, trials, trials, console)
+        for line in hours.drawn(work, trials[0].rows):
+            say(console, line)
         for trial in trials:
             say(console, f"  block {trial.block}: {trial.label}, {trial.rows:,} rows")
         return 0

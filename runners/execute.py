@@ -12,7 +12,7 @@ from keybench.databases.engine import engine
 from keybench.databases.provision import base_directory
 from keybench.errors import KeybenchError
 from keybench.results.store import Environment, Store
-from keybench.runners import estimate, generation, modelled, verdicts
+from keybench.runners import connections, estimate, generation, modelled, verdicts
 from keybench.runners.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
@@ -82,7 +82,8 @@ def _run(
         for database in dict.fromkeys(trial.database for trial in on_servers):
             if caveat := engine(database).caveat:
                 store.warn(run_id, caveat)
-            servers.reach(database)  # a server that cannot be had at all ends the run here, before any trial
+            # A server that cannot be had at all, or not for all writers, ends the run here, before any trial.
+            connections.check(request, servers.reach(database))
         if on_servers:
             predicted = estimate.pilot(request, on_servers, servers)
             say(console, f"a pilot predicts {estimate.duration(predicted)} or more")

@@ -18,9 +18,11 @@ from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import MODEL, Metric, Reading, Series
 from keybench.results.store import Environment, Trial
+from keybench.runners import position
 from keybench.runners.after import keys_in_order
 from keybench.runners.attempt import attempt
-from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan, key_sources
+from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan
+from keybench.runners.sources import key_sources
 
 _CHECKPOINTS = 100
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
@@ -54,11 +56,15 @@ def _measure(request: Request, trial: TrialPlan) -> tuple[list[Reading], list[Se
     on, table = engine(trial.database), trial.table(request.scenario)
     if table.made:
         raise UsageError(f"{trial.layout} keys are made by a server, and a page model has none: leave the layout out.")
-    keys = keys_in_order(key_sources(request, trial))
+    sources = key_sources(request, trial)
+    keys = keys_in_order(sources)
     places = np.unique(np.linspace(0, len(keys), _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
     stats = predict(on.page_model(table), table.column, keys, [place for place in places if place])
     absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
-    return [*readings(stats), *absent, *_variants(on, table, keys, "")], _series(stats)
+    where, line = position.readings(
+        sources, table.column, keys, np.arange(len(keys)), len(keys) / max(1, stats.leaf_pages)
+    )
+    return [*readings(stats), *absent, *where, *_variants(on, table, keys, "")], [*_series(stats), *line]
 
 
 def beside(on: Engine, table: Table, keys: Keys, note: str, measured: Iterable[Reading]) -> list[Reading]:

@@ -11,16 +11,10 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from keybench.databases.engine import Engine, Profile, Table, engine
 from keybench.databases.recipe import ContainerOptions
 from keybench.errors import UsageError, unknown_name
-from keybench.generators.clock import TICKS_PER_SECOND, VirtualClock, ticks_of
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import Layout, Stream, layout, layouts
-from keybench.generators.process import Process
+from keybench.generators.layout import Layout, layout, layouts
 from keybench.runners import server_keys
 from keybench.scenarios.schema import Scenario
 
@@ -32,6 +26,9 @@ RANDOM = "uuid-v4"
 
 SKEW_ROWS = 1000
 """No writer runs further ahead of the slowest than this many rows of planned order."""
+
+NATIVE = "native"
+"""Stands for the column that an engine has for a kind of key, whatever its name there."""
 
 TABLE = "keybench_rows"
 
@@ -90,41 +87,6 @@ class Request:
 
 
 @dataclass(frozen=True)
-class WriterPlan:
-    """One writer's share of a trial and when its rows arrive, in virtual time."""
-
-    index: int
-    of: int
-    rows: int
-    refill_rows: int
-    start: int
-    """Tick of the trial's first moment."""
-    rate: float
-    """Rows a second of virtual time."""
-
-    def arrivals(self) -> NDArray[np.int64]:
-        """Arrival ticks of all its rows, evenly spaced; writers of one rate take turns."""
-        place = np.arange(self.rows + self.refill_rows) + self.index / self.of
-        return self.start + (place * (TICKS_PER_SECOND / self.rate)).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class KeySource:
-    """All that a process needs to make one writer's keys, again and again the same."""
-
-    layout: str
-    writer: WriterPlan
-    planned: NDArray[np.int64]
-    seed: tuple[int | str, ...]
-
-    def stream(self) -> Stream:
-        """The stream from its first key on."""
-        process = Process("keybench", 4242).partition(self.writer.index, of=self.writer.of, planned=self.planned)
-        entropy = AesEntropy.seeded(*self.seed).partition(self.writer.index, of=self.writer.of)
-        return layout(self.layout).stream(process, VirtualClock(self.writer.arrivals()), entropy)
-
-
-@dataclass(frozen=True)
 class TrialPlan:
     """One trial: what is inserted where, and its place in the run."""
 
@@ -161,6 +123,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     cells = _cells(request)
     generation = request.scenario.generation
     count = max(generation.threads) if generation else len(request.scenario.writer)
+    _check_before(request)
     if too_small := [cell.rows for cell in cells if cell.rows < count]:
         raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
     trials: list[TrialPlan] = []
@@ -168,6 +131,19 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
         random.Random(f"{request.seed}/{block}").shuffle(cells)  # noqa: S311 (an order, not a secret)
         trials += [replace(cell, block=block, position=position) for position, cell in enumerate(cells)]
     return tuple(trials)
+
+
+def _check_before(request: Request) -> None:
+    """UsageError where a layout cannot follow the one whose keys the table held before."""
+    if not request.scenario.before:
+        return
+    before = layout(request.scenario.before.layout)
+    for name in request.layouts:
+        if name != CONTROL and layout(name).kind != before.kind:
+            raise UsageError(
+                f"{name} keys cannot follow {before.name} in one column, as scenario {request.scenario.name} wants: "
+                f"leave the layout out."
+            )
 
 
 def _cells(request: Request) -> list[TrialPlan]:
@@ -180,7 +156,7 @@ def _cells(request: Request) -> list[TrialPlan]:
         TrialPlan(0, 0, name, chosen, column, payload, rows_of(request, engine(name)))
         for name in request.databases
         for chosen in request.layouts
-        for column in _columns_of(engine(name), chosen, request.columns)
+        for column in _columns_of(engine(name), chosen, request.columns or scenario.columns)
         for payload in scenario.table.payload
     ]
 
@@ -210,14 +186,15 @@ def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
 
     A layout that none of them can hold (the integer control among GUID columns) keeps its default column.
     """
-    fitting = [column.name for column in on.columns if column.name in asked and chosen.kind in column.kinds]
+    wanted = [column for column in on.columns if column.name in asked or (column.native and NATIVE in asked)]
+    fitting = [column.name for column in wanted if chosen.kind in column.kinds]
     bits = chosen.description.fixed() if chosen.kind == "uuid" else None
     return fitting or [on.default_column(chosen.kind, chosen.order, bits).name]
 
 
 def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
     """UsageError where a column asked for is in none of the databases."""
-    known = {column.name for name in databases for column in engine(name).columns}
+    known = {NATIVE, *(column.name for name in databases for column in engine(name).columns)}
     for name in asked:
         if name not in known:
             raise unknown_name("column", name, known)
@@ -237,45 +214,3 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
         if name not in made and name not in layouts():
             raise unknown_name("layout", name, {*layouts(), *made})
     return tuple(dict.fromkeys([*always, *(name if name in made else layout(name).name for name in names)]))
-
-
-def writers(request: Request, trial: TrialPlan) -> tuple[WriterPlan, ...]:
-    """The trial's writers, with rows dealt by rate; `--rows` scales rates, so that the virtual hours stay the same."""
-    scenario = request.scenario
-    scale = trial.rows / scenario.rows if scenario.rows else 1.0
-    shares = [writer.rate / scenario.rate for writer in scenario.writer]
-    refill = round(trial.rows * scenario.after.refill)
-    return tuple(
-        WriterPlan(i, len(shares), rows, refill_rows, ticks_of(scenario.start), scenario.writer[i].rate * scale)
-        for i, (rows, refill_rows) in enumerate(zip(_deal(trial.rows, shares), _deal(refill, shares), strict=True))
-    )
-
-
-def _deal(rows: int, shares: Sequence[float]) -> list[int]:
-    """`rows` cut into whole parts as near to the shares as can be, the larger remainders first."""
-    exact = [rows * share for share in shares]
-    parts = [int(value) for value in exact]
-    for i in sorted(range(len(parts)), key=lambda i: parts[i] - exact[i])[: rows - sum(parts)]:
-        parts[i] += 1
-    return parts
-
-
-def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
-    """Where each writer's keys come from. The same layout has the same keys on every database of a block."""
-    plans = writers(request, trial)
-    seed = (request.seed, trial.block, trial.layout)
-    return tuple(
-        KeySource(trial.layout, writer, planned, seed)
-        for writer, planned in zip(plans, _planned_rows(plans), strict=True)
-    )
-
-
-def _planned_rows(plans: Sequence[WriterPlan]) -> list[NDArray[np.int64]]:
-    """Row numbers from 1 in order of arrival over all writers, for each writer; refills come after all loads."""
-    arrivals = [plan.arrivals() for plan in plans]
-    refill = [np.arange(len(times)) >= plan.rows for plan, times in zip(plans, arrivals, strict=True)]
-    owner = np.concatenate([np.full(len(times), plan.index) for plan, times in zip(plans, arrivals, strict=True)])
-    order = np.lexsort((owner, np.concatenate(arrivals), np.concatenate(refill)))
-    numbers = np.empty(len(order), np.int64)
-    numbers[order] = np.arange(1, len(order) + 1)
-    return np.split(numbers, np.cumsum([len(times) for times in arrivals])[:-1])

@@ -50,8 +50,8 @@ def _unfit(scenario: Scenario) -> str:
         return "it makes keys without a database"
     if scenario.after.delete_oldest or scenario.after.refill:
         return "it deletes the oldest rows by their keys, which only the server knows"
-    if len({writer.rate for writer in scenario.writer}) > 1:
-        return "its writers have rates of their own in virtual time, and a server's keys carry the server's clock"
+    if scenario.timed:
+        return "its writers have hours of their own in virtual time, and a server's keys carry the server's clock"
     if 0 in scenario.table.payload:
         return "its rows have nothing beside the key, and rows without a key would have nothing at all"
     return ""

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from keybench.databases.engine import Address, Admin, Engine, Table
 from keybench.generators.byteorder import Keys
-from keybench.results.metrics import Metric, Reading, Series
+from keybench.results.metrics import KEY, MODEL, Metric, Reading, Series
 from keybench.results.store import Trial
-from keybench.runners import after, modelled, server_keys, verify, workers, writers
+from keybench.runners import after, modelled, position, server_keys, verify, workers, writers
 from keybench.runners.arrival import Recorder
 from keybench.runners.attempt import attempt
-from keybench.runners.plan import KeySource, Request, TrialPlan, key_sources
+from keybench.runners.plan import Request, TrialPlan
+from keybench.runners.sources import KeySource, key_sources
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,21 @@ def _measure(
         admin.drop(table)
     finally:
         admin.close()
+    lines = [loaded.series()]
     if not table.made:  # else nobody knows the order in which the keys arrived
         readings = modelled.beside(target.engine, table, keys[order.places], order.note, readings)
-    return readings + _never(target.engine, readings), [loaded.series()]
+        where, line = position.readings(
+            sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
+        )
+        readings, lines = readings + where, lines + line
+    return readings + _never(target.engine, readings), lines
+
+
+def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:
+    """Of the index as measured, else as predicted; None where neither is known."""
+    pages = {r.object: r.value for r in readings if r.metric == Metric.LEAF_PAGES and r.object in (KEY, MODEL)}
+    known = pages.get(KEY) or pages.get(MODEL)
+    return rows / known if known else None
 
 
 def _verify(admin: Admin, table: Table, keys: Keys) -> None:
@@ -112,13 +125,13 @@ def _after(
     if delete:
         admin.settle(table)
         keys = keys[delete:]
-    if sources[0].writer.refill_rows:
+    if any(source.writer.refill_rows for source in sources):
         timeout = deadline - time.monotonic()
         refilled = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=timeout, refill=True)
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
         readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))
         keys = Keys.concat([keys, after.keys_in_order(sources, refill=True)])
-    if delete or sources[0].writer.refill_rows:
+    if delete or any(source.writer.refill_rows for source in sources):
         _verify(admin, table, keys)
     return readings
 

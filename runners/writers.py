@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import ceil
 from typing import Any
 
@@ -18,7 +19,8 @@ from keybench.databases.payload import Payload
 from keybench.errors import UsageError
 from keybench.results.metrics import Metric, Reading, Series
 from keybench.runners import workers
-from keybench.runners.plan import SKEW_ROWS, KeySource
+from keybench.runners.plan import SKEW_ROWS
+from keybench.runners.sources import KeySource
 
 SLICE_BYTES = 256_000_000
 """Buffers that a writer makes before each timed slice; more rows than that are sent in several slices."""
@@ -29,16 +31,21 @@ _FINISHED = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Load:
-    """One writer's work: rows `first` … `first + rows - 1` of its stream, into a table."""
+    """One writer's work: successive rows of its stream, from `first` on, into a table."""
 
     engine: str
     address: Address
     table: Table
     source: KeySource
     first: int
-    rows: int
+    slices: tuple[int, ...]
+    """Rows of each slice. All writers have as many slices, and meet before each of them."""
     rows_per_tx: int
-    slices: int
+
+    @property
+    def rows(self) -> int:
+        """Rows in all."""
+        return sum(self.slices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +114,17 @@ def load(
     refill: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Loaded:
-    """Loads a trial's rows (or its refill) with all its writers at once; `progress` is given the rows sent so far."""
-    shares = [(s.writer.rows, s.writer.refill_rows) if refill else (0, s.writer.rows) for s in sources]
+    """Loads a trial's rows (or its refill) with all its writers at once; `progress` is given the rows sent so far.
+
+    The writers meet before each phase of the scenario and, where a phase has more rows than they hold ready, before
+    each slice of it.
+    """
+    phases = [(s.writer.refill_rows,) if refill else s.writer.phases for s in sources]
+    firsts = [s.writer.rows if refill else 0 for s in sources]
     slice_rows = max(rows_per_tx, SLICE_BYTES // (2 * table.payload + 128) // rows_per_tx * rows_per_tx)
-    slices = ceil(max(rows for _, rows in shares) / slice_rows)
     loads = [
-        Load(address.engine, address, table, source, first, rows, rows_per_tx, slices)
-        for source, (first, rows) in zip(sources, shares, strict=True)
+        Load(address.engine, address, table, source, first, slices, rows_per_tx)
+        for source, first, slices in zip(sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True)
     ]
     sent = workers.context.RawArray("q", len(loads))
     ahead = workers.context.RawArray("q", len(loads))
@@ -133,17 +144,16 @@ def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
     session = engine(work.engine).session(work.address, work.table)
     prepare = _without_keys(session, work) if work.table.made else _with_keys(session, work)
     planned = work.source.planned[work.first : work.first + work.rows]
-    slice_rows = ceil(work.rows / work.slices / work.rows_per_tx) * work.rows_per_tx
     stamped = session if isinstance(session, StampsTransactions) else None
     slices, cpu, entered = [], 0.0, []
     try:
-        for begin in range(0, slice_rows * work.slices, slice_rows):
-            n = max(0, min(slice_rows, work.rows - begin))
-            batches = prepare(work.first + begin, n)
+        for begin, n in zip(accumulate(work.slices, initial=0), work.slices, strict=False):
+            batches = prepare(work.first + begin, n) if n else ()
             begins, ends, rows = np.zeros((3, len(batches)))
             gc.collect()
             gc.freeze()
             gc.disable()
+            ahead[place] = planned[begin] if n else _FINISHED
             barrier.wait()
             cpu_before = time.process_time()
             for i, batch in enumerate(batches):
@@ -156,17 +166,30 @@ def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
                 ends[i] = time.perf_counter()
                 if stamped:
                     entered.append(stamped.entered)
-                sent[place] += work.rows_per_tx
+                sent[place] += min(work.rows_per_tx, n - i * work.rows_per_tx)
             cpu += time.process_time() - cpu_before
             ahead[place] = _FINISHED
             gc.enable()
             gc.unfreeze()
             del batches
             slices.append((begins, ends, rows.astype(np.int64)))
-        sent[place] = work.rows
     finally:
         session.close()
-    return Sent(tuple(slices), cpu, np.array(entered) if entered else None)
+    return Sent(tuple(slices), cpu, np.array(entered) if stamped else None)
+
+
+def _slices(phases: Sequence[tuple[int, ...]], slice_rows: int, rows_per_tx: int) -> list[tuple[int, ...]]:
+    """For each writer, given its rows in each phase: its rows in each slice, as many slices for each.
+
+    A slice holds at most `slice_rows` of any writer, and of each the same share of its phase, in whole transactions.
+    """
+    found: list[list[int]] = [[] for _ in phases]
+    for together in zip(*phases, strict=True):
+        count = ceil(max(together) / slice_rows)
+        for own, rows in zip(found, together, strict=True):
+            size = ceil(rows / max(count, 1) / rows_per_tx) * rows_per_tx
+            own += [max(0, min(size, rows - i * size)) for i in range(count)]
+    return [tuple(own) for own in found]
 
 
 def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[object]]:

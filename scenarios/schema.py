@@ -10,22 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError, model_validator
 
 from keybench.errors import UsageError, unknown_name
+from keybench.scenarios import timeline
+from keybench.scenarios.part import Part
+from keybench.scenarios.writers import ClockPart, DealPart, WriterPart
 
 Rows = Annotated[int, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class TablePart(_Part):
+class TablePart(Part):
     """The table: `payload` characters beside the key (several make several trials), and the key's role."""
 
     payload: Annotated[tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...], Field(min_length=1)] = (100,)
@@ -36,30 +36,31 @@ class TablePart(_Part):
     def _one_or_several(cls, values: Any) -> Any:
         if isinstance(values, dict) and "payload" in values:
             payload = values["payload"]
-            return {**values, "payload": tuple(payload) if isinstance(payload, list) else (payload,)}
+            return {**values, "payload": payload if isinstance(payload, list | tuple) else (payload,)}
         return values
 
 
-class LoadPart(_Part):
+class LoadPart(Part):
     """How rows are sent: in arrival order, `rows_per_tx` rows a transaction."""
 
     rows_per_tx: Annotated[int, Field(gt=0, le=1_000_000)] = 1000
 
 
-class ServerPart(_Part):
+class ServerPart(Part):
     """What the scenario asks of the server: `small` shrinks its page cache, by the engine's own table of settings."""
 
     cache: Literal["default", "small"] = "default"
 
 
-class WriterPart(_Part):
-    """One writer; `rate` is rows a second of virtual time, which the keys carry."""
+class BeforePart(Part):
+    """What the table held before the application changed to the layout that is measured."""
 
-    id: Annotated[str, Field(min_length=1)]
-    rate: Annotated[float, Field(gt=0)] = 1000.0
+    layout: Annotated[str, Field(min_length=1)]
+    share: Annotated[float, Field(gt=0, lt=1)]
+    """Share of the rows, the first ones, that have keys of it; then all writers start anew with the measured layout."""
 
 
-class AfterPart(_Part):
+class AfterPart(Part):
     """What follows the load: look-ups of each kind, then the oldest share is deleted, then a share is refilled."""
 
     reads: Annotated[int, Field(ge=0)] = 0
@@ -87,7 +88,7 @@ class Way:
         return f"{_ENTROPY_TITLES[self.entropy]}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
 
-class GenerationPart(_Part):
+class GenerationPart(Part):
     """Makes the trials ones without a database: `rows` keys by so many threads, from each kind of entropy."""
 
     threads: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)] = (1,)
@@ -98,15 +99,8 @@ class GenerationPart(_Part):
         """Every combination of the two."""
         return [Way(kind, threads) for kind in self.entropy for threads in self.threads]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _lists(cls, values: Any) -> Any:
-        if isinstance(values, dict):
-            return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        return values
 
-
-class Scenario(_Part):
+class Scenario(Part):
     """The work of a trial. Exactly one of `rows` and `index_over_cache` says how many rows."""
 
     name: str
@@ -120,10 +114,15 @@ class Scenario(_Part):
     """Repetitions where none are asked for."""
     layouts: tuple[str, ...] = ()
     """Layouts that are measured where none are named; all where empty."""
+    columns: tuple[str, ...] = ()
+    """Columns in which they are measured where none are named (`native`: the engine's own); each layout's default where
+    empty."""
     table: TablePart = TablePart()
     load: LoadPart = LoadPart()
     server: ServerPart = ServerPart()
-    writer: tuple[WriterPart, ...] = (WriterPart(id="writer"),)
+    writer: Annotated[tuple[WriterPart, ...], Field(min_length=1)] = (WriterPart(id="writer"),)
+    deal: DealPart = DealPart()
+    before: BeforePart | None = None
     after: AfterPart = AfterPart()
     generation: GenerationPart | None = None
 
@@ -131,12 +130,22 @@ class Scenario(_Part):
     def _consistent(self) -> Self:
         if (self.rows is None) == (self.index_over_cache is None):
             raise ValueError("give either rows or index_over_cache")
-        if self.generation and (self.rows is None or len(self.writer) > 1):
+        if self.generation and (self.rows is None or len(self.writer) > 1 or self.timed):
             raise ValueError("a scenario with generation has rows, and one writer, whose rate is each thread's")
         names = [writer.id for writer in self.writer]
         if len(set(names)) < len(names):
             raise ValueError(f"two writers have the same id: {', '.join(names)}")
+        if self.rows is None and timeline.sent(self.writer) != inf:
+            raise ValueError("a scenario with index_over_cache needs a writer that never stops: leave out its stop")
+        if self.rows is not None and (problem := timeline.problem(self.writer, self.rows)):
+            raise ValueError(problem)
         return self
+
+    @property
+    def timed(self) -> bool:
+        """Whether keys must carry its own hours: writers come and go, have clocks or rates of their own, or change."""
+        unlike = len({writer.rate for writer in self.writer}) > 1 or not all(writer.plain for writer in self.writer)
+        return unlike or self.deal.mode != "own-rates" or self.before is not None
 
     @property
     def rate(self) -> float:
@@ -147,9 +156,15 @@ class Scenario(_Part):
         """The same work dealt to n equal writers; UsageError where the scenario names its own."""
         if len(self.writer) > 1:
             raise UsageError(f"scenario {self.name} names its own {len(self.writer)} writers: leave out --writers.")
+        (only,) = self.writer
+        equal = {"rate": self.rate / n}
         return self.model_copy(
-            update={"writer": tuple(WriterPart(id=f"writer-{i + 1}", rate=self.rate / n) for i in range(n))}
+            update={"writer": tuple(only.model_copy(update=equal | {"id": f"writer-{i + 1}"}) for i in range(n))}
         )
+
+    def phases(self, rows: int) -> tuple[timeline.Phase, ...]:
+        """The phases of a load of so many rows; `rows` that are not the scenario's scale its rates, not its hours."""
+        return timeline.phases(self.writer, self.rows or rows)
 
 
 def scenario_names() -> list[str]:
@@ -180,8 +195,6 @@ def parse_scenario(name: str, text: str, *, where: str) -> Scenario:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"scenario {where} is no valid TOML: {error}.") from None
-    content["writer"] = tuple(content.get("writer", ({"id": "writer"},)))
-    content["layouts"] = tuple(content.get("layouts", ()))
     try:
         return Scenario(name=name, **content)
     except ValidationError as error:
@@ -198,7 +211,9 @@ def _problem(item: Any) -> str:
     message = item["msg"].removeprefix("Value error, ")
     if not location:
         return str(message)
-    return f"{where}: {message}" + ("" if item["type"] == "missing" else f" (it says {item['input']!r})")
+    if item["type"] == "missing" or isinstance(item["input"], dict):  # a whole part would be repeated
+        return f"{where}: {message}"
+    return f"{where}: {message} (it says {item['input']!r})"
 
 
 def _field_names() -> list[str]:
@@ -208,6 +223,9 @@ def _field_names() -> list[str]:
         LoadPart,
         ServerPart,
         WriterPart,
+        ClockPart,
+        DealPart,
+        BeforePart,
         AfterPart,
         GenerationPart,
     )

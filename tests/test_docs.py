@@ -17,6 +17,7 @@ from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
 from keybench.generators.entropy import AesEntropy
 from keybench.generators.layout import layouts
 from keybench.generators.process import Process
+from keybench.runners.hours import drawn
 from keybench.scenarios.schema import parse_scenario, scenario_names
 
 ROOT = Path(__file__).parent.parent
@@ -58,9 +59,12 @@ def test_the_programs_of_the_documents_run() -> None:
     assert np.asarray(found["times"]).shape == (1_000,)
 
 
-def test_the_scenario_of_the_documents_is_valid() -> None:
-    (text,) = blocks(ROOT / "docs" / "scenarios.md", "toml")
-    assert parse_scenario("mine", text, where="docs").rows == 1_000_000
+def test_the_scenarios_of_the_documents_are_valid_and_drawn_as_shown() -> None:
+    first, second = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    assert parse_scenario("mine", first, where="docs").rows == 1_000_000
+    timed = parse_scenario("mine", second, where="docs")
+    (drawing,) = blocks(ROOT / "docs" / "scenarios.md", "text")
+    assert drawing.splitlines() == drawn(timed, 4_500_000)
 
 
 def commands() -> list[str]:

@@ -17,7 +17,9 @@ ALLOWED = {
     "scenarios": SHARED,
     "databases": SHARED | COMMAND | {"compiled", "generators.byteorder", "results.metrics"},
     "results": SHARED | COMMAND,
-    "runners": SHARED | COMMAND | {"generators", "databases", "scenarios", "results.metrics", "results.store"},
+    "runners": SHARED
+    | COMMAND
+    | {"compiled", "generators", "databases", "scenarios", "results.metrics", "results.store"},
 }
 DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}
 

@@ -65,6 +65,15 @@ class MySqlAdmin:
         """Whether keybench started the server, so that nobody else works on it."""
         return self.address.server != "url"
 
+    def sessions_left(self) -> int:
+        """What the server's limit and that of this user leave."""
+        own, limit, of_user = self.rows(
+            "SELECT (SELECT count(*) FROM information_schema.processlist WHERE user = "
+            "substring_index(current_user(), '@', 1)), @@max_connections, @@max_user_connections"
+        )[0]
+        left = int(limit) - self.status("Threads_connected")
+        return max(0, min(left, int(of_user) - int(own)) if of_user else left)
+
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""
         return {self.flavour.name: str(self.value("SELECT version()")), "pymysql": pymysql.VERSION_STRING}

@@ -41,6 +41,23 @@ class PostgresAdmin:
         """The one value of a query."""
         return self.rows(statement, values)[0][0]
 
+    def sessions_left(self) -> int:
+        """What the limits of the server, of this database and of this user leave."""
+        reserved = "superuser_reserved_connections", "reserved_connections"  # the second since 16
+        server, database, user = self.rows(
+            "SELECT current_setting('max_connections')::int - count(*) FILTER (WHERE backend_type = 'client backend')"
+            " - CASE WHEN usesuper THEN 0 ELSE (SELECT coalesce(sum(setting::int), 0) FROM pg_settings"
+            "   WHERE name = ANY(%s)) END,"
+            " nullif((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), -1)"
+            "   - count(*) FILTER (WHERE datname = current_database()),"
+            " nullif((SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user), -1)"
+            "   - count(*) FILTER (WHERE usename = current_user)"
+            " FROM pg_stat_activity, (SELECT usesuper FROM pg_user WHERE usename = current_user) AS own"
+            " GROUP BY usesuper",
+            [list(reserved)],
+        )[0]
+        return max(0, min(int(limit) for limit in (server, database, user) if limit is not None))
+
     def versions(self) -> Mapping[str, str]:
         """Server, driver and client library."""
         number = pq.version()

@@ -19,7 +19,8 @@ from keybench.results.metrics import Metric
 from keybench.runners import writers
 from keybench.runners.after import keys_in_order
 from keybench.runners.arrival import Recorder, by_stamps, by_transactions
-from keybench.runners.plan import KeySource, Request, TrialPlan, key_sources
+from keybench.runners.plan import Request, TrialPlan
+from keybench.runners.sources import KeySource, key_sources
 from keybench.runners.trial import Target
 from keybench.runners.writers import Loaded
 from keybench.scenarios.schema import load_scenario

@@ -41,7 +41,7 @@ def test_a_run_without_any_server(command: Run, tmp_path: Path) -> None:
     assert {(trial.server, trial.status) for trial in trials} == {("model", "ok")}
     for trial in trials:
         own = [reading for reading in trial.readings if reading.object == KEY]
-        assert {reading.origin for reading in own} == {"modelled", "absent"}
+        assert {reading.origin for reading in own} == {"modelled", "derived", "absent"}
         of = values(trial, KEY)
         assert sum(of[kind] or 0 for kind in KINDS) == (of[Metric.LEAF_PAGES] or 0) - 1
         grown = {line.metric: line for line in trial.series}[Metric.LEAF_PAGES]

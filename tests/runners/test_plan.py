@@ -18,12 +18,11 @@ from keybench.runners.plan import (
     Request,
     check_columns,
     columns_for,
-    key_sources,
     plan,
     resolve_layouts,
     rows_of,
-    writers,
 )
+from keybench.runners.sources import key_sources
 from keybench.scenarios.schema import Scenario, load_scenario
 
 QUICK = load_scenario("quick")
@@ -125,15 +124,15 @@ def test_writers_of_unequal_rates_get_rows_by_rate_in_order_of_arrival() -> None
     a, b = key_sources(request, plan(request)[0])
     assert (a.writer.rows, b.writer.rows) == (750, 250)
     times = np.empty(1000, np.int64)
-    times[a.planned - 1] = a.writer.arrivals()
-    times[b.planned - 1] = b.writer.arrivals()
+    times[a.planned - 1] = a.writer.arrivals
+    times[b.planned - 1] = b.writer.arrivals
     assert np.all(np.diff(times) >= 0)
 
 
 def test_rows_scale_the_rates_so_that_the_hours_stay() -> None:
-    usual, tenfold = (writers(r, plan(r)[0])[0] for r in (request_for(), request_for(rows=500_000)))
-    assert np.diff(usual.arrivals()[:3]).tolist() == [TICKS_PER_MS] * 2
-    assert tenfold.arrivals()[-1] - tenfold.start == pytest.approx(usual.arrivals()[-1] - usual.start, rel=1e-4)
+    usual, tenfold = (key_sources(r, plan(r)[0])[0].writer for r in (request_for(), request_for(rows=500_000)))
+    assert np.diff(usual.arrivals[:3]).tolist() == [TICKS_PER_MS] * 2
+    assert tenfold.arrivals[-1] - tenfold.start == pytest.approx(usual.arrivals[-1] - usual.start, rel=1e-4)
 
 
 def test_refills_come_after_all_loads() -> None:

@@ -10,7 +10,8 @@ from keybench.errors import KeybenchError, ServerError
 from keybench.results.metrics import Metric
 from keybench.runners import verify, writers
 from keybench.runners.after import Work, examine, keys_in_order
-from keybench.runners.plan import Request, TrialPlan, key_sources
+from keybench.runners.plan import Request, TrialPlan
+from keybench.runners.sources import key_sources
 from keybench.runners.trial import Target
 from keybench.scenarios.schema import load_scenario
 
@@ -132,5 +133,5 @@ def test_a_range_of_random_keys_is_no_range_by_time(target: Target, admin: Admin
     readings = examine(Work(target.address, table, sources, reads=50, delete=0, rows_per_tx=1000, seed=1))
     (absent,) = [r for r in readings if r.metric == Metric.RANGE_US_PER_ROW]
     assert (absent.value, absent.origin) == (None, "absent")
-    assert absent.reason == "This layout is not in order of time in this column: no key range is a range by time."
+    assert absent.reason == "These keys are not in order of time in this column: no key range is a range by time."
     admin.drop(table)

@@ -52,7 +52,7 @@ def test_a_name_that_is_not_known() -> None:
     with pytest.raises(UsageError) as caught:
         load_scenario("quik")
     assert str(caught.value).startswith(
-        "unknown scenario 'quik'. Did you mean quick? Known: beyond-cache, generation, quick, "
+        "unknown scenario 'quik'. Did you mean quick? Known: autoscale, azure-lag, beyond-cache, "
     )
     assert str(caught.value).endswith("Your own: give the path of a file that ends in .toml.")
 

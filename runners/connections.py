@@ -1,0 +1,25 @@
+"""Whether a server takes as many connections as there are writers, asked before anything is sent to it."""
+
+from __future__ import annotations
+
+from keybench.databases.sessions import LimitsSessions
+from keybench.errors import UsageError
+from keybench.runners.plan import Request
+from keybench.runners.trial import Target
+
+
+def check(request: Request, target: Target) -> None:
+    """UsageError where the scenario has more writers than the server has connections left."""
+    wanted = len(request.scenario.writer)
+    admin = target.engine.admin(target.address)
+    try:
+        if not isinstance(admin, LimitsSessions):
+            return
+        left = admin.sessions_left()
+    finally:
+        admin.close()
+    if wanted > left:
+        raise UsageError(
+            f"{wanted} writers need as many connections, and {target.engine.title} ({target.server}) takes {left} "
+            "more: use fewer writers, or raise its limit (max_connections, and what its user may open)."
+        )

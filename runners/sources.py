@@ -1,0 +1,160 @@
+"""Where each writer's keys come from: its rows, its clock, and the processes that it is one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.generators.byteorder import Keys
+from keybench.generators.clock import TICKS_PER_SECOND, VirtualClock, ticks_of
+from keybench.generators.entropy import AesEntropy
+from keybench.generators.layout import Stream, layout
+from keybench.generators.process import Process
+from keybench.runners.plan import CONTROL, Request, TrialPlan
+from keybench.runners.schedule import Share, shares, through
+from keybench.scenarios.writers import ClockPart, WriterPart
+
+
+@dataclass(frozen=True)
+class Life:
+    """One process of a writer, from its start to its end or restart."""
+
+    layout: str
+    rows: int
+    began: int
+    """True tick at which it starts and its generator reads the clock."""
+
+
+@dataclass(frozen=True, eq=False)
+class WriterPlan:
+    """One writer's share of a trial and when its rows arrive, in virtual time."""
+
+    id: str
+    index: int
+    of: int
+    refill_rows: int
+    start: int
+    """Tick of the trial's first moment."""
+    arrivals: NDArray[np.int64]
+    """(rows + refill_rows,): true ticks at which its rows arrive."""
+    phases: tuple[int, ...]
+    """Rows of the load in each phase."""
+    lives: tuple[Life, ...]
+    """Its processes; their rows are those of load and refill."""
+    clock: ClockPart
+
+    @property
+    def rows(self) -> int:
+        """Rows of the load."""
+        return sum(self.phases)
+
+    def readings(self) -> NDArray[np.int64]:
+        """What the writer's clock shows as each of its rows arrives."""
+        return through(self.clock, self.arrivals, self.start)
+
+
+@dataclass(frozen=True, eq=False)
+class KeySource:
+    """All that a process needs to make one writer's keys, again and again the same."""
+
+    layout: str
+    writer: WriterPlan
+    planned: NDArray[np.int64]
+    seed: tuple[int, ...]
+
+    def stream(self) -> Stream:
+        """The stream from its first key on."""
+        readings = self.writer.readings()
+        streams, first = [], 0
+        for number, life in enumerate(self.writer.lives):
+            end = first + life.rows
+            streams.append(self._stream(number, life, readings[first:end], self.planned[first:end]))
+            first = end
+        rows = [life.rows for life in self.writer.lives]
+        return streams[0] if len(streams) == 1 else Lives(streams, rows)
+
+    def _stream(self, number: int, life: Life, readings: NDArray[np.int64], planned: NDArray[np.int64]) -> Stream:
+        writer = self.writer
+        process = Process("keybench", 4242).partition(writer.index, of=writer.of, planned=planned)
+        entropy = AesEntropy.seeded(*self.seed, life.layout).partition(writer.index, of=writer.of)
+        if number:  # a new process: another pid, other random bytes
+            process = replace(process, pid=process.pid + number * writer.of)
+            entropy = entropy.partition(number, of=len(writer.lives))
+        began = through(writer.clock, np.array([life.began]), writer.start)
+        return layout(life.layout).stream(process, VirtualClock(readings, start=int(began[0])), entropy)
+
+
+class Lives(Stream):
+    """The streams of a writer's processes, one after the other, each for so many rows."""
+
+    def __init__(self, streams: Sequence[Stream], rows: Sequence[int]) -> None:
+        self._streams, self._left = list(streams), list(rows)
+
+    def take(self, n: int) -> Keys:
+        """The next n keys; LookupError when the last process has no more."""
+        parts = []
+        while n:
+            while not self._left[0] and len(self._left) > 1:
+                del self._streams[0], self._left[0]
+            rows = min(n, self._left[0])
+            if not rows:
+                raise LookupError(f"the writer's processes have made all of their keys, {n} more were asked for")
+            parts.append(self._streams[0].take(rows))
+            self._left[0] -= rows
+            n -= rows
+        return Keys.concat(parts) if parts else self._streams[0].take(0)
+
+
+def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
+    """Where each writer's keys come from. The same layout has the same keys on every database of a block."""
+    scenario = request.scenario
+    start = ticks_of(scenario.start)
+    found = shares(scenario, trial.rows, (request.seed, trial.block))
+    switch = _switch(request, trial, found)
+    plans = [
+        WriterPlan(
+            part.id, i, len(found), len(share.arrivals) - share.rows, start, share.arrivals + start, share.phases,
+            _lives(request, trial, part, share, switch), part.clock,
+        )
+        for i, (part, share) in enumerate(zip(scenario.writer, found, strict=True))
+    ]  # fmt: skip
+    seed = (request.seed, trial.block)
+    return tuple(KeySource(trial.layout, plan, share.planned, seed) for plan, share in zip(plans, found, strict=True))
+
+
+def _switch(request: Request, trial: TrialPlan, found: Sequence[Share]) -> int | None:
+    """Tick from the start at which all writers change to the measured layout; None where they begin with it.
+
+    The integer control has integers from the first row on: nothing else fits its column.
+    """
+    before = request.scenario.before
+    if before is None or trial.layout == CONTROL:
+        return None
+    rows = round(trial.rows * before.share)
+    return max((int(share.arrivals[share.planned <= rows].max(initial=-1)) for share in found), default=-1) + 1
+
+
+def _lives(request: Request, trial: TrialPlan, part: WriterPart, share: Share, switch: int | None) -> tuple[Life, ...]:
+    """The processes that make at least one key, in order; the first of a writer without rows.
+
+    Layouts that never read the clock keep nothing that a restart would lose: their streams go on.
+    """
+    before = request.scenario.before.layout if request.scenario.before else ""
+    changed = share.began if switch is None else switch
+    starts = {share.began: before if share.began < changed else trial.layout}
+    for at in part.restarts:
+        tick = round(at * TICKS_PER_SECOND)
+        name = before if tick < changed else trial.layout
+        if layout(name).reads_clock != "never":
+            starts[tick] = name
+    if share.began < changed:
+        starts[changed] = trial.layout
+    begun = sorted(starts.items())
+    edges = [0, *np.searchsorted(share.arrivals, [tick for tick, _ in begun[1:]]).tolist(), len(share.arrivals)]
+    first = ticks_of(request.scenario.start)
+    lives = [Life(name, b - a, first + tick) for (tick, name), (a, b) in zip(begun, pairwise(edges), strict=True)]
+    return tuple(life for life in lives if life.rows) or tuple(lives[-1:])

@@ -1,0 +1,81 @@
+"""When which writers are busy, and when the load's last row has been sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+from keybench.scenarios.writers import WriterPart
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A time in which the same writers are busy, in seconds from the scenario's start."""
+
+    begin: float
+    end: float
+    busy: tuple[int, ...]
+    """Indices of the writers, ascending; never empty."""
+    rate: float
+    """Rows a second of all of them together."""
+
+    @property
+    def rows(self) -> float:
+        """Rows that they send at their rates."""
+        return (self.end - self.begin) * self.rate
+
+
+def phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]:
+    """The phases of a load in order of time, cut where the set of busy writers changes.
+
+    The last one ends with the load: when `rows` have been sent. Where the writers never send so many, it ends with
+    their last spell. Times in which nobody is busy are in no phase.
+    """
+    edges = sorted({moment for writer in writers for spell in writer.spells for moment in spell})
+    found: list[Phase] = []
+    left = float(rows)
+    for begin, end in pairwise(edges):
+        busy = tuple(i for i, writer in enumerate(writers) if any(a <= begin and end <= b for a, b in writer.spells))
+        if not busy:
+            continue
+        rate = sum(writers[i].rate for i in busy)
+        enough = left <= (end - begin) * rate * (1 + 1e-12)
+        if found and (found[-1].end, found[-1].busy) == (begin, busy):  # spells that touch
+            begin, left = found[-1].begin, left + found.pop().rows
+        phase = Phase(begin, begin + left / rate if enough else end, busy, rate)
+        found.append(phase)
+        if enough:
+            break
+        left -= phase.rows
+    return tuple(found)
+
+
+def sent(writers: Sequence[WriterPart]) -> float:
+    """Rows that the writers send in all their time; infinite where one of them never stops."""
+    return sum(writer.rate * sum(end - begin for begin, end in writer.spells) for writer in writers)
+
+
+def problem(writers: Sequence[WriterPart], rows: int) -> str:
+    """Why these writers do not send so many rows, or one of them none of them; empty where all is well."""
+    total = sent(writers)
+    if total != inf and rows > total * (1 + 1e-9):
+        return (
+            f"the writers send {total:,.0f} rows in their time, not {rows:,}: give fewer rows, higher rates or "
+            "longer spells"
+        )
+    plan = phases(writers, rows)
+    end = plan[-1].end
+    for i, writer in enumerate(writers):
+        if not any(i in phase.busy for phase in plan):
+            return (
+                f"writer {writer.id} is first busy at {writer.spells[0][0]:g} s, but the last of {rows:,} rows is sent "
+                f"at {end:g} s: give more rows, or let it begin earlier"
+            )
+        if late := [at for at in writer.restarts if at >= end]:
+            return (
+                f"writer {writer.id} restarts at {late[0]:g} s, but the last of {rows:,} rows is sent at {end:g} s: "
+                "give more rows, or leave the restart out"
+            )
+    return ""

@@ -1,0 +1,106 @@
+"""The writers of a scenario: when each is there and busy, what its clock shows, and how work is dealt out among them.
+
+All times are seconds of virtual time from the scenario's start. A writer is one process of the application: it is there
+from `start` to `stop`, and sends rows in its busy spells. A restart is a new process with new generator state.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import inf
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from keybench.scenarios.part import Part
+
+Seconds = Annotated[float, Field(ge=0, le=1e9)]
+Offset = Annotated[float, Field(ge=-1e9, le=1e9)]
+
+Mode = Literal["own-rates", "one-busy", "round-robin", "random", "sticky"]
+"""Each writer has work of its own; or the work of all goes to the first one that is busy, to each in turn, to one drawn
+for each row, or to one drawn for each session of rows."""
+
+
+class ClockPart(Part):
+    """How a writer's clock differs from true time."""
+
+    offset: Offset = 0.0
+    """Seconds that it is ahead."""
+    drift: Annotated[float, Field(gt=-1e6, le=1e6)] = 0.0
+    """Microseconds that it gains each second, counted from the scenario's start."""
+    tick: Annotated[float, Field(gt=0, le=86_400)] = 1e-7
+    """Seconds that a reading stands still; 100 ns is as fine as the clocks of the layouts are."""
+    step: tuple[tuple[Seconds, Offset], ...] = ()
+    """[at, by]: from then on it shows so many seconds more."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.tick < 1e-7:
+            raise ValueError(f"a tick of {self.tick:g} s is below 100 ns, in which all clocks count: give 1e-7 or more")
+        if any(later[0] <= earlier[0] for earlier, later in pairwise(self.step)):
+            raise ValueError("the steps are not in order of time, or two are at once: sort or add them up")
+        return self
+
+
+class WriterPart(Part):
+    """One writer; `rate` is rows a second of virtual time while it is busy."""
+
+    id: Annotated[str, Field(min_length=1)]
+    rate: Annotated[float, Field(gt=0)] = 1000.0
+    start: Seconds = 0.0
+    stop: Seconds | None = None
+    """The load's end where none is given."""
+    busy: tuple[tuple[Seconds, Seconds], ...] | None = None
+    """[from, to] of each spell; all the time that it is there where none are given."""
+    restarts: tuple[Seconds, ...] = ()
+    clock: ClockPart = ClockPart()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        there = f"writer {self.id} is there from {self.start:g} s"
+        there += f" to {self.stop:g} s" if self.stop is not None else " on"
+        if self.stop is not None and self.stop <= self.start:
+            raise ValueError(f"writer {self.id} stops at {self.stop:g} s and starts at {self.start:g} s: stop it later")
+        if self.busy == ():
+            raise ValueError(f"writer {self.id} is never busy: give it a spell, or leave it out")
+        for begin, end in self.busy or ():
+            if end <= begin:
+                raise ValueError(f"writer {self.id} is busy from {begin:g} s to {end:g} s: put the earlier first")
+            if begin < self.start or end > self.last:
+                raise ValueError(f"{there}, and busy from {begin:g} s to {end:g} s: keep its spells within that")
+        for (_, end), (begin, _) in pairwise(self.busy or ()):
+            if begin < end:
+                raise ValueError(
+                    f"writer {self.id} has a busy spell from {begin:g} s, and the one ahead of it ends at {end:g} s: "
+                    "join or sort them"
+                )
+        for at in self.restarts:
+            if not self.start < at < self.last:
+                raise ValueError(f"{there}, and restarts at {at:g} s: restart it within that")
+        if any(later <= earlier for earlier, later in pairwise(self.restarts)):
+            raise ValueError(f"the restarts of writer {self.id} are not in order of time: sort them")
+        return self
+
+    @property
+    def last(self) -> float:
+        """When it stops; infinite where it never does."""
+        return inf if self.stop is None else self.stop
+
+    @property
+    def spells(self) -> tuple[tuple[float, float], ...]:
+        """(from, to) of each busy spell; the last may have no end."""
+        return self.busy or ((self.start, self.last),)
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing to it but its rate."""
+        return self == WriterPart(id=self.id, rate=self.rate)
+
+
+class DealPart(Part):
+    """How rows are dealt out to the writers that are busy when they arrive."""
+
+    mode: Mode = "own-rates"
+    session_rows: Annotated[int, Field(gt=0)] = 100
+    """Rows of a session, which all go to one writer where the mode is sticky."""

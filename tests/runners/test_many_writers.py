@@ -1,0 +1,157 @@
+"""Many writers on real servers: phases, exact counts, and what happens when one is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import psutil
+import pytest
+
+from keybench.databases.engine import Admin, Table, engine
+from keybench.databases.sessions import LimitsSessions
+from keybench.errors import KeybenchError, ServerError, UsageError
+from keybench.runners import connections, verify, writers
+from keybench.runners.after import keys_in_order
+from keybench.runners.arrival import Recorder
+from keybench.runners.plan import Request, TrialPlan
+from keybench.runners.sources import KeySource, key_sources
+from keybench.runners.trial import Target
+from keybench.runners.workers import WorkerLost
+from keybench.scenarios.schema import Scenario, load_scenario
+from keybench.scenarios.writers import DealPart
+from tests.runners.conftest import Run
+
+
+@pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded", "mariadb=local"])
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    name, _, kind = request.param.partition("=")
+    on = engine(name)
+    provision = on.provision(kind, on.settings("fast", "default"))
+    try:
+        yield Target(on, kind, provision.start())
+    finally:
+        provision.stop()
+
+
+@pytest.fixture
+def admin(target: Target) -> Iterator[Admin]:
+    admin = target.engine.admin(target.address)
+    yield admin
+    admin.close()
+
+
+def prepared(target: Target, work: Scenario, rows: int, name: str = "morris") -> tuple[Table, tuple[KeySource, ...]]:
+    database = target.engine.name
+    request = Request((database,), {database: target.server}, work, (name,), (), rows, 1, "fast", 3, 60.0)
+    trial = TrialPlan(1, 0, database, name, "binary16-mssql", 100, rows)
+    return trial.table(work), key_sources(request, trial)
+
+
+def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...]) -> np.ndarray:
+    """Places in planned order of the rows in order of arrival, the stored keys verified."""
+    admin.create(table)
+    recorder = Recorder(admin, table, sources)
+    done = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
+    keys = keys_in_order(sources)
+    verify.check(table.column.encode(keys), admin.stored_keys(table))
+    places = recorder.order(done, keys).places
+    admin.drop(table)
+    return places
+
+
+def test_eight_writers_meet_before_each_phase_and_lose_nothing(target: Target, admin: Admin) -> None:
+    work = load_scenario("autoscale")
+    table, sources = prepared(target, work, 4000)
+    assert len(sources) == len(sources[0].writer.phases) == 8
+    places = loaded(target, admin, table, sources)
+    first = 0
+    for together in zip(*(source.writer.phases for source in sources), strict=True):
+        end = first + sum(together)
+        assert np.array_equal(np.sort(places[first:end]), np.arange(first, end)), "a row of another phase"
+        first = end
+    assert first == 4000
+
+
+def test_a_writer_without_rows_is_no_trouble(target: Target, admin: Admin) -> None:
+    work = load_scenario("azure-lag").model_copy(update={"deal": DealPart(mode="one-busy")})
+    table, sources = prepared(target, work, 40, "uuid-v7")
+    assert [source.writer.rows for source in sources] == [40, 0, 0, 0]
+    assert loaded(target, admin, table, sources).tolist() == list(range(40))
+
+
+def writer_processes() -> list[psutil.Process]:
+    """The processes that the fork server of this one has started."""
+    return [
+        child
+        for server in psutil.Process().children()
+        for child in server.children()
+        if server.status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+def test_a_killed_writer_is_an_error_and_the_server_goes_on(target: Target, admin: Admin) -> None:
+    table, sources = prepared(target, load_scenario("autoscale"), 400_000)
+    admin.create(table)
+    failed: list[KeybenchError] = []
+
+    def work() -> None:
+        try:
+            writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
+        except KeybenchError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    deadline = time.monotonic() + 30
+    while len(found := writer_processes()) < 8 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(found) == 8
+    os.kill(found[3].pid, signal.SIGKILL)
+    thread.join(30)
+    (error,) = failed
+    assert isinstance(error, WorkerLost)
+    assert str(error).endswith("of 8 died (signal SIGKILL).")
+    table, sources = prepared(target, load_scenario("clock-skew"), 400)
+    assert len(loaded(target, admin, table, sources)) == 400
+
+
+def test_a_key_that_two_writers_send_is_the_servers_error(target: Target, admin: Admin) -> None:
+    table, sources = prepared(target, load_scenario("clock-skew"), 400)
+    admin.create(table)
+    with pytest.raises(ServerError, match=r"(?i)unique|duplicate"):
+        writers.load(target.address, table, (*sources[:3], sources[2]), rows_per_tx=10, timeout=60)
+    admin.drop(table)
+
+
+def test_a_server_says_how_many_connections_it_has_left(target: Target, admin: Admin) -> None:
+    if not isinstance(admin, LimitsSessions):
+        pytest.skip(f"{target.engine.title} has no limit")
+    before = admin.sessions_left()
+    assert 30 < before < 50
+    others = [target.engine.admin(target.address) for _ in range(5)]
+    during = admin.sessions_left()
+    for other in others:
+        other.close()
+    assert before - during == 5
+
+
+def test_more_writers_than_connections_are_refused(target: Target, admin: Admin) -> None:
+    many = load_scenario("quick").with_equal_writers(60)
+    request = Request((target.engine.name,), {}, many, ("uuid-v7",), (), None, 1, "fast", 3, 60.0)
+    if not isinstance(admin, LimitsSessions):
+        connections.check(request, target)
+        return
+    with pytest.raises(UsageError, match=r"^60 writers need as many connections, and .* takes 4\d more: use fewer "):
+        connections.check(request, target)
+
+
+def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run) -> None:
+    done = command("--db", "postgresql", "--server", "embedded", "--writers", "60", "--rows", "600")
+    assert done.returncode == 2
+    assert "60 writers need as many connections, and PostgreSQL (embedded) takes 4" in done.stderr
+    assert "a pilot predicts" not in done.stdout

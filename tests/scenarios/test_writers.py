@@ -1,0 +1,98 @@
+"""What a scenario may say of its writers, and what is said about what it may not."""
+
+from __future__ import annotations
+
+import pytest
+
+from keybench.scenarios.schema import parse_scenario
+from keybench.scenarios.writers import ClockPart, DealPart
+from tests.scenarios.test_schema import MINIMAL, problem
+
+
+def one(fields: str) -> str:
+    return MINIMAL + "[[writer]]\nid = 'a'\n" + fields
+
+
+def test_a_writer_of_every_field() -> None:
+    text = one(
+        "rate = 2\nstart = 1\nstop = 90.5\nbusy = [[1, 4], [5, 90]]\nrestarts = [3, 60]\n"
+        "clock = { offset = -3, drift = 40, tick = 0.001, step = [[10, -2], [20, 2.5]] }\n"
+        "[deal]\nmode = 'sticky'\nsession_rows = 7\n"
+    )
+    scenario = parse_scenario("mine", text.replace("rows = 10", "rows = 176"), where="mine.toml")
+    (writer,) = scenario.writer
+    assert (writer.start, writer.stop, writer.restarts) == (1.0, 90.5, (3.0, 60.0))
+    assert writer.spells == ((1.0, 4.0), (5.0, 90.0))
+    assert writer.clock == ClockPart(offset=-3, drift=40, tick=0.001, step=((10, -2), (20, 2.5)))
+    assert scenario.deal == DealPart(mode="sticky", session_rows=7)
+    assert scenario.timed
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (one("start = 5\nstop = 5\n"), "writer.0: writer a stops at 5 s and starts at 5 s: stop it later"),
+        (one("start = 5\nstop = 3\n"), "writer.0: writer a stops at 3 s and starts at 5 s: stop it later"),
+        (one("rate = 0\n"), "writer.0.rate: Input should be greater than 0 (it says 0)"),
+        (one("busy = []\n"), "writer.0: writer a is never busy: give it a spell, or leave it out"),
+        (one("busy = [[3, 3]]\n"), "writer.0: writer a is busy from 3 s to 3 s: put the earlier first"),
+        (
+            one("busy = [[0, 3], [2, 9]]\n"),
+            "writer.0: writer a has a busy spell from 2 s, and the one ahead of it ends at 3 s: join or sort them",
+        ),
+        (
+            one("start = 2\nstop = 8\nbusy = [[2, 9]]\n"),
+            "writer.0: writer a is there from 2 s to 8 s, and busy from 2 s to 9 s: keep its spells within that",
+        ),
+        (
+            one("start = 2\nrestarts = [2]\n"),
+            "writer.0: writer a is there from 2 s on, and restarts at 2 s: restart it within that",
+        ),
+        (
+            one("restarts = [0.002, 0.001]\n"),
+            "writer.0: the restarts of writer a are not in order of time: sort them",
+        ),
+        (one("clock = { tick = 0 }\n"), "writer.0.clock.tick: Input should be greater than 0 (it says 0)"),
+        (
+            one("clock = { tick = 1e-8 }\n"),
+            "writer.0.clock: a tick of 1e-08 s is below 100 ns, in which all clocks count: give 1e-7 or more",
+        ),
+        (
+            one("clock = { step = [[5, 1], [5, 2]] }\n"),
+            "writer.0.clock: the steps are not in order of time, or two are at once: sort or add them up",
+        ),
+        (one("clock = { ofset = 1 }\n"), "writer.0.clock.ofset: no such field, did you mean offset?"),
+        (one("") + "[[writer]]\nid = 'a'\n", "two writers have the same id: a, a"),
+        (
+            one("stop = 0.001\n"),
+            "the writers send 1 rows in their time, not 10: give fewer rows, higher rates or longer spells",
+        ),
+        (
+            one("") + "[[writer]]\nid = 'b'\nstart = 5\n",
+            "writer b is first busy at 5 s, but the last of 10 rows is sent at 0.01 s: give more rows, or let it begin "
+            "earlier",
+        ),
+        (
+            MINIMAL.replace("rows = 10", "writer = []\nrows = 10"),
+            "writer: Tuple should have at least 1 item after validation, not 0 (it says ())",
+        ),
+        (
+            MINIMAL.replace("rows = 10", "index_over_cache = 4") + "[[writer]]\nid = 'a'\nstop = 5\n",
+            "a scenario with index_over_cache needs a writer that never stops: leave out its stop",
+        ),
+        (
+            MINIMAL + "[generation]\n[[writer]]\nid = 'a'\nbusy = [[0, 1]]\n",
+            "a scenario with generation has rows, and one writer, whose rate is each thread's",
+        ),
+        (
+            MINIMAL + "[deal]\nmode = 'fair'\n",
+            "deal.mode: Input should be 'own-rates', 'one-busy', 'round-robin', 'random' or 'sticky' (it says 'fair')",
+        ),
+        (
+            MINIMAL + "[before]\nlayout = 'uuid-v4'\nshare = 1\n",
+            "before.share: Input should be less than 1 (it says 1)",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, said: str) -> None:
+    assert f"  {said}" in problem(text).splitlines()
