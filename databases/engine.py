@@ -16,6 +16,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.bulk import LoadPath
 from keybench.databases.column import Column, FixedBits
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.pagemodel import PageModel, SizedByValue
@@ -232,6 +233,8 @@ class Engine(ABC):
     """Keys that its servers make; its sessions then are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
+    paths: tuple[LoadPath, ...] = ("rows",)
+    """How its sessions load rows; with `bulk` among them they are `LoadsInBulk`."""
     page_bytes: int = 0
     """Size of a page of an index, where an empty one does not show it."""
     caveat: str = ""
@@ -246,6 +249,14 @@ class Engine(ABC):
     @abstractmethod
     def missing(self, server: str) -> str:
         """Why this server kind cannot be started here and what would bring it; empty where it can. Within 2 s."""
+
+    def refuses(self, path: LoadPath, server: str) -> str:  # noqa: ARG002 (engines may look at the kind or URL)
+        """Why rows cannot take that path to a server of that kind or URL; empty where they can."""
+        if path in self.paths:
+            return ""
+        able = [on.name for on in engines().values() if path in on.paths]
+        others = f"{' and '.join(able)} can: choose by --db" if able else "no engine can: choose another path"
+        return f"{self.title} does not load so, and {others}."
 
     @abstractmethod
     def provision(self, server: str, settings: Settings) -> Provision:

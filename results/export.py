@@ -27,11 +27,11 @@ class Form(StrEnum):
     JSON = "json"
 
 
-def values(run_id: str, trials: list[Trial]) -> Iterator[dict[str, Any]]:
+def values(run_id: str, trials: list[Trial], load_path: str = "rows") -> Iterator[dict[str, Any]]:
     """A row for each reading, absent ones with their reason; a failed trial is one row without a metric."""
     for trial in trials:
         for reading in trial.readings:
-            yield _trial(run_id, trial) | {
+            yield _trial(run_id, trial, load_path) | {
                 "object": reading.object,
                 "metric": str(reading.metric),
                 "unit": DEFINITIONS[reading.metric].unit,
@@ -40,19 +40,20 @@ def values(run_id: str, trials: list[Trial]) -> Iterator[dict[str, Any]]:
                 "reason": reading.reason,
             }
         if not trial.readings:
-            yield _trial(run_id, trial) | dict.fromkeys(("object", "metric", "unit", "value", "origin", "reason"))
+            nothing = dict.fromkeys(("object", "metric", "unit", "value", "origin", "reason"))
+            yield _trial(run_id, trial, load_path) | nothing
 
 
-def series(run_id: str, trials: list[Trial]) -> Iterator[dict[str, Any]]:
+def series(run_id: str, trials: list[Trial], load_path: str = "rows") -> Iterator[dict[str, Any]]:
     """A row for each point of each series: `x` rows inserted, `y` the metric's value up to there."""
     for trial in trials:
         for one in trial.series:
             for x, y in zip(one.x.tolist(), one.y.tolist(), strict=True):
                 unit = DEFINITIONS[one.metric].unit
-                yield _trial(run_id, trial) | {"metric": str(one.metric), "unit": unit, "x": x, "y": y}
+                yield _trial(run_id, trial, load_path) | {"metric": str(one.metric), "unit": unit, "x": x, "y": y}
 
 
-def _trial(run_id: str, trial: Trial) -> dict[str, Any]:
+def _trial(run_id: str, trial: Trial, load_path: str) -> dict[str, Any]:
     return {
         "run": run_id,
         "block": trial.block,
@@ -66,6 +67,7 @@ def _trial(run_id: str, trial: Trial) -> dict[str, Any]:
         "rows": trial.rows,
         "writers": trial.writers,
         "rows_per_tx": trial.rows_per_tx,
+        "load_path": load_path,
         "started": trial.started.isoformat(),
         "seconds": trial.seconds,
         "status": trial.status,
@@ -105,7 +107,7 @@ def export(
     with Store.open(results, write=False) as store:
         found = store.run(run)
         trials = store.trials(found.id)
-    rows = list((series if along else values)(found.id, trials))
+    rows = list((series if along else values)(found.id, trials, found.load_path))
     if output is None:
         write(rows, form, sys.stdout)
         return

@@ -44,6 +44,13 @@ class Run:
     definition: Mapping[str, object]
     machine: Mapping[str, object]
 
+    @property
+    def load_path(self) -> str:
+        """How rows were loaded: `rows`, in order of arrival, or `bulk`, sorted by the server."""
+        scenario = self.definition.get("scenario")
+        load = scenario.get("load") if isinstance(scenario, dict) else None
+        return str(load.get("path", "rows")) if isinstance(load, dict) else "rows"
+
 
 @dataclass(frozen=True)
 class Environment:

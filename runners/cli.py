@@ -19,7 +19,7 @@ from keybench.databases.recipe import ContainerOptions
 from keybench.databases.secret import redacted
 from keybench.errors import UsageError, unknown_name
 from keybench.results.store import Run, Store, new_run_id
-from keybench.runners import config, hours, machine, server_keys
+from keybench.runners import bulk, config, hours, machine, server_keys
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.plan import Request, check_columns, plan, resolve_layouts
 from keybench.runners.servers import is_url, resolve
@@ -159,9 +159,11 @@ def run(
     check_columns(databases, columns or work.columns)
     layouts = resolve_layouts(_names(layout), work)
     server_keys.check(layouts, databases, work)
+    bulk.check(work, databases)
     if profile not in get_args(Profile):
         raise unknown_name("profile", profile, get_args(Profile))
     kinds = resolve(databases, asked_servers)
+    bulk.check_servers(work, kinds)
     if keep_server and KIND not in kinds.values():
         raise UsageError(
             "--keep-server keeps containers, and this run has none: private servers of other kinds end with the run. "

@@ -12,7 +12,7 @@ from keybench.databases.engine import engine
 from keybench.databases.provision import base_directory
 from keybench.errors import KeybenchError
 from keybench.results.store import Environment, Store
-from keybench.runners import connections, estimate, generation, modelled, verdicts
+from keybench.runners import bulk, connections, estimate, generation, modelled, verdicts
 from keybench.runners.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
@@ -33,6 +33,8 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
     say(console, f"{len(trials)} trials in {blocks}{recorded}; {rows:,} {work}; seed {request.seed}")
     if not any(_needs_server(request, trial) for trial in todo):
         return
+    if bulk.chosen(request.scenario):
+        say(console, bulk.ANNOUNCED)
     need = estimate.disk_bytes(request, todo)
     free = estimate.check_disk(need, base_directory())
     disk = estimate.gigabytes
@@ -79,6 +81,8 @@ def _run(
         on_servers = [trial for trial in todo if _needs_server(request, trial)]
         for database in dict.fromkeys(trial.database for trial in todo if _is_modelled(request, trial)):
             store.add_environment(run_id, modelled.environment(database))
+        if on_servers and bulk.chosen(request.scenario):
+            store.warn(run_id, bulk.WARNING)
         for database in dict.fromkeys(trial.database for trial in on_servers):
             if caveat := engine(database).caveat:
                 store.warn(run_id, caveat)

@@ -92,7 +92,7 @@ def readings(
     try:
         found = positions(sources, column, keys, places)
     except UsageError as error:
-        return Reading.absent([*_METRICS, Metric.FRONTS, Metric.DISPLACEMENT], f"No position: {error}"), []
+        return absent(f"No position: {error}"), []
     shares = found.quantiles()
     values = _values(found, shares, np.ones(len(places), np.bool_), rows_a_leaf, KEY, note)
     for i, source in enumerate(sources if len(sources) > 1 else ()):
@@ -105,6 +105,11 @@ def readings(
         values += Reading.absent([Metric.FRONTS], f"Fronts need {2 * WINDOW_ROWS:,} rows.")
     values.append(Reading(Metric.DISPLACEMENT, 100 * found.displacement / len(places), "derived", note))
     return values, [_series(shares)]
+
+
+def absent(reason: str) -> list[Reading]:
+    """All of these metrics without a value."""
+    return list(Reading.absent([*_METRICS, Metric.FRONTS, Metric.DISPLACEMENT], reason))
 
 
 def _values(

@@ -50,6 +50,8 @@ def _unfit(scenario: Scenario) -> str:
         return "it makes keys without a database"
     if scenario.after.delete_oldest or scenario.after.refill:
         return "it deletes the oldest rows by their keys, which only the server knows"
+    if scenario.load.path == "bulk":
+        return "it loads in bulk, which sends every column"
     if scenario.timed:
         return "its writers have hours of their own in virtual time, and a server's keys carry the server's clock"
     if 0 in scenario.table.payload:

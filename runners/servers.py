@@ -11,6 +11,7 @@ from keybench.databases.container import KIND, Contained
 from keybench.databases.engine import Engine, Keepable, Profile, Provision, engine
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.results.store import Environment
+from keybench.runners import bulk
 from keybench.runners.plan import MODEL_SERVER, Request
 from keybench.runners.trial import Target
 
@@ -127,6 +128,8 @@ class Servers:
             versions, values = dict(admin.versions()), dict(admin.settings())
             if isinstance(provision, Contained):
                 values |= provision.described()
+            if bulk.chosen(self._request.scenario):
+                values |= bulk.RECORDED
         finally:
             admin.close()
         self._note(Environment(database, target.server, versions, values, settings.cache_bytes))

@@ -10,8 +10,8 @@ from keybench.databases.engine import Address, Admin, Engine, Table
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import KEY, MODEL, Metric, Reading, Series
 from keybench.results.store import Trial
-from keybench.runners import after, modelled, position, server_keys, verify, workers, writers
-from keybench.runners.arrival import Recorder
+from keybench.runners import after, bulk, modelled, position, server_keys, verify, workers, writers
+from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import attempt
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, key_sources
@@ -68,27 +68,31 @@ def _measure(
             sources,
             rows_per_tx=request.scenario.load.rows_per_tx,
             timeout=deadline - time.monotonic(),
+            path=request.scenario.load.path,
             progress=progress,
         )
+        order: Order | None = None  # nobody knows it where the server makes or sorts the keys
         readings = [*loaded.readings(), *(reading for probe in probes for reading in probe.after(table))]
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
             readings += server_keys.without_reads(request.scenario.after.reads)
         else:
             keys = after.keys_in_order(sources)
-            order = recorder.order(loaded, keys)
+            order = None if bulk.chosen(request.scenario) else recorder.order(loaded, keys)
             _verify(admin, table, keys)
             readings += _after(request, trial, target, admin, sources, keys, deadline)
         admin.drop(table)
     finally:
         admin.close()
     lines = [loaded.series()]
-    if not table.made:  # else nobody knows the order in which the keys arrived
+    if order:
         readings = modelled.beside(target.engine, table, keys[order.places], order.note, readings)
         where, line = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
         )
         readings, lines = readings + where, lines + line
+    elif bulk.chosen(request.scenario):
+        readings += bulk.instead()
     return readings + _never(target.engine, readings), lines
 
 
@@ -127,7 +131,15 @@ def _after(
         keys = keys[delete:]
     if any(source.writer.refill_rows for source in sources):
         timeout = deadline - time.monotonic()
-        refilled = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=timeout, refill=True)
+        refilled = writers.load(
+            target.address,
+            table,
+            sources,
+            rows_per_tx=rows_per_tx,
+            timeout=timeout,
+            refill=True,
+            path=request.scenario.load.path,
+        )
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
         readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))
         keys = Keys.concat([keys, after.keys_in_order(sources, refill=True)])

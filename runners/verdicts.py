@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 from keybench.databases.engine import engine
 from keybench.results.store import Trial
+from keybench.runners import bulk
 from keybench.runners.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan
 
 
 def told(request: Request, trial: TrialPlan, result: Trial) -> Sequence[str]:
-    """One sentence a verdict; none of trials that failed, or that had no server."""
+    """One sentence a verdict; none of trials that failed, that had no server, or whose rows the server sorted: all
+    questions are about rows in order of arrival."""
     if result.status == "error" or trial.database == NO_DATABASE or result.server == MODEL_SERVER:
+        return ()
+    if bulk.chosen(request.scenario):
         return ()
     on = engine(trial.database)
     found = on.verdicts(trial.table(request.scenario), trial.rows, result.writers, result.readings)

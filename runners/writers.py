@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.arrival import StampsTransactions
+from keybench.databases.bulk import LoadPath, LoadsInBulk
 from keybench.databases.engine import Address, MakesKeys, Session, Table, engine
 from keybench.databases.payload import Payload
 from keybench.errors import UsageError
@@ -41,6 +42,7 @@ class Load:
     slices: tuple[int, ...]
     """Rows of each slice. All writers have as many slices, and meet before each of them."""
     rows_per_tx: int
+    path: LoadPath = "rows"
 
     @property
     def rows(self) -> int:
@@ -112,6 +114,7 @@ def load(
     rows_per_tx: int,
     timeout: float,
     refill: bool = False,
+    path: LoadPath = "rows",
     progress: Callable[[int], None] = lambda _: None,
 ) -> Loaded:
     """Loads a trial's rows (or its refill) with all its writers at once; `progress` is given the rows sent so far.
@@ -123,7 +126,7 @@ def load(
     firsts = [s.writer.rows if refill else 0 for s in sources]
     slice_rows = max(rows_per_tx, SLICE_BYTES // (2 * table.payload + 128) // rows_per_tx * rows_per_tx)
     loads = [
-        Load(address.engine, address, table, source, first, slices, rows_per_tx)
+        Load(address.engine, address, table, source, first, slices, rows_per_tx, path)
         for source, first, slices in zip(sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True)
     ]
     sent = workers.context.RawArray("q", len(loads))
@@ -198,6 +201,7 @@ def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[ob
     if work.first:
         stream.take(work.first)
     payload, column = Payload(work.table.payload), work.table.column
+    ready = _in_bulk(session, work).prepare_in_bulk if work.path == "bulk" else session.prepare
 
     def prepare(start: int, n: int) -> Sequence[object]:
         keys = stream.take(n)
@@ -208,9 +212,15 @@ def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[ob
                 f"column {column.name} refuses {n - int(accepted.sum())} of {n} keys of "
                 f"{work.source.layout}{why}: choose another --column."
             )
-        return session.prepare(keys, payload, start, work.rows_per_tx)
+        return ready(keys, payload, start, work.rows_per_tx)
 
     return prepare
+
+
+def _in_bulk(session: Session, work: Load) -> LoadsInBulk:
+    if not isinstance(session, LoadsInBulk):
+        raise TypeError(f"{work.engine} declares the load path bulk and its sessions do not load in bulk")
+    return session
 
 
 def _without_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[object]]:

@@ -41,9 +41,11 @@ class TablePart(Part):
 
 
 class LoadPart(Part):
-    """How rows are sent: in arrival order, `rows_per_tx` rows a transaction."""
+    """How rows are sent: `rows_per_tx` rows a transaction, in arrival order unless the path is `bulk`."""
 
     rows_per_tx: Annotated[int, Field(gt=0, le=1_000_000)] = 1000
+    path: Literal["rows", "bulk"] = "rows"
+    """One index insertion a row; or the server's bulk path, which sorts, and which not every engine has."""
 
 
 class ServerPart(Part):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from keybench.databases.bulk import LoadPath
 from keybench.databases.column import Column
 from keybench.databases.container import missing as without_containers
 from keybench.databases.engine import (
@@ -58,6 +59,14 @@ class SqlServer(Engine):
         if server not in self.servers:
             return f"SQL Server has no server kind {server}: {_instead()}"
         return without_containers("SQL Server", _instead()) or licence.missing() or drivers.missing()
+
+    def refuses(self, path: LoadPath, server: str) -> str:
+        """Why rows cannot take that path; bulk copy is mssql-python's alone."""
+        if path != "bulk":
+            return super().refuses(path, server)
+        from keybench.databases.mssql.url import options_of
+
+        return drivers.without_bulk(options_of(server) if "://" in server else options.options({}))
 
     def provision(self, server: str, settings: Settings) -> Provision:
         """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
@@ -119,6 +128,7 @@ ENGINE = SqlServer(
     title="SQL Server",
     columns=table.COLUMNS,
     servers=("container",),
+    paths=("rows", "bulk"),
     page_bytes=table.PAGE_BYTES,
     url_schemes=("mssql", "sqlserver"),
     makes=keys.MADE,

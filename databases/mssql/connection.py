@@ -52,6 +52,11 @@ class Connection:
         with self.errors():
             self.driver.insert(cursor, statement, rows, sizes)
 
+    def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
+        """Loads the rows by bulk copy, all or none, outside this connection's transaction; the rows sent."""
+        with self.errors():
+            return self.driver.copy(cursor, table, columns, rows)
+
     def begin(self) -> None:
         """From here on statements belong to a transaction, until `commit` or `rollback` begins the next."""
         with self.errors():

@@ -2,6 +2,7 @@
 
 Both speak the DB-API with `?` parameters, and both bind an array: a list of rows goes as one call, each row executed by
 itself, in the order of the list. Neither path turns rows into one set-based statement, which the server could sort.
+mssql-python can bulk copy besides, which does sort.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from keybench.databases.mssql.options import Options
-from keybench.errors import EnvironmentMissing
+from keybench.errors import EnvironmentMissing, UsageError
 
 LOGIN_SECONDS = 5
 
@@ -24,6 +25,11 @@ _LTDL = "libltdl.so.7"
 """What Microsoft's driver in mssql-python's companion wheel needs of the system; its other provider does not."""
 _WITHOUT_LIBRARIES = "mssql-odbc"
 _COMPANION = "mssql_python_odbc"
+
+_NO_BULK = (
+    "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "
+    '(KEYBENCH_MSSQL_DRIVER), or choose a scenario whose path is "rows".'
+)
 
 Sizes = Sequence[tuple[str, int]]
 """The SQL type and size of each parameter, by ODBC's names without `SQL_`."""
@@ -45,6 +51,10 @@ class Driver(Protocol):
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
         """Executes the statement once a row, in order, in one call."""
+        ...
+
+    def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
+        """Loads the rows by bulk copy, over a connection of its own; the rows that the driver sent."""
         ...
 
     def versions(self) -> dict[str, str]:
@@ -76,6 +86,18 @@ class MssqlPython:
         """As the protocol says. Each call forgets the sizes."""
         cursor.setinputsizes([(getattr(self.module, f"SQL_{kind}"), size, 0) for kind, size in sizes])
         cursor.executemany(statement, rows)
+
+    def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
+        """As the protocol says: all rows as one batch, without the 30 s after which the driver else gives up.
+
+        Bulk copy is a client of its own (mssql_py_core), whose errors are not mssql-python's.
+        """
+        core: Any = importlib.import_module("mssql_py_core")
+        try:
+            found = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
+        except core.Error as error:
+            raise RuntimeError(str(error)) from None
+        return int(found["rows_copied"])
 
     def versions(self) -> dict[str, str]:
         """Driver and ODBC provider."""
@@ -132,6 +154,10 @@ class PyOdbc:
         """As the protocol says."""
         cursor.executemany(statement, rows)
 
+    def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:  # noqa: ARG002
+        """UsageError: pyodbc has none."""
+        raise UsageError(_NO_BULK)
+
     def versions(self) -> dict[str, str]:
         """The driver."""
         return {"pyodbc": version("pyodbc")}
@@ -150,11 +176,20 @@ def missing() -> str:
     return "SQL Server needs a driver: pip install 'keybench[mssql]' (mssql-python, with Microsoft's ODBC driver)."
 
 
+def without_bulk(options: Options) -> str:
+    """Why the driver that `load` would take cannot bulk copy; empty where it can, or where there is no driver."""
+    return _NO_BULK if _chosen(options) == PyOdbc.name else ""
+
+
+def _chosen(options: Options) -> str:
+    there = installed()
+    return there[0] if options.driver == "auto" and there else options.driver
+
+
 def load(options: Options) -> Driver:
     """The driver that was chosen, else the preferred one that is installed; EnvironmentMissing where there is none."""
-    there = installed()
-    name = there[0] if options.driver == "auto" and there else options.driver
-    if name not in there:
+    name = _chosen(options)
+    if name not in installed():
         raise EnvironmentMissing(
             missing() if name == "auto" else f"the driver {name} is not installed: pip install {name}."
         )

@@ -1,7 +1,11 @@
 """A writer's connection: array-bound INSERTs of single rows in the order of the list, one transaction a batch.
 
-Bulk copy is not used. It lets the server sort what it is sent by the clustered key, so that the page splits of random
-keys would not happen; sets of rows in one statement (VALUES lists, table-valued parameters, JSON) can be sorted, too.
+Sets of rows in one statement (VALUES lists, table-valued parameters, JSON) are not used: the server may sort them by
+the clustered key, so that the page splits of random keys would not happen.
+
+Bulk copy, which does sort, is a load path of its own. Each transaction is one call, which makes its own connection, by
+a client of its own inside mssql-python: it belongs to no transaction of this session's, and the server commits it by
+itself, as one batch, or undoes it. The driver counts the rows that it sent and the server none: no error means all.
 """
 
 from __future__ import annotations
@@ -36,6 +40,13 @@ class Batch:
     rows: int
 
 
+@dataclass(frozen=True)
+class BulkBatch:
+    """One transaction's rows, for one bulk copy."""
+
+    rows: list[Row]
+
+
 def values(column: Column, keys: Keys) -> list[object]:
     """The keys as the driver binds them: UUIDs for uniqueidentifier, bytes, text, integers."""
     if column.name == "uniqueidentifier":
@@ -49,6 +60,14 @@ def values(column: Column, keys: Keys) -> list[object]:
 
 def _cut(data: bytes, width: int) -> list[bytes]:
     return [data[at : at + width] for at in range(0, len(data), width)]
+
+
+def _rows(keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
+    """n rows of key and text; without the one that is not sent."""
+    texts = payload.texts if payload.width else ()
+    beside = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
+    parts = [part for part in (keys, beside) if part is not None]
+    return list(zip(*parts, strict=True))
 
 
 class MssqlSession:
@@ -70,14 +89,16 @@ class MssqlSession:
         """Batches of rows whose keys the server makes."""
         return self._batches(None, payload, start, rows_per_tx, rows)
 
+    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[BulkBatch]:
+        """Batches of `rows_per_tx` rows for bulk copy."""
+        rows = _rows(values(self._table.column, keys), len(keys), payload, start)
+        return [BulkBatch(rows[first : first + rows_per_tx]) for first in range(0, len(rows), rows_per_tx)]
+
     def _batches(
         self, keys: list[object] | None, payload: Payload, start: int, rows_per_tx: int, rows: int = 0
     ) -> list[Batch]:
         n = rows if keys is None else len(keys)
-        texts = payload.texts if payload.width else ()
-        beside = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
-        parts = [part for part in (keys, beside) if part is not None]
-        all_rows: list[Row] = list(zip(*parts, strict=True))
+        all_rows = _rows(keys, n, payload, start)
         self._connection.run(_QUIET)
         self._connection.begin()
         return [
@@ -93,6 +114,9 @@ class MssqlSession:
 
         Drivers give no count for an array. An error in any of its rows is raised, and undoes the transaction.
         """
+        if isinstance(batch, BulkBatch):
+            name, columns = layout.name(self._table), layout.plain_columns(self._table)
+            return self._connection.copy(self._cursor, name, columns, batch.rows)
         assert isinstance(batch, Batch)
         try:
             for rows in batch.arrays:

@@ -93,6 +93,11 @@ def columns(table: Table) -> tuple[str, ...]:
     return (*key, "payload") if table.payload else key
 
 
+def plain_columns(table: Table) -> tuple[str, ...]:
+    """The same by their bare names, which bulk copy compares with those that the server tells."""
+    return tuple(column.strip("[]") for column in columns(table))
+
+
 def insert(table: Table) -> str:
     """The statement of one row."""
     given = columns(table)

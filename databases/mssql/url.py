@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from keybench.databases.engine import Address
 from keybench.databases.mssql import connection, database
 from keybench.databases.mssql.connection import Connection
-from keybench.databases.mssql.options import NAMES, options
+from keybench.databases.mssql.options import NAMES, Options, options
 from keybench.databases.mssql.table import SCHEMA
 from keybench.databases.secret import of_url
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
@@ -52,6 +52,12 @@ def address_of(url: str) -> Address:
     if parts.username:
         parameters["user"] = unquote(parts.username)
     return Address("mssql", "url", parameters, secret=of_url(password))
+
+
+def options_of(url: str) -> Options:
+    """What a URL's query, or else the environment, chooses; UsageError for what is none of the choices."""
+    parts = _split(url)
+    return options(dict(parse_qsl(parts.query)) if parts else {})
 
 
 def _split(url: str) -> SplitResult | None:

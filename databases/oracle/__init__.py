@@ -112,6 +112,7 @@ ENGINE = Oracle(
     title="Oracle",
     columns=table.COLUMNS,
     servers=("container",),
+    paths=("rows", "bulk"),
     page_bytes=8192,
     url_schemes=("oracle",),
     makes=keys.MADE,

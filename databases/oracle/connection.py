@@ -60,6 +60,11 @@ class Connection:
             cursor.executemany(statement, rows)
             return int(cursor.rowcount)
 
+    def load(self, schema: str, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Loads the rows by direct path and commits, or loads none. Names as in SQL: what is not quoted is folded."""
+        with self.errors():
+            self.raw.direct_path_load(schema, table, list(columns), rows)
+
     def commit(self) -> None:
         """Commits."""
         with self.errors():

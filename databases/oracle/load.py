@@ -1,7 +1,10 @@
 """A writer's connection: array-bound INSERTs of single rows in the order of the list, one transaction a batch.
 
-Direct path (`direct_path_load`, the hint APPEND_VALUES) is not used: it goes past the buffer cache, and the index is
-merged at the end, so that the splits of the keys' order would not happen.
+The hint APPEND_VALUES is not used: direct path goes past the buffer cache, and the index is merged at the end, so that
+the splits of the keys' order would not happen.
+
+`direct_path_load` is a load path of its own, `bulk`. Each transaction is one call, which the server commits by itself,
+or undoes; it locks the table, and waits for others that do. The server counts no rows back: no error means all.
 """
 
 from __future__ import annotations
@@ -21,6 +24,9 @@ from keybench.generators.byteorder import Keys
 ARRAY_ROWS = 10_000
 """Longest array: the driver makes one message of it."""
 
+SCHEMA = "SELECT SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') FROM dual"
+"""As the dictionary has it, however the user's name was written."""
+
 Row = tuple[object, ...]
 
 
@@ -32,6 +38,13 @@ class Batch:
     rows: int
 
 
+@dataclass(frozen=True)
+class BulkBatch:
+    """One transaction's rows, for one direct path load."""
+
+    rows: list[Row]
+
+
 def values(column: Column, keys: Keys) -> list[object]:
     """The keys as the driver binds them: bytes in the column's order, text, integers."""
     encoded = column.encode(keys)
@@ -40,6 +53,13 @@ def values(column: Column, keys: Keys) -> list[object]:
     data, width = encoded.tobytes(), encoded.shape[1]
     pieces = [data[at : at + width] for at in range(0, len(data), width)]
     return [piece.decode("ascii") for piece in pieces] if column.form == "text" else list(pieces)
+
+
+def _rows(keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
+    """n rows of key and text; without the one that is not sent."""
+    texts = payload.texts if payload.width else ()
+    beside = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
+    return list(zip(*(part for part in (keys, beside) if part is not None), strict=True))
 
 
 class OracleSession:
@@ -53,6 +73,7 @@ class OracleSession:
         self._key_type = self._type()
         self._begin: Mapping[str, int] | None = None
         self._analysed = False
+        self._schema = ""
 
     def _type(self) -> object:
         """The type of a key's parameter, or its size where it is text."""
@@ -75,13 +96,18 @@ class OracleSession:
         """Batches of rows whose keys the server makes."""
         return self._batches(None, rows, payload, start, rows_per_tx)
 
+    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[BulkBatch]:
+        """Batches of `rows_per_tx` rows for direct path loads; asks first whose schema it is."""
+        self._note()
+        self._schema = str(self._connection.value(SCHEMA))
+        rows = _rows(values(self._table.column, keys), len(keys), payload, start)
+        return [BulkBatch(rows[first : first + rows_per_tx]) for first in range(0, len(rows), rows_per_tx)]
+
     def _batches(
         self, keys: list[object] | None, n: int, payload: Payload, start: int, rows_per_tx: int
     ) -> list[Batch]:
         self._note()
-        texts = payload.texts if payload.width else ()
-        beside = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
-        rows: list[Row] = list(zip(*(part for part in (keys, beside) if part is not None), strict=True))
+        rows = _rows(keys, n, payload, start)
         transactions = (rows[first : first + rows_per_tx] for first in range(0, n, rows_per_tx))
         return [
             Batch(tuple(some[at : at + ARRAY_ROWS] for at in range(0, len(some), ARRAY_ROWS)), len(some))
@@ -98,6 +124,9 @@ class OracleSession:
 
     def send(self, batch: object) -> int:
         """One transaction; the rows that the server says it stored."""
+        if isinstance(batch, BulkBatch):
+            self._connection.load(self._schema, layout.name(self._table), layout.plain_columns(self._table), batch.rows)
+            return len(batch.rows)
         assert isinstance(batch, Batch)
         try:
             stored = sum(

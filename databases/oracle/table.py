@@ -76,6 +76,11 @@ def columns(table: Table) -> tuple[str, ...]:
     return (*key, "payload") if table.payload else key
 
 
+def plain_columns(table: Table) -> tuple[str, ...]:
+    """The same in upper case, as the dictionary has them."""
+    return tuple(column.upper() for column in columns(table))
+
+
 def insert(table: Table) -> str:
     """The statement of one row."""
     given = columns(table)

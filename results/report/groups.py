@@ -148,6 +148,11 @@ class Group:
         return arm.name if self.several_columns else arm.layout
 
     @property
+    def in_bulk(self) -> bool:
+        """Whether rows took the server's bulk path, which sorts."""
+        return self.run.load_path == "bulk"
+
+    @property
     def modelled(self) -> bool:
         """Whether no server took part."""
         return self.server == SERVER_MODEL

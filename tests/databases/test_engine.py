@@ -135,6 +135,14 @@ def test_an_engine_without_a_page_model_says_so() -> None:
     )
 
 
+def test_an_engine_without_a_load_path_names_those_that_have_it() -> None:
+    on = declared(column("a", "rfc"))
+    able = [name for name, known in engines().items() if "bulk" in known.paths]
+    assert able
+    assert on.refuses("rows", "embedded") == ""
+    assert on.refuses("bulk", "embedded") == f"Declared does not load so, and {' and '.join(able)} can: choose by --db."
+
+
 def test_an_unknown_column_lists_close_ones() -> None:
     on = declared(column("binary16", "rfc"), column("char36", "rfc"))
     with pytest.raises(

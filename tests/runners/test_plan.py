@@ -47,7 +47,7 @@ def request_for(scenario: Scenario = QUICK, **changes: object) -> Request:
 def test_a_request_survives_json() -> None:
     import json
 
-    for name in ("quick", "row-width", "beyond-cache"):
+    for name in ("quick", "row-width", "beyond-cache", "bulk-load"):
         request = request_for(load_scenario(name), rows=5, columns=("binary16-mssql",))
         assert Request.from_json(json.loads(json.dumps(request.to_json()))) == request
 

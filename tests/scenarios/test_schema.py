@@ -37,6 +37,7 @@ def test_defaults() -> None:
     scenario = parse_scenario("mine", MINIMAL, where="mine.toml")
     assert scenario.start == datetime(2026, 1, 1, tzinfo=UTC)
     assert (scenario.table.payload, scenario.table.key, scenario.load.rows_per_tx) == ((100,), "clustered", 1000)
+    assert scenario.load.path == "rows"
     assert [(writer.id, writer.rate) for writer in scenario.writer] == [("writer", 1000.0)]
     assert scenario.after.reads == 0
 
@@ -81,6 +82,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         (MINIMAL + "[[writer]]\nid = 'a'\n[[writer]]\nid = 'a'\n", "two writers have the same id: a, a"),
         (MINIMAL + "[[writer]]\nid = 'a'\nrate = 0\n", "writer.0.rate: Input should be greater than 0 (it says 0)"),
         (MINIMAL + "[after]\ndelete_oldest = 1.0\n", "after.delete_oldest: Input should be less than 1 (it says 1.0)"),
+        (MINIMAL + '[load]\npath = "fast"\n', "load.path: Input should be 'rows' or 'bulk' (it says 'fast')"),
+        (MINIMAL + '[load]\npaht = "bulk"\n', "load.paht: no such field, did you mean path?"),
         (MINIMAL + '[table]\npayload = "x"\n', "table.payload.0: Input should be a valid integer (it says 'x')"),
     ],
 )

@@ -11,6 +11,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from keybench.databases.bulk import LoadsInBulk
 from keybench.databases.column import Column
 from keybench.databases.engine import KeyRole, MakesKeys, ServerKeys, Table
 from keybench.databases.ordered import ReadsInOrder
@@ -92,6 +93,22 @@ def test_rows_are_inserted_in_order_of_arrival(bench: Bench, guids: Column) -> N
     arrived = bench.admin.arrived_keys(beside)
     assert arrived is not None
     assert np.array_equal(arrived, guids.encode(keys))
+
+
+def test_the_bulk_path_loads_all_rows_of_each_transaction_or_is_refused(bench: Bench, native: Column) -> None:
+    sized, keys = accepted(native, random(1400))
+    table = bench.table(sized, 10)
+    bench.admin.create(table)
+    with closing(bench.session(table)) as session:
+        if "bulk" not in bench.engine.paths:
+            assert not isinstance(session, LoadsInBulk)
+            assert bench.engine.refuses("bulk", bench.address.server)
+            return
+        assert isinstance(session, LoadsInBulk)
+        batches = session.prepare_in_bulk(keys, Payload(10), 7, 500)
+        sizes = [min(500, len(keys) - first) for first in range(0, len(keys), 500)]
+        assert [session.send(batch) for batch in batches] == sizes
+    verify.check(sized.encode(keys), bench.admin.stored_keys(table))
 
 
 def test_rows_are_found_counted_and_deleted(bench: Bench, column: Column) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import mssql_py_core
 import mssql_python
 from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
@@ -131,6 +132,16 @@ class RecordingCursor:
         assert self._record.driver != PyOdbc.name or self.fast_executemany
         self._record.calls.append(("executemany", statement, list(rows)))
         self._answer(statement)
+
+    def bulkcopy(self, table_name: str, data: Rows, **named: object) -> dict[str, object]:
+        assert self._record.driver == MssqlPython.name  # pyodbc has none
+        inspect.signature(RealCursor.bulkcopy).bind(None, table_name, data, **named)
+        RealCursor._bulkcopy_core_and_validate(table_name, named["batch_size"], named["timeout"])
+        assert all(type(row) is tuple for row in data)
+        self._record.calls.append(("bulkcopy", table_name, list(data), named))
+        if text := self._record.refuse.get("bulkcopy"):
+            raise mssql_py_core.OperationalError(text)
+        return {"rows_copied": len(data), "batch_count": 1, "elapsed_time": 0.1}
 
     def setinputsizes(self, sizes: Sequence[tuple[int, int, int]]) -> None:
         self._record.check("Cursor", "setinputsizes", sizes)

@@ -105,6 +105,18 @@ class RecordingConnection:
         check(oracledb.Connection, "cursor")
         return RecordingCursor(self._record)
 
+    def direct_path_load(self, *arguments: object) -> None:
+        check(oracledb.Connection, "direct_path_load", *arguments)
+        schema, table, columns, rows = arguments
+        assert isinstance(schema, str)
+        assert isinstance(table, str)
+        assert isinstance(columns, list)
+        assert isinstance(rows, list)  # the driver takes lists and data frames
+        assert {len(row) for row in rows} == {len(columns)}
+        self._record.calls.append(("direct_path_load", schema, table, columns, list(rows)))
+        if text := self._record.refuse.get("direct_path_load"):
+            raise oracledb.DatabaseError(text)
+
     def commit(self) -> None:
         check(oracledb.Connection, "commit")
         self._record.calls.append(("commit",))

@@ -1,0 +1,139 @@
+"""Bulk copy: one call a transaction, on a connection of its own, by the one driver that has it."""
+
+from __future__ import annotations
+
+import inspect
+
+import mssql_py_core
+import mssql_python
+import numpy as np
+import pytest
+
+from keybench.databases.bulk import LoadsInBulk
+from keybench.databases.engine import Address, Table
+from keybench.databases.mssql import ENGINE, drivers
+from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
+from keybench.databases.mssql.load import MssqlSession
+from keybench.databases.payload import Payload
+from keybench.errors import ServerError, UsageError
+from keybench.generators.byteorder import Keys
+from tests.databases.keys import random, taken_by
+from tests.databases.mssql.recording import Record
+from tests.databases.mssql.test_load import stored_form
+
+NO_BULK = (
+    "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "
+    '(KEYBENCH_MSSQL_DRIVER), or choose a scenario whose path is "rows".'
+)
+UNLIMITED = {"batch_size": 0, "timeout": 0, "column_mappings": ["key", "payload"]}
+
+
+with_mssql_python = pytest.mark.parametrize("record", [MssqlPython.name], indirect=True)
+with_pyodbc = pytest.mark.parametrize("record", [PyOdbc.name], indirect=True)
+
+
+@with_mssql_python
+@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
+def test_each_transaction_is_one_copy_of_all_its_rows(record: Record, address: Address, column: str) -> None:
+    sized, made = taken_by(ENGINE.column(column), random(2500))
+    session = MssqlSession(address, Table("rows", sized, 100))
+    assert isinstance(session, LoadsInBulk)
+    batches = session.prepare_in_bulk(made, Payload(100), 7, 1000)
+    record.calls.clear()
+    assert [session.send(batch) for batch in batches] == [1000, 1000, 500]
+    assert record.names() == ["bulkcopy"] * 3  # no transaction of the session's is about it
+    assert {call[1] for call in record.calls} == {"[keybench].[rows]"}
+    assert [call[3] for call in record.calls] == [UNLIMITED] * 3
+    sent = [row for call in record.calls for row in call[2]]
+    encoded = sized.encode(made)
+    wanted = encoded.tolist() if sized.form == "int" else [row.tobytes() for row in encoded]
+    assert [stored_form(row[0], column) for row in sent] == wanted
+    assert [row[1] for row in sent] == [row.tobytes().decode() for row in Payload(100).rows(7, 2500)]
+
+
+@with_mssql_python
+def test_preparing_leaves_no_transaction_open(record: Record, address: Address) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
+    record.calls.clear()
+    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
+    assert record.calls == []
+    session.send(batch)
+    assert record.calls[0][3]["column_mappings"] == ["key"]
+    assert record.calls[0][2] == [(i,) for i in range(10)]
+
+
+@with_mssql_python
+def test_its_errors_are_the_servers_words(record: Record, address: Address) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
+    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
+    record.refuse["bulkcopy"] = "Cannot insert duplicate key row in object 'keybench.rows'."
+    with pytest.raises(
+        ServerError, match=r"^SQL Server: Cannot insert duplicate key row in object 'keybench\.rows'\.$"
+    ):
+        session.send(batch)
+    record.refuse["bulkcopy"] = "The transaction log for database 'keybench' is full due to 'ACTIVE_TRANSACTION'."
+    with pytest.raises(ServerError, match=r"Make room on the server's disk .* or use fewer --rows\.$"):
+        session.send(batch)
+
+
+@with_mssql_python
+def test_rows_can_still_be_sent_read_and_deleted_after_it(record: Record, address: Address) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
+    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
+    session.send(batch)
+    (ordinary,) = session.prepare(Keys(np.arange(10, 20), "int"), Payload(0), 10, 100)
+    assert session.send(ordinary) == 10
+    assert record.names()[-2:] == ["executemany", "commit"]
+
+
+@with_mssql_python
+def test_the_real_driver_opens_its_own_connection_from_what_ours_was_made_with(
+    record: Record, address: Address
+) -> None:
+    """What mssql-python does with the connection string: the client's parameters, from ours."""
+    from mssql_python.connection_string_parser import _ConnectionStringParser
+    from mssql_python.helpers import connstr_to_pycore_params
+
+    MssqlSession(address, Table("rows", ENGINE.column("bigint"), 1))
+    parsed = _ConnectionStringParser(validate_keywords=False)._parse(record.connected[0][0][0])
+    assert connstr_to_pycore_params(parsed) == {
+        "server": "db.example,1433",
+        "database": "keybench",
+        "user_name": "bench",
+        "encryption": "yes",
+        "trust_server_certificate": "yes",
+        "connect_retry_count": 0,
+    }
+    assert "PyCoreConnection" in inspect.getsource(mssql_python.cursor.Cursor.bulkcopy)
+
+
+def test_the_clients_errors_are_not_mssql_pythons() -> None:
+    """Else `MssqlPython.copy` would have nothing to turn."""
+    assert not issubclass(mssql_py_core.Error, mssql_python.Error)
+
+
+@with_pyodbc
+def test_pyodbc_says_what_to_do(record: Record, address: Address) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
+    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
+    with pytest.raises(UsageError) as refused:
+        session.send(batch)
+    assert str(refused.value) == NO_BULK
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_driver_without_it_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "mssql://bench@db.example/bench"
+    monkeypatch.setattr(drivers, "installed", lambda: ("mssql-python", "pyodbc"))
+    assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == ENGINE.refuses("rows", url) == ""
+    assert ENGINE.refuses("bulk", f"{url}?driver=pyodbc") == NO_BULK
+    assert ENGINE.refuses("rows", f"{url}?driver=pyodbc") == ""
+    assert ENGINE.refuses("bulk", "mssql://[") == ""  # what is wrong with it is said where it is reached
+    monkeypatch.setenv("KEYBENCH_MSSQL_DRIVER", "pyodbc")
+    assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == NO_BULK
+    assert ENGINE.refuses("bulk", f"{url}?driver=mssql-python") == ""
+    monkeypatch.delenv("KEYBENCH_MSSQL_DRIVER")
+    monkeypatch.setattr(drivers, "installed", lambda: ("pyodbc",))
+    assert ENGINE.refuses("bulk", "container") == NO_BULK
+    monkeypatch.setattr(drivers, "installed", lambda: ())
+    assert ENGINE.refuses("bulk", "container") == ""  # that none is installed is said by `missing`

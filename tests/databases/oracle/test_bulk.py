@@ -1,0 +1,81 @@
+"""Direct path loads: one call a transaction, which commits by itself."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import oracledb
+import pytest
+
+from keybench.databases.bulk import LoadsInBulk
+from keybench.databases.engine import Address, Table
+from keybench.databases.oracle import ENGINE, load, statistics
+from keybench.databases.oracle.load import OracleSession
+from keybench.databases.payload import Payload
+from keybench.errors import ServerError
+from keybench.generators.byteorder import Keys
+from tests.databases.keys import random, taken_by
+from tests.databases.oracle.recording import Record
+
+
+@pytest.fixture(autouse=True)
+def schema(record: Record) -> None:
+    record.answers["SELECT SYS_CONTEXT"] = [("KEYBENCH",)]
+
+
+@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
+def test_each_transaction_is_one_load_of_all_its_rows(record: Record, address: Address, column: str) -> None:
+    sized, made = taken_by(ENGINE.column(column), random(2500))
+    session = OracleSession(address, Table("rows", sized, 100))
+    assert isinstance(session, LoadsInBulk)
+    batches = session.prepare_in_bulk(made, Payload(100), 7, 1000)
+    record.calls.clear()
+    assert [session.send(batch) for batch in batches] == [1000, 1000, 500]
+    assert record.names() == ["direct_path_load"] * 3  # which commits
+    assert {(schema, table, *columns) for _, schema, table, columns, _ in record.calls} == {
+        ("KEYBENCH", '"rows"', "KEY", "PAYLOAD")
+    }
+    sent = [row for call in record.calls for row in call[4]]
+    encoded = sized.encode(made)
+    wanted = encoded.tolist() if sized.form == "int" else [row.tobytes() for row in encoded]
+    assert [row[0].encode() if isinstance(row[0], str) else row[0] for row in sent] == wanted
+    assert [row[1] for row in sent] == [row.tobytes().decode() for row in Payload(100).rows(7, 2500)]
+
+
+def test_the_schema_is_asked_for_before_and_the_statistics_are_noted(record: Record, address: Address) -> None:
+    record.answers["SELECT n.name"] = [(name, 10) for name in statistics.NAMES]
+    session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
+    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
+    assert record.statements() == [statistics.OWN, load.SCHEMA]
+    session.send(batch)
+    assert record.calls[-1] == ("direct_path_load", "KEYBENCH", '"rows"', ["KEY"], [(i,) for i in range(10)])
+    session.close()
+    assert statistics.KEEP in record.statements()
+
+
+def test_the_schema_is_asked_for_in_sql(record: Record, address: Address) -> None:
+    import sqlglot
+    from sqlglot import exp
+
+    (tree,) = sqlglot.parse(load.SCHEMA, dialect="oracle")
+    assert isinstance(tree, exp.Select)
+
+
+def test_an_error_has_the_servers_words(record: Record, address: Address) -> None:
+    session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
+    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
+    record.refuse["direct_path_load"] = "ORA-26026: unique index KEYBENCH.rows_key initially in unusable state"
+    with pytest.raises(ServerError, match=r"^Oracle: ORA-26026: unique index KEYBENCH\.rows_key initially in unusable"):
+        session.send(batch)
+    record.refuse["direct_path_load"] = "ORA-01653: unable to extend table by 128 in tablespace KEYBENCH"
+    with pytest.raises(ServerError, match=r"Make room on the server's disk"):
+        session.send(batch)
+
+
+def test_the_driver_has_it() -> None:
+    """Without the argument that would cut a transaction into several messages: its default is one for all rows."""
+    signature = inspect.signature(oracledb.Connection.direct_path_load)
+    assert list(signature.parameters) == ["self", "schema_name", "table_name", "column_names", "data", "batch_size"]
+    assert signature.parameters["batch_size"].default == 2**32 - 1
+    assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("rows", "oracle://u@h/s") == ""
