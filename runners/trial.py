@@ -67,6 +67,7 @@ def _measure(
             table,
             sources,
             rows_per_tx=request.scenario.load.rows_per_tx,
+            skew_rows=request.scenario.load.skew_rows,
             timeout=deadline - time.monotonic(),
             progress=progress,
         )
@@ -127,7 +128,15 @@ def _after(
         keys = keys[delete:]
     if any(source.writer.refill_rows for source in sources):
         timeout = deadline - time.monotonic()
-        refilled = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=timeout, refill=True)
+        refilled = writers.load(
+            target.address,
+            table,
+            sources,
+            rows_per_tx=rows_per_tx,
+            skew_rows=request.scenario.load.skew_rows,
+            timeout=timeout,
+            refill=True,
+        )
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
         readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))
         keys = Keys.concat([keys, after.keys_in_order(sources, refill=True)])

@@ -21,6 +21,9 @@ from keybench.scenarios import timeline
 from keybench.scenarios.part import Part
 from keybench.scenarios.writers import ClockPart, DealPart, WriterPart
 
+SKEW_ROWS = 1000
+"""How far writers may run apart where a scenario does not say."""
+
 Rows = Annotated[int, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -44,6 +47,8 @@ class LoadPart(Part):
     """How rows are sent: in arrival order, `rows_per_tx` rows a transaction."""
 
     rows_per_tx: Annotated[int, Field(gt=0, le=1_000_000)] = 1000
+    skew_rows: Annotated[int, Field(ge=0)] = SKEW_ROWS
+    """No writer begins a transaction further ahead of the slowest one's than so many rows of planned order."""
 
 
 class ServerPart(Part):
