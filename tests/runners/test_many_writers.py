@@ -155,3 +155,33 @@ def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run) 
     assert done.returncode == 2
     assert "60 writers need as many connections, and PostgreSQL (embedded) takes 4" in done.stderr
     assert "a pilot predicts" not in done.stdout
+
+
+def test_a_server_that_stops_under_eight_writers_is_an_error_and_after_a_restart_nothing_is_amiss() -> None:
+    on = engine("postgresql")
+    provision = on.provision("embedded", on.settings("fast", "default"))
+    try:
+        target = Target(on, "embedded", provision.start())
+        table, sources = prepared(target, load_scenario("autoscale"), 400_000)
+        admin = on.admin(target.address)
+        admin.create(table)
+        admin.close()
+        stopped = threading.Event()
+
+        def stop_once_rows_have_come(rows: int) -> None:
+            if rows > 0 and not stopped.is_set():
+                stopped.set()
+                provision.stop()
+
+        with pytest.raises(ServerError) as caught:
+            writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, progress=stop_once_rows_have_come)
+        assert stopped.is_set()
+        assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
+        provision = on.provision("embedded", on.settings("fast", "default"))
+        target = Target(on, "embedded", provision.start())
+        admin = on.admin(target.address)
+        table, sources = prepared(target, load_scenario("autoscale"), 2000)
+        assert len(loaded(target, admin, table, sources)) == 2000
+        admin.close()
+    finally:
+        provision.stop()
