@@ -31,7 +31,7 @@ servers: env
 	@sh scripts/servers.sh
 
 test: servers lint
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not long"
 
 test-all: servers lint
 	$(BIN)/python -m pytest

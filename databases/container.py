@@ -102,7 +102,8 @@ class Contained:
         self._settings = settings
         self._prepare = prepare
         self._timeout = timeout
-        self._password = secrets.token_urlsafe(24)
+        # Letters of both cases and digits, by chance or not: SQL Server refuses to start with fewer kinds.
+        self._password = f"Kb1{secrets.token_urlsafe(24)}"
         self._container: DockerContainer | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
         self._port_here: str | None = None

@@ -208,6 +208,15 @@ class MakesKeys(Protocol):
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """What a trial says about a question that documentation left open, or about an assumption of the adapter."""
+
+    question: str
+    outcome: Literal["holds", "does not hold", "seen"]
+    found: str
+
+
+@dataclass(frozen=True)
 class Engine(ABC):
     """A database engine: its columns, its server kinds, and the way to each role of the contract."""
 
@@ -223,6 +232,10 @@ class Engine(ABC):
     """Keys that its servers make; its sessions then are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
+    page_bytes: int = 0
+    """Size of a page of an index, where an empty one does not show it."""
+    caveat: str = ""
+    """What a reader of every result has to know, in a sentence; shown with each run."""
     model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
     """Parameters of the page model, by a name to show, where no server has yet confirmed which are right."""
 
@@ -262,6 +275,16 @@ class Engine(ABC):
     def has_page_model(self) -> bool:
         """Whether there is a model of this engine's pages at all."""
         return type(self).page_model is not Engine.page_model
+
+    def verdicts(
+        self,
+        table: Table,  # noqa: ARG002
+        rows: int,  # noqa: ARG002
+        writers: int,  # noqa: ARG002
+        readings: Sequence[Reading],  # noqa: ARG002
+    ) -> Sequence[Verdict]:
+        """What a trial's readings, the page model's among them, say of the adapter's own open questions."""
+        return ()
 
     def leftovers(self, url: str) -> Leftovers:  # noqa: ARG002 (refused whatever it is)
         """What killed runs left on the server at a URL; UsageError where this engine leaves nothing on one."""

@@ -13,7 +13,7 @@ Ranges of many rows are also simulated one after another for some rows each (`re
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,7 +187,7 @@ def _split(
 
 @kernel
 def insert(
-    ranks: NDArray[np.int64],
+    ranks: NDArray[Any],
     times: NDArray[np.int32],
     start: int,
     rules: NDArray[np.int64],
@@ -232,43 +232,50 @@ def insert(
 
 
 @kernel
+def within(ranks: NDArray[np.int64], low: int, high: int, kept: NDArray[np.int32], places: NDArray[np.int32]) -> int:
+    """Writes those of `ranks` in low … high − 1 to `kept` and their places to `places`; how many they are."""
+    n = 0
+    for i in range(len(ranks)):  # without a branch: whether a random rank is inside cannot be predicted
+        rank = ranks[i]
+        kept[n] = rank
+        places[n] = i
+        n += low <= rank < high
+    return n
+
+
+@kernel
 def regroup(
-    ranks: NDArray[np.int64],
+    ranks: NDArray[Any],
+    times: NDArray[np.int32],
     low: int,
     uppers: NDArray[np.int64],
     shift: int,
     firsts: NDArray[np.int32],
     groups: NDArray[np.uint16],
-    ends: NDArray[np.int64],
     kept: NDArray[np.int32],
     places: NDArray[np.int32],
-) -> int:
-    """Sorts the ranks from `low` to the last of `uppers` by the group that they lie in, stably; how many they are.
+) -> None:
+    """Sorts the ranks, which are from `low` to below the last of `uppers`, by the group that they lie in, stably.
 
-    `uppers` are the groups' borders, `firsts[c]` the group of rank low + (c << shift), `groups` room for one of each
-    rank. Writes the ranks to `kept`, their places among all given to `places`, the groups' ends in these to `ends`.
+    `uppers` are the groups' borders, `firsts[c]` the group of rank low + (c << shift), `groups` room to work in for one
+    of each rank. Writes the ranks to `kept` and to `places` their times, or their places where there are none.
     """
-    high, outside = uppers[-1], len(uppers)
-    ends[:] = 0
+    timed = len(times) > 0
+    ends = np.zeros(len(uppers), np.int64)
     for i in range(len(ranks)):
-        rank = ranks[i]
-        group = outside
-        if low <= rank < high:
-            group = int(firsts[(rank - low) >> shift])
-            while rank >= uppers[group]:
-                group += 1
-            ends[group] += 1
+        group = int(firsts[(ranks[i] - low) >> shift])
+        while ranks[i] >= uppers[group]:
+            group += 1
+        ends[group] += 1
         groups[i] = group
     total = 0
-    for group in range(outside):
+    for group in range(len(uppers)):
         total, ends[group] = total + ends[group], total
     for i in range(len(ranks)):
-        if groups[i] < outside:
-            at = ends[groups[i]]
-            kept[at] = ranks[i]
-            places[at] = i
-            ends[groups[i]] = at + 1
-    return total
+        at = ends[groups[i]]
+        kept[at] = ranks[i]
+        places[at] = times[i] if timed else i
+        ends[groups[i]] = at + 1
 
 
 @kernel

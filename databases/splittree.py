@@ -133,13 +133,15 @@ class _Range:
         """
         n, everything = len(ranks), self.high - self.low == len(ranks)
         while row < n:
-            rows = ranks[row : row + max(_CHUNK, min(row // 2, n // 8))]
-            uppers = self._groups()
-            if everything and len(uppers) == 1:
-                self.insert(rows, row, sizes)
-            else:
-                kept, places = self._regrouped(rows, uppers)
-                self.insert(kept, row, sizes, places)
+            rows: NDArray[Any] = ranks[row : row + max(_CHUNK, min(row // 2, n // 8))]
+            uppers, inside, times = self._groups(), rows, _NO_TIMES
+            if not everything:
+                inside, times = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
+                m = splitting.within(rows, self.low, self.high, inside, times)
+                inside, times = inside[:m], times[:m]
+            if len(uppers) > 1:
+                inside, times = self._regrouped(inside, times, uppers)
+            self.insert(inside, row, sizes, times)
             row += len(rows)
 
     def _groups(self) -> NDArray[np.int64]:
@@ -157,17 +159,15 @@ class _Range:
         return found if np.diff(found, prepend=self.low).max() <= 4 * _GROUP_ROWS else uppers[-1:]
 
     def _regrouped(
-        self, ranks: NDArray[np.int64], uppers: NDArray[np.int64]
+        self, ranks: NDArray[Any], times: NDArray[np.int32], uppers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Those of the ranks that lie in this range, sorted by group, and their places among all."""
+        """Ranks of this range sorted by group, and their times, or places where there are none."""
         n = len(ranks)
         shift = max(0, ((self.high - self.low) // (16 * len(uppers))).bit_length() - 1)
-        cells = np.arange(self.low, self.high, 1 << shift)
-        firsts = np.searchsorted(uppers, cells, side="right").astype(np.int32)
+        firsts = np.searchsorted(uppers, np.arange(self.low, self.high, 1 << shift), side="right").astype(np.int32)
         kept, places = np.empty(n, np.int32), np.empty(n, np.int32)
-        ends = np.empty(len(uppers), np.int64)
-        m = splitting.regroup(ranks, self.low, uppers, shift, firsts, np.empty(n, np.uint16), ends, kept, places)
-        return kept[:m], places[:m]
+        splitting.regroup(ranks, times, self.low, uppers, shift, firsts, np.empty(n, np.uint16), kept, places)
+        return kept, places
 
     def _grow(self) -> None:
         slots = len(self.slots) + len(self.slots) // 2 + 16

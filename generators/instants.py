@@ -25,9 +25,10 @@ def text_of(ticks: int) -> str:
 
 def require_instants(layout: str, ticks: Ticks, first: int = 0, last: int = DATETIME_LAST) -> Ticks:
     """The ticks themselves; UsageError, naming the range and the reading, where one lies outside first … last."""
-    # Those below the first lie above all others as unsigned numbers: one look at the greatest tells both.
-    since = ticks - first if first else ticks
-    if len(ticks) and since.view(np.uint64).max() > last - first:
+    if not len(ticks):
+        return ticks
+    # Those below 0 lie above all others as unsigned numbers: one look at the greatest tells both.
+    if ticks.view(np.uint64).max() > last if first == 0 else ticks.min() < first or ticks.max() > last:
         outside = ticks[(ticks < first) | (ticks > last)][0]
         raise UsageError(
             f"{layout} keys hold instants from {text_of(first)} to {text_of(last)}, and the clock shows "

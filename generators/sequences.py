@@ -16,11 +16,17 @@ Numbers = NDArray[np.int64]
 
 def never_repeated(readings: Numbers, last: int, step: int = 1) -> Numbers:
     """The sequence s(i) = max(readings(i), s(i−1) + step), with s(−1) = last: int64 (n,)."""
+    # A look at the ends first: it spares a look at all differences where they cannot all be large enough.
+    apart = (
+        len(readings)
+        and readings[0] >= last + step
+        and int(readings[-1]) - int(readings[0]) >= (len(readings) - 1) * step
+    )
+    if apart and (readings[1:] - readings[:-1]).min(initial=step) >= step:
+        return readings
     if compiled := loops(len(readings)):
         sequence: Numbers = compiled.never_repeated(readings, last, step)
         return sequence
-    if len(readings) and readings[0] >= last + step and (readings[1:] - readings[:-1]).min(initial=step) >= step:
-        return readings
     # s(i) − i·step never falls, which makes the recurrence a running maximum.
     steps = np.arange(step, (len(readings) + 1) * step, step)
     lead = readings - steps

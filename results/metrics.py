@@ -38,12 +38,15 @@ class Metric(StrEnum):
     EDGE_SPLITS = "edge_splits"
     INTERIOR_SPLITS = "interior_splits"
     BRANCH_SPLITS = "branch_splits"
+    EDGE_AND_INTERIOR_SPLITS = "edge_and_interior_splits"
     SPLIT_COUNTER = "split_counter"
     LOG_BYTES = "log_bytes"
     LOG_PAGE_IMAGES = "log_page_images"
     LOG_PAGE_IMAGE_BYTES = "log_page_image_bytes"
     INDEX_BYTES = "index_bytes"
     TABLE_BYTES = "table_bytes"
+    LATCH_WAITS = "latch_waits"
+    LATCH_WAIT_MS = "latch_wait_ms"
     HEAP_CORRELATION = "heap_correlation"
     POINT_UNIFORM_US = "point_uniform_us"
     POINT_RECENT_US = "point_recent_us"
@@ -73,6 +76,10 @@ DEEP_LEAVES = 10
 
 WINDOW_ROWS, FRONT_ROWS = 1000, 100
 """Insertion fronts: places among so many successive rows that have more than so many older keys between them."""
+
+
+OF_SOME_ENGINES = (Metric.EDGE_AND_INTERIOR_SPLITS, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS)
+"""Of engines that have just these: others neither give them nor say why not."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,8 @@ DEFINITIONS: dict[Metric, Definition] = {
         "Leaf pages not adjacent",
         "%",
         "lower",
-        "Share of links between successive leaf pages that do not go to the next page number.",
+        "Share of links between successive leaf pages that do not go to the next page number. This is what SQL "
+        "Server calls fragmentation, where the next page is the next one that was allocated to the index.",
         exact=True,
     ),
     Metric.APPENDS: Definition(
@@ -148,12 +156,20 @@ DEFINITIONS: dict[Metric, Definition] = {
         "Interior splits", "splits", "lower", "A leaf other than the rightmost was full and was split.", exact=True
     ),
     Metric.BRANCH_SPLITS: Definition("Branch splits", "splits", "lower", "Splits of non-leaf pages.", exact=True),
+    Metric.EDGE_AND_INTERIOR_SPLITS: Definition(
+        "Edge and interior splits",
+        "splits",
+        "lower",
+        "A full leaf was split and some of its rows moved: of engines that do not tell edge splits from interior ones.",
+        exact=True,
+    ),
     Metric.SPLIT_COUNTER: Definition(
         "Splits by the server's counter",
         "splits",
         "neither",
         "What the server's own counter of page splits says. It mixes appends, other splits and branch pages, of the "
-        "whole server; MariaDB's also has insertions that went into the right neighbour instead.",
+        "whole server; MariaDB's also has insertions that went into the right neighbour instead. SQL Server's and "
+        "Oracle's are of leaves alone: of the key's index, and of the writers' sessions.",
     ),
     Metric.LOG_BYTES: Definition(
         "Log", "bytes", "lower", "Bytes that the server's log (WAL, redo) grew by during the inserts."
@@ -170,6 +186,12 @@ DEFINITIONS: dict[Metric, Definition] = {
     Metric.INDEX_BYTES: Definition("Key's index", "bytes", "lower", "Size of the index or b-tree that holds the key."),
     Metric.TABLE_BYTES: Definition(
         "Table with its indexes", "bytes", "lower", "Size of the table and all of its indexes."
+    ),
+    Metric.LATCH_WAITS: Definition(
+        "Waits for page latches", "waits", "lower", "How often a writer waited for another one's use of a page."
+    ),
+    Metric.LATCH_WAIT_MS: Definition(
+        "Time waited for page latches", "ms", "lower", "How long writers waited for others' use of a page, added up."
     ),
     Metric.HEAP_CORRELATION: Definition(
         "Heap order",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import UTC, datetime
 from typing import Annotated, get_args
@@ -30,7 +31,7 @@ DEFAULT_SERVER = "embedded"
 """Of a run that names no databases."""
 DEFAULT_SCENARIO = "quick"
 GIB = 1 << 30
-_RESUMABLE = {"resume", "results", "server"}
+_RESUMABLE = {"resume", "results", "server", "accept_eula"}
 """Options that go with --resume; the rest is the run's own."""
 
 app = commandline.application()
@@ -119,6 +120,10 @@ def run(
     trial_timeout: Annotated[
         float, typer.Option(envvar="KEYBENCH_TRIAL_TIMEOUT", min=1, help="Seconds after which a trial has failed.")
     ] = 3600.0,
+    accept_eula: Annotated[
+        str,
+        typer.Option(help="Databases whose licence terms you accept, where a container needs that: mssql."),
+    ] = "",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the writers' hours, the trials and what they need; start nothing.")
     ] = False,
@@ -139,6 +144,8 @@ def run(
       python -m runners.run --db postgresql --server postgresql://me@db.example/bench
     """
     console = Console(highlight=False)
+    if accept_eula:
+        os.environ["KEYBENCH_ACCEPT_EULA"] = ",".join(engine(name).name for name in _names(accept_eula))
     if resume:
         return _resume(context, resume, results, server or [], console)
     work = load_scenario(scenario)

@@ -8,10 +8,11 @@ from types import FrameType
 
 from rich.console import Console
 
+from keybench.databases.engine import engine
 from keybench.databases.provision import base_directory
 from keybench.errors import KeybenchError
 from keybench.results.store import Environment, Store
-from keybench.runners import connections, estimate, generation, modelled
+from keybench.runners import connections, estimate, generation, modelled, verdicts
 from keybench.runners.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
@@ -79,6 +80,8 @@ def _run(
         for database in dict.fromkeys(trial.database for trial in todo if _is_modelled(request, trial)):
             store.add_environment(run_id, modelled.environment(database))
         for database in dict.fromkeys(trial.database for trial in on_servers):
+            if caveat := engine(database).caveat:
+                store.warn(run_id, caveat)
             # A server that cannot be had at all, or not for all writers, ends the run here, before any trial.
             connections.check(request, servers.reach(database))
         if on_servers:
@@ -94,6 +97,8 @@ def _run(
                 else:
                     result = run_trial(request, trial, servers.reach, shown.rows)
                 store.record(run_id, result)
+                for text in verdicts.told(request, trial, result):
+                    store.warn(run_id, text)
                 shown.end(number, trial, result)
 
 

@@ -1,12 +1,13 @@
 """Reads the pages of an index from a table's .ibd file: how many leaves, how full, in which order.
 
 A page (big-endian) has at 4 its number, at 8 and 12 its neighbours in key order on its level, at 24 its type, at 40 the
-top of its heap of records, at 46 the bytes of records that are no longer used, at 64 its level, at 66 its index
-(storage/innobase/include/fil0types.h, page0types.h). Records lie from byte 120 on.
+top of its heap of records, at 46 the bytes of records that are no longer used, at 54 the number of records, at 64 its
+level, at 66 its index (storage/innobase/include/fil0types.h, page0types.h). Records lie from byte 120 on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,7 @@ _FIELDS = {
     "type": (">u2", 24),
     "top": (">u2", 40),
     "garbage": (">u2", 46),
+    "records": (">u2", 54),
     "level": (">u2", 64),
     "index": (">u8", 66),
 }
@@ -99,22 +101,33 @@ def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], lis
     if not used.any():
         raise UnreadablePagesError(f"the file holds no page of index {index}.")
     height = int(heads["level"][used].max())
-    return heads, [_chain(heads, own[used & (heads["level"] == level)], level) for level in range(height + 1)]
+    levels, expected = [], 1
+    for level in range(height, -1, -1):
+        levels.append(_chain(heads, own[used & (heads["level"] == level)], level, expected))
+        expected = int(heads["records"][levels[-1]].sum())
+    return heads, levels[::-1]
 
 
-def _chain(heads: NDArray[np.void], pages: NDArray[np.int64], level: int) -> NDArray[np.int64]:
-    """The numbers of a level's pages in key order."""
-    firsts = pages[heads["prev"][pages] == _NONE]
-    if len(firsts) != 1:
-        raise UnreadablePagesError(f"level {level} of the index has {len(firsts)} first pages instead of one.")
-    following, members = heads["next"], set(pages.tolist())
-    chain, page = [], int(firsts[0])
-    while page != _NONE:
-        if page not in members:
-            raise UnreadablePagesError(f"level {level} of the index leads to page {page}, which is not of it.")
-        members.discard(page)
-        chain.append(page)
-        page = int(following[page])
-    if members:
-        raise UnreadablePagesError(f"{len(members)} pages of level {level} are not in its chain.")
-    return np.array(chain, np.int64)
+def _chain(heads: NDArray[np.void], pages: NDArray[np.int64], level: int, expected: int) -> NDArray[np.int64]:
+    """The numbers of a level's pages in key order: as many as the level above has records.
+
+    Others may be among `pages`: one that was merged into its neighbour is free, but keeps its contents, or those of its
+    last write, until it is used again.
+    """
+    members = set(pages.tolist())
+    for first in pages[heads["prev"][pages] == _NONE].tolist():
+        chain = list(_followed(heads, members, first))
+        if len(chain) == expected and heads["next"][chain[-1]] == _NONE:
+            return np.array(chain, np.int64)
+    raise UnreadablePagesError(f"level {level} of the index is no chain of the {expected} pages that it should have.")
+
+
+def _followed(heads: NDArray[np.void], members: Set[int], page: int) -> Iterator[int]:
+    """From a page to the next, as long as that is a member and leads back."""
+    following, preceding = heads["next"], heads["prev"]
+    while True:
+        yield page
+        after = int(following[page])
+        if after not in members or preceding[after] != page:
+            return
+        page = after

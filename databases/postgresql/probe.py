@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.databases.engine import Probe, Table
 from keybench.databases.finalstate import NO_ORDER, FinalState, measured
+from keybench.databases.ordered import correlation
 from keybench.databases.postgresql import connection, source, wal
 from keybench.databases.postgresql import table as layout
 from keybench.databases.postgresql.source import UnreadableError
@@ -164,16 +164,3 @@ class HeapProbe(FinalState):
         if sum(map(len, slices)) < 2:
             return Reading.absent(self.supplies, NO_ORDER)
         return measured(self.supplies, [correlation(np.concatenate(slices))])  # type: ignore[arg-type]
-
-
-def correlation(keys: NDArray[np.uint8] | NDArray[np.int64]) -> float:
-    """Correlation of place with rank, of at least two distinct keys: int64 (n,), or uint8 (n, width) in byte order."""
-    if keys.ndim == 1:
-        order = np.argsort(keys, kind="stable")
-    else:
-        padded = np.zeros((len(keys), -(-keys.shape[1] // 8) * 8), np.uint8)
-        padded[:, : keys.shape[1]] = keys
-        order = np.lexsort(padded.view(">u8").astype(np.uint64).T[::-1])
-    n = len(order)  # both are permutations of 0 … n-1, whose mean and variance are known
-    centred = order - (n - 1) / 2
-    return float(centred @ (np.arange(n) - (n - 1) / 2) * 12 / (n * (float(n) * n - 1)))

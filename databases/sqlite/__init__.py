@@ -17,6 +17,7 @@ from keybench.databases.engine import (
     Settings,
     Table,
 )
+from keybench.databases.pagemodel import PageModel, SizedByValue, parameters
 from keybench.databases.sqlite import keys
 from keybench.databases.sqlite import settings as pragmas
 from keybench.databases.sqlite import table as tables
@@ -61,6 +62,12 @@ class Sqlite(Engine):
         from keybench.databases.sqlite import load
 
         return load.Session(address, table)
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+        """The b-tree that holds the key; `pagemodel.Parameters` are the parameters."""
+        from keybench.databases.sqlite import pagemodel
+
+        return pagemodel.of(table, parameters(pagemodel.Parameters, given))
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """By the cell sizes of SQLite's file format."""

@@ -152,7 +152,7 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
     Cell sizes by SQLite's file format, "B-tree Pages" and "Record Format", for integer keys as large as they get.
     """
     data, key_type = _key_bytes(column)
-    text_type = _varint(13 + 2 * payload) if payload else 0
+    text_type = varint(13 + 2 * payload) if payload else 0
     if key == "clustered" and column.name == "integer":
         size = _rowid_leaf(2 + text_type + payload, _LARGE_VARINT_BYTES)  # the record holds a NULL for the rowid
         return size, size
@@ -169,22 +169,23 @@ def _key_bytes(column: Column) -> tuple[int, int]:
     if column.form == "int":
         return column.width, 1
     width = column.width or _WIDEST
-    return width, _varint(12 + 2 * width)
+    return width, varint(12 + 2 * width)
 
 
-def _varint(value: int) -> int:
+def varint(value: int) -> int:
+    """Bytes of a number of at most 63 bits as a varint."""
     return max(1, -(-value.bit_length() // 7))
 
 
 def _index_leaf(payload: int, fill: float) -> float:
     local, overflow = _local(payload, (PAGE_SIZE - 12) * 64 // 255 - 23)
-    cell = _varint(payload) + local + _CELL_POINTER
+    cell = varint(payload) + local + _CELL_POINTER
     return cell / ((PAGE_SIZE - _LEAF_HEADER) * fill) * PAGE_SIZE + overflow
 
 
 def _rowid_leaf(payload: int, rowid: int) -> float:
     local, overflow = _local(payload, PAGE_SIZE - 35)
-    cell = _varint(payload) + rowid + local + _CELL_POINTER
+    cell = varint(payload) + rowid + local + _CELL_POINTER
     return PAGE_SIZE / ((PAGE_SIZE - _LEAF_HEADER) // cell) + overflow
 
 

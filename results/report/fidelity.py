@@ -48,6 +48,8 @@ def _beside(group: Group, name: str) -> Fidelity:
     variant = name.removeprefix(MODEL).removeprefix(": ")
     title = "Page model with other rules" if group.modelled else "Page model beside the server"
     sentence = _sentence(group, name) if columns else ""
+    if group.modelled and all(cell.span == "equal" for column in columns for cell in column.cells):
+        sentence, columns = "The figures above are by these rules.", ()
     return Fidelity(
         title + (f": {variant}" if variant else ""),
         " ".join(filter(None, (sentence, _reasons(group, name)))),

@@ -32,7 +32,10 @@ RANDOM = "uuid-v4"
 
 _HALVES = (Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS)
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
-_LOOKS = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), strict=True))
+_TOGETHER = Metric.EDGE_AND_INTERIOR_SPLITS
+_LOOKS = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), strict=True)) | {
+    _TOGETHER: (KINDS[2], "xxxx")
+}
 _STATISTICS = ("median", "lowest", "highest")
 
 
@@ -171,7 +174,9 @@ def _order(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
 def _splits(group: Group, rows: Sequence[Row], prefix: str) -> Figure:
     bars = _Bars("Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless", "per 1,000 rows")
     kinds = {
-        metric: [_per_row(group, arm, metric, 1000) for arm in group.arms] for metric in _SPLITS if group.values(metric)
+        metric: [_per_row(group, arm, metric, 1000) for arm in group.arms]
+        for metric in (*_SPLITS, _TOGETHER)
+        if group.values(metric)
     }
     parts = [Part(DEFINITIONS[metric].title, values, *_LOOKS[metric]) for metric, values in kinds.items()]
     harmful = [[values[i] for metric, values in kinds.items() if metric != Metric.APPENDS] for i in range(len(rows))]

@@ -31,6 +31,7 @@ _THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
             Metric.APPENDS,
             Metric.EDGE_SPLITS,
             Metric.INTERIOR_SPLITS,
+            Metric.EDGE_AND_INTERIOR_SPLITS,
             Metric.BRANCH_SPLITS,
             Metric.SPLIT_COUNTER,
         ),

@@ -178,6 +178,9 @@ def password(config: dict[str, Any]) -> str:
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
 
+    def handle_error(self, *_: object) -> None:
+        """Nothing: a client that was killed hears no answer."""
+
 
 @contextmanager
 def listening(start: Start, *images: str) -> Iterator[Daemon]:

@@ -21,6 +21,18 @@ def test_keys_of_one_word_are_ranked_alike() -> None:
     assert ranked(np.array([[30], [10], [20]], np.uint64)).tolist() == [2, 0, 1]
 
 
+@given(
+    st.lists(st.integers(0, 40), unique=True, min_size=1, max_size=40), st.integers(0, 58), st.integers(0, 2**64 - 1)
+)
+def test_words_that_are_near_each_other_are_ranked_too(near: list[int], shift: int, base: int) -> None:
+    keys = [(base + (number << shift)) % 2**64 for number in near]
+    assert ranked(np.array(keys, np.uint64)[:, None]).tolist() == [sorted(keys).index(key) for key in keys]
+
+
+def test_no_keys_have_no_ranks() -> None:
+    assert ranked(np.empty((0, 2), np.uint64)).tolist() == []
+
+
 def test_duplicate_keys_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^two of the keys are the same: a page model takes distinct keys only\.$"):
         ranked(np.array([[7, 1], [7, 2], [7, 1]], np.uint64))

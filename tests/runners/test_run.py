@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from keybench.generators.layout import layouts
-from keybench.results.metrics import KEY, KEYS_ALONE, Metric
+from keybench.results.metrics import KEY, KEYS_ALONE, OF_SOME_ENGINES, Metric
 from keybench.results.store import Store
 from keybench.runners.plan import CONTROL
 from keybench.scenarios.schema import load_scenario
@@ -35,7 +35,13 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
         own = [reading for reading in trial.readings if reading.object == KEY]
         given = [reading.metric for reading in own]
         assert len(given) == len(set(given)), f"{trial.database} gives a metric twice"
-        others = {*KEYS_ALONE, Metric.DELETE_SECONDS, Metric.REFILL_SECONDS, Metric.REFILLED_INDEX_BYTES}
+        others = {
+            *KEYS_ALONE,
+            *OF_SOME_ENGINES,
+            Metric.DELETE_SECONDS,
+            Metric.REFILL_SECONDS,
+            Metric.REFILLED_INDEX_BYTES,
+        }
         missing = set(Metric) - set(given) - others
         assert not missing, f"{trial.database} neither gives {missing} nor says why not"
         assert all((r.value is None) == (r.origin == "absent") and bool(r.reason) == (r.value is None) for r in own)

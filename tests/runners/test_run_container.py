@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from keybench.databases.engine import engine
-from keybench.results.metrics import Metric
+from keybench.results.metrics import KEY, Metric
 from keybench.results.store import Store
 from keybench.runners.plan import Request
 from tests.databases import installed
@@ -53,7 +53,7 @@ def figures(store: Store) -> dict[tuple[str, str], dict[Metric, float | None]]:
     found = {}
     for trial in store.trials(store.run("latest").id):
         assert (trial.status, trial.error) == ("ok", "")
-        given = {reading.metric: reading.value for reading in trial.readings}
+        given = {reading.metric: reading.value for reading in trial.readings if reading.object == KEY}
         found[trial.database, trial.layout] = {metric: given[metric] for metric in COUNTED}
     return found
 

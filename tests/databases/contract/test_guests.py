@@ -182,7 +182,7 @@ def command(variables: dict[str, str], tmp_path: Path) -> Command:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=240,
         )
 
     return run
@@ -302,7 +302,7 @@ def test_an_address_where_nothing_answers_names_host_and_port(by_url: Engine, fr
     assert str(error).endswith("in the URL, and that the server is up.")
 
 
-@pytest.mark.parametrize("rest", [f"guest:{PASSWORD}@[::1/x", "h:port/?nonsense=1"])
+@pytest.mark.parametrize("rest", [f"guest:{PASSWORD}@[::1/x", "h:port/?nonsense=1"], ids=["host", "port"])
 def test_a_url_that_cannot_be_understood_is_not_repeated(by_url: Engine, rest: str) -> None:
     error = failure(by_url, f"{by_url.url_schemes[0]}://{rest}")
     assert isinstance(error, UsageError)

@@ -1,19 +1,33 @@
-"""Oracle's declaration, and what it says of itself."""
+"""Oracle's declaration, what it says of itself, and how a server of one's own is reached."""
 
 from __future__ import annotations
 
+import gc
+import socket
+import threading
+import time
+import traceback
 from pathlib import Path
+from urllib.parse import quote
 
+import oracledb
 import pytest
 
-from keybench.databases.engine import Address, Table, engine
-from keybench.databases.oracle import ENGINE
-from keybench.errors import EnvironmentMissing
+from keybench.databases.engine import Table, engine
+from keybench.databases.oracle import ENGINE, connection, keys
+from keybench.databases.oracle.connection import said
+from keybench.databases.oracle.url import UrlLeftovers, UrlServer, address_of
+from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+from keybench.results.metrics import MODEL, Metric, Reading
+from tests.databases.oracle.recording import Record
 
-NOT_YET = (
-    "loading into Oracle is not in this version of keybench. Choose a database that needs no Docker "
+PASSWORD = "s3cret}hunter;2 %@x"
+SETTINGS = ENGINE.settings("durable", "small")
+ELSEWHERE = (
+    "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs no Docker "
     "(--db mariadb or --db mysql or --db postgresql or --db sqlite)."
 )
+pytestmark = pytest.mark.usefixtures("environment")
 
 
 def test_the_registry_finds_it() -> None:
@@ -29,26 +43,130 @@ def test_default_columns() -> None:
     assert ENGINE.default_column("int", "rfc").name == "number"
 
 
-def test_it_says_that_this_version_cannot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    assert ENGINE.missing("container") == (
-        f"Oracle runs in a container, and no Docker daemon answers at unix://{tmp_path}/none.sock "
-        f"(No such file or directory). Starting Docker is not enough: {NOT_YET}"
+def test_without_a_daemon_it_says_where_it_looked_and_what_works(monkeypatch, tmp_path: Path) -> None:
+    host = f"unix://{tmp_path}/none.sock"
+    monkeypatch.setenv("DOCKER_HOST", host)
+    missing = ENGINE.missing("container")
+    assert host in missing
+    assert missing.endswith(ELSEWHERE)
+
+
+def hidden(*shown: object) -> bool:
+    text = "\n".join(str(part) for part in shown)
+    return PASSWORD not in text and quote(PASSWORD, safe="") not in text
+
+
+def failure(url: str) -> KeybenchError:
+    with pytest.raises(KeybenchError) as caught:
+        ENGINE.provision(url, SETTINGS).start()
+    assert hidden(*traceback.format_exception(caught.value))
+    return caught.value
+
+
+def test_urls_become_addresses() -> None:
+    address = address_of(f"oracle://a%40b:{quote(PASSWORD, safe='')}@h:77/XEPDB1?unique=no")
+    assert address.secret
+    assert address.secret.reveal() == PASSWORD
+    assert dict(address.parameters) == {"unique": "no", "host": "h", "port": "77", "service": "XEPDB1", "user": "a@b"}
+    assert hidden(repr(address), vars(UrlServer(f"oracle://a:{quote(PASSWORD, safe='')}@h/s")))
+
+
+@pytest.mark.parametrize("wrong", [f"oracle://a:{PASSWORD}@[::1/x", "oracle://h:port", "oracle://a@h", "oracle://h/s"])
+def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
+    error = failure(wrong)
+    assert isinstance(error, UsageError)
+    assert str(error) == (
+        "the Oracle URL cannot be understood: write oracle://user@host:1521/service, special characters in user and "
+        "password as %XX."
     )
-    assert ENGINE.missing("oracle://me@db.example/bench") == NOT_YET
 
 
-def test_everything_that_needs_a_server_is_refused_without_its_password() -> None:
-    url = "oracle://me:secret@example.org/FREEPDB1"
-    table = Table("rows", ENGINE.columns[0], 0)
-    for call in (
-        lambda: ENGINE.settings("durable", "default"),
-        lambda: ENGINE.provision(url, None),  # type: ignore[arg-type]
-        lambda: ENGINE.admin(Address("oracle", url, {})),
-        lambda: ENGINE.session(Address("oracle", url, {}), table),
-        lambda: ENGINE.bytes_per_row(table.column, 0, "clustered"),
-    ):
-        with pytest.raises(EnvironmentMissing) as refused:
-            call()
-        assert str(refused.value) == NOT_YET
-        assert refused.value.exit_code == 4
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the driver leaves its socket open
+def test_a_port_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LOGIN_SECONDS", 1.0)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1]
+        begin = time.monotonic()
+        error = failure(f"oracle://me:{quote(PASSWORD, safe='')}@127.0.0.1:{port}/s")
+        assert time.monotonic() - begin < 3
+        silent.accept()[0].close()
+    for thread in threading.enumerate():
+        if thread.name == "keybench-login":
+            thread.join(10)
+    gc.collect()
+    assert isinstance(error, EnvironmentMissing)
+    assert str(error) == (
+        f"Oracle at 127.0.0.1:{port}/s cannot be reached: no answer within 1 s.\n"
+        "Check host, port, service, user and password in the URL, and that the server is up."
+    )
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the driver leaves its socket open
+def test_a_port_where_nothing_listens() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    error = failure(f"oracle://me@127.0.0.1:{port}/s?password=x")
+    assert isinstance(error, EnvironmentMissing)
+    assert f"Oracle at 127.0.0.1:{port}/s cannot be reached: " in str(error)
+    assert "Connection refused" in str(error)
+    del error
+    gc.collect()
+
+
+def test_a_wrong_password_has_the_servers_words_and_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = Record()
+
+    def refusing(**_named: object) -> None:
+        raise oracledb.DatabaseError(f"ORA-01017: invalid credential {PASSWORD}\nHelp: https://docs.oracle.com/x/")
+
+    module = record.module()
+    module.connect = refusing
+    monkeypatch.setattr(connection, "driver", lambda: module)
+    assert str(failure(f"oracle://me:{quote(PASSWORD, safe='')}@db.example/s")).startswith(
+        "Oracle at db.example:1521/s cannot be reached: ORA-01017: invalid credential ***.\n"
+    )
+    assert said(Exception()) == "Exception"
+
+
+def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(record: Record) -> None:
+    record.refuse["LOCK TABLE"] = "ORA-00054: resource busy and acquire with NOWAIT specified"
+    assert str(failure("oracle://me@db.example/s")).startswith(
+        "Oracle at db.example:1521/s: another run of keybench is using it"
+    )
+    left = UrlLeftovers("oracle://me@db.example/s")
+    assert left.in_use()
+    assert left.remove() == []
+
+
+def test_a_user_without_rights_is_told_what_to_ask_for(record: Record) -> None:
+    record.refuse["CREATE TABLE"] = "ORA-01031: insufficient privileges"
+    text = str(failure("oracle://me@db.example/s"))
+    assert "refuses keybench a table of its own: Oracle: ORA-01031: insufficient privileges" in text
+    assert "Let its administrator run: GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO KEYBENCH; " in text
+
+
+def test_a_driver_that_is_not_installed_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(connection.importlib, "import_module", absent)
+    text = "Oracle needs the Python package oracledb: pip install 'keybench[oracle]'."
+    assert str(failure("oracle://me@db.example/s")) == text
+
+
+def test_trials_say_what_they_found_of_open_questions() -> None:
+    table = Table("rows", ENGINE.column("raw16"), 100, "nonclustered")
+    real = {Metric.LEAF_PAGES: 4870, Metric.SPLIT_COUNTER: 4869, Metric.APPENDS: 12, Metric.LEAF_DENSITY: 70.0}
+    model = {Metric.LEAF_PAGES: 4860, Metric.LEAF_DENSITY: 69.0, Metric.INTERIOR_SPLITS: 4850}
+    readings = [Reading(metric, value, "measured") for metric, value in real.items()]
+    readings += [Reading(metric, value, "modelled", "", MODEL) for metric, value in model.items()]
+    assert {verdict.outcome for verdict in ENGINE.verdicts(table, 1_000_000, 1, readings)} == {"holds"}
+    assert len(ENGINE.verdicts(table, 1_000_000, 1, readings)) == 3
+    wrong = [Reading(Metric.LEAF_PAGES, 4870.0, "measured"), Reading(Metric.SPLIT_COUNTER, 2000.0, "measured")]
+    assert [verdict.outcome for verdict in ENGINE.verdicts(table, 1_000_000, 1, wrong)] == ["does not hold"]
+    made = Table("rows", ENGINE.column("raw16"), 100, made=keys.MADE[-1])
+    moved = [Reading(Metric.EDGE_AND_INTERIOR_SPLITS, 7.0, "measured")]
+    assert [verdict.found for verdict in ENGINE.verdicts(made, 100, 1, moved)] == ["7 splits that move rows"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from keybench.databases.engine import Table
+from keybench.databases.ordered import correlation
 from keybench.databases.postgresql import ENGINE
 from keybench.databases.postgresql import table as layout
-from keybench.databases.postgresql.probe import correlation
 from keybench.errors import UsageError
 from keybench.generators.byteorder import rank
 from tests.databases.keys import taken_by

@@ -55,3 +55,18 @@ def test_what_a_model_predicts_is_not_among_the_measured_values(fake_run) -> Non
 def test_no_model_no_table(fake_run) -> None:
     page = Page(render(fake_run(layouts=FEW, databases=("postgresql",), blocks=1), ["latest"]))
     assert "Page model" not in page.text
+
+
+def test_rules_that_the_modelled_figures_follow_are_named_without_a_table(fake_run) -> None:
+    def change(trial):
+        (pages,) = (reading for reading in trial.readings if reading.metric == Metric.LEAF_PAGES)
+        same, other = (
+            replace(pages, origin="modelled", object=f"{MODEL}: {name}", value=pages.value + more)
+            for name, more in (("as usual", 0), ("otherwise", 7))
+        )
+        return replace(trial, server="model", readings=(replace(pages, origin="modelled"), same, other))
+
+    page = Page(render(fake_run(layouts=FEW, databases=("postgresql",), blocks=1, change=change), ["latest"]))
+    assert "Page model with other rules: as usual The figures above are by these rules." in page.text
+    assert "Page model with other rules: otherwise Which rules are right no live server has told yet." in page.text
+    assert "+7 (+0." in page.text

@@ -1,0 +1,18 @@
+"""Keys that SQL Server makes itself."""
+
+from __future__ import annotations
+
+from keybench.databases.engine import ServerKeys
+
+MADE = (
+    ServerKeys("server-identity", "the table's IDENTITY", "bigint", "rfc", "IDENTITY"),
+    ServerKeys("server-newid", "NEWID(): random", "uniqueidentifier", "none", "DEFAULT NEWID()"),
+    ServerKeys(
+        "server-newsequentialid",
+        "NEWSEQUENTIALID(): one counter of the whole server",
+        "uniqueidentifier",
+        "mssql",
+        "DEFAULT NEWSEQUENTIALID()",
+    ),
+)
+"""That NEWSEQUENTIALID ascends is documented; on Linux it has an implementation of its own: `checks` looks."""

@@ -1,0 +1,69 @@
+"""What can be chosen about SQL Server beyond a run's own options, from a URL's query or the environment.
+
+| option | environment | choices |
+|---|---|---|
+| `driver` | `KEYBENCH_MSSQL_DRIVER` | `mssql-python` (preferred where installed) or `pyodbc` |
+| `odbc_driver` | `KEYBENCH_MSSQL_ODBC_DRIVER` | for pyodbc: the name or the path of Microsoft's ODBC driver |
+| `fill_factor` | `KEYBENCH_MSSQL_FILL_FACTOR` | 1 … 100 of the key's index; inserts do not heed it, rebuilds do |
+| `sequential_key` | `KEYBENCH_MSSQL_SEQUENTIAL_KEY` | `on`: OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index |
+| `row_versioning` | `KEYBENCH_MSSQL_ROW_VERSIONING` | `off`, `rcsi`, `snapshot` or `adr`: each adds 14 bytes to a row |
+| `beneath` | `KEYBENCH_MSSQL_BENEATH` | under a nonclustered key: `clustered` (a bigint, by arrival) or `heap` |
+| `encrypt`, `trust_certificate` | `KEYBENCH_MSSQL_ENCRYPT` … | `yes` or `no`, as ODBC has them |
+
+All of them are recorded with a result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+
+from keybench.errors import UsageError, unknown_name
+
+_CHOICES = {
+    "driver": ("auto", "mssql-python", "pyodbc"),
+    "sequential_key": ("off", "on"),
+    "row_versioning": ("off", "rcsi", "snapshot", "adr"),
+    "beneath": ("heap", "clustered"),
+    "encrypt": ("yes", "no"),
+    "trust_certificate": ("yes", "no"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options by name; the defaults are those of keybench."""
+
+    driver: str = "auto"
+    odbc_driver: str = ""
+    fill_factor: str = "100"
+    sequential_key: str = "off"
+    row_versioning: str = "off"
+    beneath: str = "heap"
+    encrypt: str = "yes"
+    trust_certificate: str = "yes"
+
+    def __post_init__(self) -> None:
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(f"SQL Server option {name}", getattr(self, name), known)
+        if not (self.fill_factor.isdecimal() and 1 <= int(self.fill_factor) <= 100):
+            raise UsageError(f"SQL Server option fill_factor {self.fill_factor!r}: choose a number from 1 to 100.")
+
+    def parameters(self) -> dict[str, str]:
+        """The options as parameters of an address."""
+        return asdict(self)
+
+
+NAMES = frozenset(field.name for field in fields(Options))
+
+
+def options(given: Mapping[str, str]) -> Options:
+    """The options among `given` (a URL's query, or an address's parameters), else the environment's, else defaults.
+
+    Raises UsageError for a value that is none of the choices.
+    """
+    environment = {name: os.environ.get(f"KEYBENCH_MSSQL_{name.upper()}", "") for name in NAMES}
+    chosen = {name: value for name, value in environment.items() if value}
+    return Options(**{**chosen, **{name: value for name, value in given.items() if name in NAMES}})

@@ -1,0 +1,116 @@
+"""The administrative connection: creates, reads back, settles and measures a trial's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.column import Column
+from keybench.databases.engine import Address, Probe, Table
+from keybench.databases.oracle import connection, probe, statistics
+from keybench.databases.oracle import table as layout
+from keybench.databases.oracle.options import options
+from keybench.errors import ServerError
+
+_PIECE_ROWS = 50_000
+
+PARAMETERS = (
+    "SELECT name, value FROM v$parameter WHERE name IN ('commit_logging', 'commit_wait', 'db_block_size', "
+    "'db_cache_size', 'sga_target', 'pga_aggregate_target', 'nls_comp', 'nls_sort') ORDER BY name"
+)
+LOGS = "SELECT group#, bytes, status FROM v$log ORDER BY group#"
+SESSION = "SELECT parameter, value FROM nls_session_parameters WHERE parameter IN ('NLS_COMP', 'NLS_SORT') ORDER BY 1"
+
+
+class OracleAdmin:
+    """One administrative connection."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.options = options(address.parameters)
+        self.connection = connection.connect(address)
+
+    def versions(self) -> Mapping[str, str]:
+        """Server and driver."""
+        found = self.connection.rows("SELECT product, version_full FROM product_component_version")
+        driver = str(self.connection.module.__version__)
+        return {"oracle": "; ".join(f"{product} {version}" for product, version in found), "oracledb": driver}
+
+    def settings(self) -> Mapping[str, str]:
+        """Of the database where this user may read them, of the session, and the options of the tables."""
+        of_database = {str(name): str(value) for name, value in self._allowed(PARAMETERS)}
+        logs = ", ".join(f"{int(str(size)) >> 20} MB {status}" for _, size, status in self._allowed(LOGS))
+        of_session = {str(name).lower(): str(value) for name, value in self.connection.rows(SESSION)}
+        chosen = self.options.parameters()
+        return {**of_database, "redo_logs": logs, **of_session, **chosen, "load_path": "arrays of single-row inserts"}
+
+    def _allowed(self, query: str) -> list[tuple[object, ...]]:
+        """The rows of a query that not every user may make."""
+        try:
+            return self.connection.rows(query)
+        except ServerError:
+            return []
+
+    def create(self, table: Table) -> None:
+        """Drops the table and creates it, empty, with the one that takes the writers' statistics."""
+        self.drop(table)
+        for statement in (statistics.CREATE, *layout.create(table, self.options)):
+            self.connection.run(statement)
+
+    def drop(self, table: Table) -> None:
+        """Drops the table if it is there, past the recycle bin, and the one for statistics."""
+        self.connection.run(f"DROP TABLE IF EXISTS {layout.name(table)} PURGE")
+        self.connection.run(statistics.DROP)
+
+    def probes(self) -> Sequence[Probe]:
+        """All probes; what one cannot read here, its readings say."""
+        return probe.probes(self)
+
+    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+        """The keys, some ten thousands at a time."""
+        for rows in self.connection.pieces(f"SELECT key FROM {layout.name(table)}", _PIECE_ROWS):  # noqa: S608
+            yield _keys(table.column, rows)
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys, sorted by the server."""
+        return self._sorted_by(table, "key")
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+        """All keys by their places in the heap; None where the table is organised by the key."""
+        return None if table.key == "clustered" else self._sorted_by(table, "ROWID")
+
+    def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+        found = self.connection.rows(f"SELECT key FROM {layout.name(table)} ORDER BY {order}")  # noqa: S608
+        return _keys(table.column, found)
+
+    def sizes(self, table: Table) -> Mapping[str, int]:
+        """Bytes of the segments of table and index, by name."""
+        names = {"first": table.name, "second": layout.index_name(table)}
+        return {str(name): int(size) for name, size in self.connection.rows(probe.SIZES, names)}
+
+    def index_bytes(self, table: Table) -> int:
+        """Size of the key's index: of the table itself where it is organised by it."""
+        found = self.sizes(table)
+        if layout.index_name(table) not in found:
+            raise ServerError(f"Oracle: there is no table {layout.name(table)}.")
+        return found[layout.index_name(table)]
+
+    def settle(self, table: Table) -> None:
+        """Nothing: deleted entries are removed when their block is next written to, never by themselves."""
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.connection.close()
+
+
+def _keys(column: Column, rows: Sequence[tuple[Any, ...]]) -> NDArray[np.uint8] | NDArray[np.int64]:
+    """Keys from rows of one value."""
+    values = map(itemgetter(0), rows)
+    if column.form == "int":
+        return np.fromiter(values, np.int64, len(rows))
+    data = "".join(values).encode("ascii") if column.form == "text" else b"".join(values)
+    return np.frombuffer(data, np.uint8).reshape(len(rows), column.width)

@@ -1,0 +1,82 @@
+"""Oracle Database Free in a container, of G. Venzl's image. No daemon has run this yet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from keybench.databases.container import Contained
+from keybench.databases.engine import Address, Settings
+from keybench.databases.oracle import connection, settings, user
+from keybench.databases.oracle.connection import Connection
+from keybench.databases.oracle.options import options
+from keybench.databases.recipe import Recipe
+
+IMAGE = "gvenzl/oracle-free:23-slim-faststart"
+ROOT, PLUGGABLE = "FREE", "FREEPDB1"
+START_SECONDS = 400.0
+"""The same symptom has been reported of slow disks, where two minutes were not enough."""
+
+_SWITCHES = 8
+
+
+def recipe() -> Recipe:
+    """The container. Its settings are made by `prepare`; passwords are set while it starts, so nothing is denied."""
+    return Recipe(
+        engine="oracle",
+        title="Oracle",
+        image=IMAGE,
+        command=(),
+        environment={},
+        password_variable="ORACLE_PASSWORD",  # noqa: S106  # its name
+        user="SYSTEM",
+        port=1521,
+        health=("healthcheck.sh",),
+        denied=(),
+    )
+
+
+def contained(chosen: Settings) -> Contained:
+    """The server, not yet started."""
+    return Contained(recipe(), chosen, prepare, START_SECONDS)
+
+
+def prepare(address: Address) -> Address:
+    """Enlarges redo logs and undo, and makes a tablespace and the user of the trials, with just the rights it needs."""
+    as_sys = replace(address, parameters={**address.parameters, "user": "SYS"})
+    root = connection.connect(as_sys, ROOT, administer=True)
+    try:
+        enlarge(root)
+        for statement in settings.statements(address.settings) if address.settings else ():
+            root.run(statement)
+    finally:
+        root.close()
+    inside = connection.connect(as_sys, PLUGGABLE, administer=True)
+    try:
+        _make_user(inside, address)
+    finally:
+        inside.close()
+    own = {**address.parameters, **options({}).parameters(), "user": user.USER, "service": PLUGGABLE}
+    return replace(address, parameters=own)
+
+
+def enlarge(root: Connection) -> None:
+    """Adds large redo logs where there are none, and drops the small ones once nothing needs them any more."""
+    if not root.rows(user.LARGE_LOGS):
+        for statement in user.REDO_LOGS:
+            root.run(statement)
+    for _ in range(_SWITCHES):
+        if not root.rows(user.SMALL_LOGS_IN_USE):
+            break
+        root.run(user.SWITCH)
+        root.run(user.CHECKPOINT)
+    for (group,) in root.rows(user.SMALL_LOGS):
+        root.run(f"ALTER DATABASE DROP LOGFILE GROUP {int(group)}")
+
+
+def _make_user(inside: Connection, address: Address) -> None:
+    if inside.rows(user.EXISTS):
+        inside.run(f"DROP USER {user.USER} CASCADE")  # of an attempt that was cut short
+        inside.run(f"DROP TABLESPACE {user.TABLESPACE} INCLUDING CONTENTS AND DATAFILES")
+    password = address.secret.reveal() if address.secret else ""
+    for statement in user.tablespace():
+        inside.run(statement.replace(user.PASSWORD, '"' + password.replace('"', "") + '"'))

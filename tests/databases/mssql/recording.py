@@ -1,0 +1,204 @@
+"""A DB-API connection that writes down what is sent, and checks that the real drivers would take each call.
+
+It is no database. It answers nothing but what a test puts into `answers`, by the beginning of a statement.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import mssql_python
+from mssql_python.connection import Connection as RealConnection
+from mssql_python.cursor import Cursor as RealCursor
+
+from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
+from keybench.databases.mssql.options import Options
+
+Rows = Sequence[Sequence[object]]
+
+
+class ServerSaysNo(mssql_python.Error):
+    """What a test lets the server refuse."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("Operation failed", f"[Microsoft][SQL Server]{text}")
+
+
+@cache
+def pyodbc_signatures(kind: str) -> Mapping[str, inspect.Signature]:
+    """Signatures of pyodbc's methods as it declares them: the extension itself needs the system's ODBC library."""
+    spec = find_spec("pyodbc")
+    assert spec
+    assert spec.origin
+    tree = ast.parse(Path(spec.origin).with_name("pyodbc.pyi").read_text(encoding="utf-8"))
+    (found,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind]
+    methods = [node for node in found.body if isinstance(node, ast.FunctionDef)]
+    return {method.name: _signature(method.args) for method in methods}
+
+
+@cache
+def pyodbc_connect() -> inspect.Signature:
+    """The signature of `pyodbc.connect`, likewise."""
+    spec = find_spec("pyodbc")
+    assert spec
+    assert spec.origin
+    tree = ast.parse(Path(spec.origin).with_name("pyodbc.pyi").read_text(encoding="utf-8"))
+    (found,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "connect"]
+    return _signature(found.args)
+
+
+def _signature(of: ast.arguments) -> inspect.Signature:
+    kinds = inspect.Parameter
+    optional = [kinds.empty] * (len(of.posonlyargs) + len(of.args) - len(of.defaults)) + [None] * len(of.defaults)
+    parameters = [kinds(a.arg, kinds.POSITIONAL_ONLY) for a in of.posonlyargs]
+    parameters += [kinds(a.arg, kinds.POSITIONAL_OR_KEYWORD) for a in of.args]
+    parameters = [p.replace(default=d) for p, d in zip(parameters, optional, strict=True)]
+    if of.vararg:
+        parameters.append(kinds(of.vararg.arg, kinds.VAR_POSITIONAL))
+    parameters += [kinds(a.arg, kinds.KEYWORD_ONLY, default=None) for a in of.kwonlyargs]
+    if of.kwarg:
+        parameters.append(kinds(of.kwarg.arg, kinds.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+@dataclass
+class Record:
+    """What was called, in order: ("execute", statement, values), ("executemany", statement, rows), ("commit",) …"""
+
+    driver: str
+    calls: list[tuple[Any, ...]] = field(default_factory=list)
+    answers: dict[str, Rows] = field(default_factory=dict)
+    refuse: dict[str, str] = field(default_factory=dict)
+    connected: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+
+    def statements(self) -> list[str]:
+        """All statements."""
+        return [call[1] for call in self.calls if call[0] in {"execute", "executemany"}]
+
+    def names(self) -> list[str]:
+        """What was called, without its arguments."""
+        return [call[0] for call in self.calls]
+
+    def check(self, kind: str, method: str, *arguments: object) -> None:
+        """Fails where the real driver's method would not take these arguments."""
+        if self.driver == MssqlPython.name:
+            real = inspect.signature(getattr(RealCursor if kind == "Cursor" else RealConnection, method))
+        else:
+            real = pyodbc_signatures(kind)[method]
+        real.bind(None, *arguments)
+
+    def connect(self, *arguments: Any, **named: Any) -> RecordingConnection:
+        """As the driver's module has it."""
+        real = inspect.signature(mssql_python.connect) if self.driver == MssqlPython.name else pyodbc_connect()
+        real.bind(*arguments, **named)
+        self.connected.append((arguments, named))
+        return RecordingConnection(self)
+
+    def module(self) -> SimpleNamespace:
+        """What stands for the driver's module."""
+        types = {name: value for name, value in vars(mssql_python).items() if name.startswith("SQL_")}
+        return SimpleNamespace(
+            connect=self.connect, Error=mssql_python.Error, drivers=list, native_provider="x", **types
+        )
+
+
+class RecordingCursor:
+    """A cursor."""
+
+    rowcount = 1
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._found: Rows = ()
+        self.description: object = None
+        self.fast_executemany = False
+
+    def execute(self, statement: str, *values: object) -> None:
+        self._record.check("Cursor", "execute", statement, *values)
+        self._record.calls.append(("execute", statement, values))
+        self._answer(statement)
+
+    def executemany(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        self._record.check("Cursor", "executemany", statement, rows)
+        assert self._record.driver != PyOdbc.name or self.fast_executemany
+        self._record.calls.append(("executemany", statement, list(rows)))
+        self._answer(statement)
+
+    def setinputsizes(self, sizes: Sequence[tuple[int, int, int]]) -> None:
+        self._record.check("Cursor", "setinputsizes", sizes)
+        self._record.calls.append(("setinputsizes", sizes))
+
+    def fetchall(self) -> Rows:
+        self._record.check("Cursor", "fetchall")
+        return self._found
+
+    def close(self) -> None:
+        self._record.check("Cursor", "close")
+
+    def _answer(self, statement: str) -> None:
+        for beginning, text in self._record.refuse.items():
+            if statement.startswith(beginning):
+                raise ServerSaysNo(text)
+        known = [rows for beginning, rows in self._record.answers.items() if statement.startswith(beginning)]
+        self._found = known[0] if known else ()
+        self.description = () if statement.startswith(("SELECT", "SET NOCOUNT")) else None
+        self.description = (("column",),) if self.description is not None else None
+
+
+class RecordingConnection:
+    """A connection, in autocommit or not."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._autocommit = True
+
+    @property
+    def autocommit(self) -> bool:
+        return self._autocommit
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        assert isinstance(getattr(RealConnection, "autocommit", None), property)
+        self._autocommit = value
+        self._record.calls.append(("autocommit", value))
+
+    def cursor(self) -> RecordingCursor:
+        self._record.check("Connection", "cursor")
+        return RecordingCursor(self._record)
+
+    def commit(self) -> None:
+        self._record.check("Connection", "commit")
+        self._record.calls.append(("commit",))
+
+    def rollback(self) -> None:
+        self._record.check("Connection", "rollback")
+        self._record.calls.append(("rollback",))
+
+    def close(self) -> None:
+        self._record.check("Connection", "close")
+        self._record.calls.append(("close",))
+
+
+class RecordingMssqlPython(MssqlPython):
+    """The adapter's own code for mssql-python, over the record."""
+
+    def __init__(self, record: Record) -> None:
+        self.module = record.module()
+
+
+class RecordingPyOdbc(PyOdbc):
+    """The adapter's own code for pyodbc, over the record."""
+
+    def __init__(self, record: Record) -> None:
+        self.module = record.module()
+
+    def odbc_driver(self, options: Options) -> str:
+        return options.odbc_driver or "ODBC Driver 18 for SQL Server"

@@ -1,0 +1,166 @@
+"""Every statement that is sent to a server, as it is sent: pinned in statements.sql, and parsed where a parser can."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from keybench.databases.engine import Address, Table
+from keybench.databases.functions import scripts
+from keybench.databases.mssql import ENGINE, connection, container, database, keys, settings
+from keybench.databases.mssql import table as layout
+from keybench.databases.mssql.admin import MssqlAdmin
+from keybench.databases.mssql.load import MssqlSession
+from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.url import UrlLeftovers, UrlServer
+from keybench.databases.payload import Payload
+from tests.databases.keys import random
+from tests.databases.mssql.recording import Record
+
+PINNED = Path(__file__).with_name("statements.sql")
+
+OPAQUE = (
+    "ALTER DATABASE",
+    "EXEC ",
+    "SET XACT_ABORT",
+    "SET NOCOUNT",
+    "CHECKPOINT",
+    "RECONFIGURE",
+    "UPDATE STATISTICS",
+    "IF ",
+)
+"""What sqlglot does not understand or takes for something else: pinned as text alone."""
+
+ANSWERS = {
+    "SELECT CAST(SERVERPROPERTY": [("16.0.4215.2", "Developer Edition (64-bit)")],
+    "SELECT compatibility_level": [(160, "SIMPLE", False, "OFF", False, "DISABLED", "CHECKSUM", "collation", False)],
+    "SELECT index_id FROM sys.indexes": [(1,)],
+    "SELECT num_of_bytes_written": [(0,)],
+    "SELECT MAX([Current LSN])": [("00000023:00000108:0001",)],
+    "SELECT index_level": [(0, 1, 0, 0.0, 0.0, 0)],
+    "SELECT index_id, SUM": [(1, 8192)],
+    "SELECT SUM(ghost_record_count)": [(0,)],
+    "SET NOCOUNT ON": [(0,)],
+    "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0": [(database.MARK,)],
+}
+"""No figures of any server: what lets the code go on to its next statement."""
+
+
+def everything(record: Record, address: Address) -> list[str]:
+    """All statements of trials with each kind of table and key, and around them, each once, in order."""
+    record.answers = dict(ANSWERS)
+    server = UrlServer("mssql://bench@db.example")
+    own = server.start()
+    admin = MssqlAdmin(own)
+    admin.versions(), admin.settings()
+    tables = [
+        Table("rows", ENGINE.column("uniqueidentifier"), 100),
+        Table("rows", ENGINE.column("char36"), 0, "nonclustered"),
+        Table("rows", ENGINE.column("bigint"), 100),
+        *(Table("rows", ENGINE.column(made.column), 100, made=made) for made in keys.MADE),
+    ]
+    for table in tables:
+        admin.create(table)
+        probes = admin.probes()
+        for probe in probes:
+            probe.before(table)
+        session = MssqlSession(own, table)
+        if table.made:
+            batches = session.prepare_without_keys(Payload(100), 0, 2, 2)
+        else:
+            numbers = type(random(1))(np.arange(2), "int")
+            sent = numbers if table.column.form == "int" else random(2)
+            batches = session.prepare(sent, Payload(table.payload), 0, 2)
+        session.send(batches[0])
+        if not table.made:
+            prepared = session.prepare_keys(sent)
+            session.find(prepared[0]), session.between(*prepared), session.delete(prepared)
+        session.close()
+        for probe in probes:
+            assert len(list(probe.after(table))) == len(probe.supplies)
+        (
+            list(admin.stored_keys(table)),
+            admin.ordered_keys(table),
+            admin.settle(table),
+            admin.index_bytes(table),
+            admin.drop(table),
+        )
+    admin.close()
+    server.stop()
+    left = UrlLeftovers("mssql://bench@db.example/theirs")
+    left.found(), left.remove(), left.close()
+    master = connection.connect(address, "master")
+    for versioning in ("rcsi", "snapshot", "adr"):
+        database.create(master, Options(row_versioning=versioning), "FORCED")
+    for statement in settings.statements(ENGINE.settings("durable", "small")):
+        master.run(statement.replace(ENGINE.settings("durable", "small").values["max_server_memory_mb"], "1024"))
+    return list(dict.fromkeys(record.statements()))
+
+
+def test_the_statements_are_those_that_are_pinned(record: Record, address: Address) -> None:
+    found = "".join(f"{statement};\n" for statement in everything(record, address))
+    assert found == PINNED.read_text(encoding="utf-8")
+
+
+def test_each_parses_or_is_known_not_to() -> None:
+    statements = PINNED.read_text(encoding="utf-8").splitlines()
+    assert len(statements) > 50
+    for statement in statements:
+        if statement.startswith(OPAQUE) or "%%physloc%%" in statement:
+            continue
+        (tree,) = sqlglot.parse(statement.rstrip(";").replace("?", "@p"), dialect="tsql")
+        assert not isinstance(tree, exp.Command), statement
+        assert isinstance(tree, exp.Select | exp.Insert | exp.Delete | exp.Create | exp.Drop), statement
+
+
+@pytest.mark.parametrize("name", scripts("keybench.databases.mssql"))
+def test_the_functions_parse(name: str) -> None:
+    text = scripts("keybench.databases.mssql")[name].removesuffix("GO\n")
+    assert f"CREATE OR ALTER {'VIEW' if name == 'vwNewGuid' else 'FUNCTION'} dbo.{name}" in text
+    assert [type(tree) for tree in sqlglot.parse(text, dialect="tsql") if tree]
+
+
+def test_what_is_asked_of_a_table_is_asked_of_an_index_that_is_there(record: Record, address: Address) -> None:
+    """OBJECT_ID of a table that is not there is NULL, which the server takes for every table."""
+    everything(record, address)
+    told = record.statements()
+    for place, statement in enumerate(told):
+        if "dm_db_index_" in statement:
+            assert told[place - 1].startswith(("SELECT index_id FROM sys.indexes", "SELECT SUM(ghost")), statement
+
+
+def test_tables_in_all_their_forms() -> None:
+    table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
+    assert layout.create(table, Options(beneath="clustered")) == (
+        "CREATE TABLE [keybench].[rows] (row_id bigint IDENTITY NOT NULL, [key] uniqueidentifier NOT NULL, payload "
+        "char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_row] PRIMARY KEY CLUSTERED (row_id), "
+        "CONSTRAINT [rows_key] UNIQUE NONCLUSTERED ([key]) WITH "
+        "(FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF))"
+    )
+    heap = layout.create(table, Options(beneath="heap", fill_factor="80", sequential_key="on"))
+    assert heap == (
+        "CREATE TABLE [keybench].[rows] ([key] uniqueidentifier NOT NULL, payload char(100) COLLATE "
+        "Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_key] PRIMARY KEY NONCLUSTERED ([key]) WITH "
+        "(FILLFACTOR = 80, OPTIMIZE_FOR_SEQUENTIAL_KEY = ON))"
+    )
+    assert sqlglot.parse_one(heap, dialect="tsql").find(exp.ColumnDef)
+
+
+def test_a_container_is_set_up_anew_and_its_address_leads_to_our_database(record: Record, address: Address) -> None:
+    """On a server of ours alone: settings, then the database, whatever an attempt that was cut short left there."""
+    record.answers = {"SELECT name FROM sys.databases": [("keybench",)]}
+    chosen = ENGINE.settings("fast", "small")
+    ready = container.prepare(replace(address, server="container", settings=chosen))
+    assert ready.parameters["database"] == "keybench"
+    told = record.statements()
+    memory = f"EXEC sys.sp_configure N'max server memory (MB)', {chosen.values['max_server_memory_mb']}"
+    order = [memory, "DROP DATABASE [keybench]", "CREATE DATABASE [keybench]"]
+    order += ["ALTER DATABASE [keybench] SET DELAYED_DURABILITY = FORCED", "CREATE SCHEMA [keybench]"]
+    assert [told.index(statement) for statement in order] == sorted(told.index(statement) for statement in order)
+    sizes = [statement for statement in told if "MODIFY FILE" in statement]
+    assert ["SIZE = 1024MB" in sizes[0], "SIZE = 2048MB" in sizes[1]] == [True, True]

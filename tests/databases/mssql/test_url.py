@@ -1,0 +1,284 @@
+"""Servers of one's own: how they are reached, what is said where they are not, and that no password is ever shown."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+
+from keybench.databases.mssql import ENGINE, connection, database, drivers
+from keybench.databases.mssql.connection import said
+from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.url import UrlLeftovers, UrlServer, address_of
+from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
+from tests.databases.mssql.recording import Record
+from tests.databases.mssql.test_statements import ANSWERS
+
+PASSWORD = "s3cret}hunter;2 %@x"
+SETTINGS = ENGINE.settings("durable", "small")
+pytestmark = pytest.mark.usefixtures("environment")
+
+
+def hidden(*shown: object) -> bool:
+    text = "\n".join(str(part) for part in shown)
+    return PASSWORD not in text and quote(PASSWORD, safe="") not in text
+
+
+def failure(url: str) -> KeybenchError:
+    with pytest.raises(KeybenchError) as caught:
+        ENGINE.provision(url, SETTINGS).start()
+    assert hidden(*traceback.format_exception(caught.value))
+    return caught.value
+
+
+def test_urls_become_addresses() -> None:
+    address = address_of(f"mssql://a%40b:{quote(PASSWORD, safe='')}@h:77/shop?driver=pyodbc&fill_factor=80")
+    assert address.secret
+    assert address.secret.reveal() == PASSWORD
+    assert {
+        name: address.parameters[name] for name in ("user", "host", "port", "database", "driver", "fill_factor")
+    } == {
+        "user": "a@b",
+        "host": "h",
+        "port": "77",
+        "database": "shop",
+        "driver": "pyodbc",
+        "fill_factor": "80",
+    }
+    assert hidden(repr(address), address, vars(UrlServer(f"mssql://a:{quote(PASSWORD, safe='')}@h")))
+    plain = address_of("sqlserver://h")
+    assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)
+    assert "Trusted_Connection={yes}" in connection.parts(plain, "master")
+
+
+@pytest.mark.parametrize("wrong", [f"mssql://a:{PASSWORD}@[::1/x", "mssql://h:port", "mssql://"])
+def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
+    error = failure(wrong)
+    assert isinstance(error, UsageError)
+    assert str(error) == (
+        "the SQL Server URL cannot be understood: write mssql://user@host:1433/database, special characters in user "
+        "and password as %XX."
+    )
+
+
+def test_options_and_databases_that_are_not_ours_are_refused() -> None:
+    assert str(failure("mssql://h?colour=red")).startswith("SQL Server URL: unknown option colour. Known: beneath, ")
+    for name in ("tempdb", "Master"):
+        assert str(failure(f"mssql://h/{name}")) == (
+            f"SQL Server URL: {name} is the server's own database: name another, or none, and keybench makes one."
+        )
+    assert str(failure("mssql://h/shop?row_versioning=rcsi")) == (
+        "SQL Server URL: row_versioning is a setting of the whole database shop, which is not changed: name no "
+        "database, and keybench makes one."
+    )
+
+
+def silent_port() -> socket.socket:
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))
+    silent.listen()
+    return silent
+
+
+def test_a_port_that_never_answers_is_given_up_within_the_time_to_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drivers, "LOGIN_SECONDS", 1)
+    with silent_port() as silent:
+        port = silent.getsockname()[1]
+        begin = time.monotonic()
+        error = failure(f"mssql://sa:{quote(PASSWORD, safe='')}@127.0.0.1:{port}?driver=mssql-python")
+        assert time.monotonic() - begin < 3
+    assert isinstance(error, EnvironmentMissing)
+    assert str(error).startswith(f"SQL Server at 127.0.0.1:{port} cannot be reached: ")
+    assert "imeout" in str(error)
+    assert str(error).endswith("\nCheck host, port, user, password and database in the URL, and that the server is up.")
+
+
+def test_a_port_where_nothing_listens() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    begin = time.monotonic()
+    error = failure(f"mssql://sa@127.0.0.1:{port}?driver=mssql-python")
+    assert time.monotonic() - begin < drivers.LOGIN_SECONDS + 2
+    assert isinstance(error, EnvironmentMissing)
+    assert f"127.0.0.1:{port}" in str(error)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the loader's library path is Linux's")
+def test_pyodbc_without_the_systems_odbc_library_says_what_brings_it() -> None:
+    """In a process of its own, because a library once loaded stays."""
+    code = """
+import importlib, sys
+real = importlib.import_module
+def loader(name, *rest):
+    if name == "pyodbc":
+        raise ImportError("libodbc.so.2: cannot open shared object file: No such file or directory")
+    return real(name, *rest)
+importlib.import_module = loader
+from keybench.databases.mssql.drivers import load
+from keybench.databases.mssql.options import Options
+from keybench.errors import EnvironmentMissing
+try:
+    load(Options(driver="pyodbc"))
+except EnvironmentMissing as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "pyodbc cannot be loaded (libodbc.so.2: cannot open shared object file: No such file or directory): install "
+        "the system's ODBC library (apt-get install libodbc2; dnf install unixODBC; brew install unixodbc), or pip "
+        "install mssql-python.\n"
+    )
+
+
+def test_mssql_python_without_its_libraries_says_what_brings_them(record: Record, monkeypatch) -> None:
+    class Refusing(type(drivers.load(Options()))):  # type: ignore[misc]
+        def connect(self, parts: str, options: Options) -> object:
+            from tests.databases.mssql.recording import mssql_python
+
+            raise mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
+
+    monkeypatch.setattr(drivers, "load", lambda _options: Refusing(record))
+    assert str(failure("mssql://sa@h")) == (
+        "mssql-python cannot load its ODBC driver: install what that needs of the system (apt-get install libltdl7 "
+        "libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
+    )
+
+
+@pytest.mark.parametrize("name", ["mssql-python", "pyodbc"])
+def test_a_driver_that_is_not_installed_says_what_brings_it(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(drivers, "installed", tuple)
+    assert str(failure(f"mssql://h?driver={name}")) == f"the driver {name} is not installed: pip install {name}."
+    assert str(failure("mssql://h")).startswith("SQL Server needs a driver: pip install 'keybench[mssql]'")
+
+
+def test_a_wrong_password_has_the_servers_words_and_is_not_shown(record: Record, monkeypatch) -> None:
+    class Refusing(type(drivers.load(Options()))):  # type: ignore[misc]
+        def connect(self, parts: str, options: Options) -> object:
+            from tests.databases.mssql.recording import ServerSaysNo
+
+            raise ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
+
+    monkeypatch.setattr(drivers, "load", lambda _options: Refusing(record))
+    error = failure(f"mssql://sa:{quote(PASSWORD, safe='')}@db.example")
+    assert str(error) == (
+        "SQL Server at db.example:1433 cannot be reached: Login failed for user 'sa'. (***).\n"
+        "Check host, port, user, password and database in the URL, and that the server is up."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "[23000] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]Cannot insert [x]. (2627) (SQLExecDirectW)",
+            "Cannot insert [x]. (2627) (SQLExecDirectW)",
+        ),
+        ("Driver Error: Timeout expired; DDBC Error: [Microsoft]Timeout Error: Timeout", "Timeout Error: Timeout"),
+        ("Driver Error: Connection is closed", "Driver Error: Connection is closed"),
+        ("", "Exception"),
+    ],
+)
+def test_messages_lose_the_names_of_the_layers_that_they_came_through(text: str, shown: str) -> None:
+    assert said(Exception(text) if text else Exception()) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        (
+            "Could not allocate space for object 'k' in database 'keybench' because the 'PRIMARY' filegroup is full.",
+            True,
+        ),
+        ("The transaction log for database 'keybench' is full due to 'ACTIVE_TRANSACTION'.", True),
+        ("Incorrect syntax near 'x'.", False),
+    ],
+)
+def test_a_full_disk_has_a_next_step(record: Record, address, text: str, step: bool) -> None:
+    record.refuse["INSERT"] = text
+    with pytest.raises(ServerError) as caught:
+        connection.connect(address).run("INSERT INTO t VALUES (1)")
+    assert str(caught.value) == f"SQL Server: {text}" + (connection.FULL if step else "")
+
+
+@pytest.fixture
+def answering(record: Record) -> Iterator[Record]:
+    record.answers = dict(ANSWERS)
+    return record
+
+
+def test_without_a_database_one_is_made_and_dropped(answering: Record) -> None:
+    server = UrlServer("mssql://bench@db.example")
+    address = server.start()
+    assert address.parameters["database"] == "keybench"
+    databases = [arguments[0].partition("DATABASE=")[2].partition(";")[0] for arguments, _ in answering.connected]
+    assert databases == ["{master}", "{keybench}"]
+    assert "CREATE DATABASE [keybench]" in answering.statements()
+    answering.calls.clear()
+    server.stop()
+    assert answering.statements()[-2:] == [
+        "ALTER DATABASE [keybench] SET SINGLE_USER WITH ROLLBACK IMMEDIATE",
+        "DROP DATABASE [keybench]",
+    ]
+    answering.calls.clear()
+    server.stop()
+    assert answering.calls == []
+
+
+def test_in_a_database_that_was_named_only_the_schema_is_made_and_dropped(answering: Record) -> None:
+    mine = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = "
+    answering.answers[f"{mine}0"] = []
+    answering.answers[f"{mine}3"] = [(database.MARK,)]
+    answering.answers["SELECT t.name"] = [("keybench_rows", 8192)]
+    server = UrlServer("mssql://bench@db.example/shop")
+    server.start()
+    server.stop()
+    changing = [s for s in answering.statements() if s.startswith(("CREATE", "DROP", "ALTER", "EXEC"))]
+    assert [statement.partition(" @")[0] for statement in changing] == [
+        "CREATE SCHEMA [keybench]",
+        "EXEC sys.sp_addextendedproperty",
+        "DROP TABLE [keybench].[keybench_rows]",
+        "DROP SCHEMA [keybench]",
+    ]
+
+
+def test_a_schema_that_was_there_stays(answering: Record) -> None:
+    for part in ("0", "3"):
+        answering.answers[f"SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = {part}"] = []
+    answering.answers["SELECT name FROM sys.schemas"] = [("keybench",)]
+    server = UrlServer("mssql://bench@db.example/shop")
+    server.start()
+    server.stop()
+    assert not [s for s in answering.statements() if s.startswith(("CREATE", "DROP", "ALTER", "EXEC"))]
+
+
+def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(answering: Record) -> None:
+    answering.answers["SET NOCOUNT ON"] = [(-1,)]
+    error = failure("mssql://bench@db.example/shop")
+    assert str(error) == (
+        "SQL Server at db.example:1433: another run of keybench is using it, and both would use the same tables.\n"
+        "Wait until that run has ended, or name another database in the URL."
+    )
+    assert answering.names()[-1] == "close"
+    left = UrlLeftovers("mssql://bench@db.example/shop")
+    assert left.in_use()
+    assert left.remove() == []
+
+
+def test_a_user_who_may_create_nothing_is_told_what_to_ask_for(answering: Record) -> None:
+    answering.refuse["CREATE DATABASE"] = "CREATE DATABASE permission denied in database 'master'."
+    assert str(failure("mssql://bench@db.example")) == (
+        "SQL Server at db.example:1433 refuses the schema keybench: SQL Server: CREATE DATABASE permission denied in "
+        "database 'master'.\nLet its administrator make a database for you, as its owner, and name it in the URL."
+    )
+
+
+def test_the_environment_is_put_back() -> None:
+    assert not [name for name in os.environ if name.startswith("KEYBENCH_MSSQL")]

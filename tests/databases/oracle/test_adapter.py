@@ -1,0 +1,242 @@
+"""What is sent to Oracle, and what is made of its answers, as documented."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import oracledb
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from keybench.databases.engine import Address, Table
+from keybench.databases.oracle import ENGINE, connection, container, keys, load, statistics, user
+from keybench.databases.oracle import table as layout
+from keybench.databases.oracle.admin import OracleAdmin
+from keybench.databases.oracle.load import OracleSession
+from keybench.databases.oracle.options import Options
+from keybench.databases.oracle.url import UrlLeftovers, UrlServer
+from keybench.databases.payload import Payload
+from keybench.errors import ServerError, UsageError
+from keybench.generators.byteorder import Keys
+from keybench.results.metrics import Metric
+from tests.databases.keys import random, taken_by
+from tests.databases.oracle.recording import Record
+
+PINNED = Path(__file__).with_name("statements.sql")
+TABLE = Table("rows", ENGINE.column("raw16"), 100)
+STATISTICS = [(name, 10) for name in statistics.NAMES]
+OPAQUE = ("ANALYZE", "BEGIN", "LOCK TABLE", "ALTER", "GRANT", "CREATE BIGFILE", "CREATE USER", "DROP")
+"""What sqlglot does not understand: pinned as text alone. Of index-organised tables it keeps the text, too."""
+
+
+def everything(record: Record, address: Address) -> list[str]:
+    """All statements of trials with each kind of table and key, and around them, each once, in order."""
+    record.answers = {"SELECT n.name": STATISTICS, "SELECT height": [(2, 9, 3, 90, 100, 1)]}
+    record.answers["SELECT segment_name"] = [("rows", 8192), ("rows_key", 8192)]
+    server = UrlServer("oracle://keybench@db.example/FREEPDB1")
+    own = server.start()
+    admin = OracleAdmin(own)
+    admin.versions(), admin.settings()
+    tables = [
+        TABLE,
+        Table("rows", ENGINE.column("char36"), 0, "nonclustered"),
+        Table("rows", ENGINE.column("number"), 5000, "nonclustered"),
+        *(Table("rows", ENGINE.column(made.column), 100, made=made) for made in keys.MADE),
+    ]
+    for table in tables:
+        admin.create(table)
+        probes = admin.probes()
+        session = OracleSession(own, table)
+        sent = Keys(np.arange(2), "int") if table.column.form == "int" else random(2)
+        if table.made:
+            session.send(session.prepare_without_keys(Payload(100), 0, 2, 2)[0])
+        else:
+            session.send(session.prepare(sent, Payload(table.payload), 0, 2)[0])
+            prepared = session.prepare_keys(sent)
+            session.find(prepared[0]), session.between(*prepared), session.delete(prepared)
+        session.close()
+        for probe in probes:
+            probe.before(table)
+            assert len(list(probe.after(table))) == len(probe.supplies)
+        (
+            list(admin.stored_keys(table)),
+            admin.ordered_keys(table),
+            admin.settle(table),
+            admin.index_bytes(table),
+            admin.drop(table),
+        )
+    admin.close()
+    record.answers["SELECT t.table_name"] = [("keybench_rows",)]
+    server.stop()
+    left = UrlLeftovers("oracle://keybench@db.example/FREEPDB1")
+    left.found(), left.remove(), left.close()
+    record.answers = {user.SMALL_LOGS_IN_USE: [(1,)], user.SMALL_LOGS: [(1,), (2,)], user.EXISTS: [("KEYBENCH",)]}
+    container.prepare(replace(address, server="container", settings=ENGINE.settings("fast", "small")))
+    return list(dict.fromkeys(record.statements()))
+
+
+def test_the_statements_are_those_that_are_pinned(record: Record, address: Address) -> None:
+    assert "".join(f"{statement}\n" for statement in everything(record, address)) == PINNED.read_text(encoding="utf-8")
+
+
+def test_each_parses_or_is_known_not_to() -> None:
+    statements = PINNED.read_text(encoding="utf-8").splitlines()
+    assert len(statements) > 40
+    for statement in statements:
+        if not statement.startswith(OPAQUE) and "ORGANIZATION INDEX" not in statement:
+            (tree,) = sqlglot.parse(statement, dialect="oracle")
+            assert isinstance(tree, exp.Select | exp.Insert | exp.Delete | exp.Create), statement
+
+
+def test_a_container_gets_large_logs_and_a_user_with_few_rights(record: Record, address: Address) -> None:
+    record.answers = {user.SMALL_LOGS: [(1,), (2,)]}
+    chosen = ENGINE.settings("durable", "default")
+    ready = container.prepare(replace(address, server="container", settings=chosen))
+    assert {name: ready.parameters[name] for name in ("user", "service")} == {"user": "KEYBENCH", "service": "FREEPDB1"}
+    modes = [(named["user"], named["service_name"], named["mode"]) for named in record.connected]
+    assert modes == [("SYS", "FREE", oracledb.AUTH_MODE_SYSDBA), ("SYS", "FREEPDB1", oracledb.AUTH_MODE_SYSDBA)]
+    told = record.statements()
+    assert told.index("ALTER DATABASE ADD LOGFILE GROUP 11 SIZE 1024M") < told.index(
+        "ALTER DATABASE DROP LOGFILE GROUP 2"
+    )
+    assert "GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO KEYBENCH" in told
+    assert not [statement for statement in told if "ALL PRIVILEGES" in statement or "DBA" in statement]
+
+
+def test_tables_in_all_their_forms() -> None:
+    unique = layout.create(Table("rows", ENGINE.column("raw16"), 100, "nonclustered"), Options())
+    assert unique == (
+        'CREATE TABLE "rows" (key RAW(16) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL)',
+        'CREATE UNIQUE INDEX "rows_key" ON "rows" (key)',
+    )
+    plain = layout.create(Table("rows", ENGINE.column("raw16"), 0, "nonclustered"), Options(unique="no"))
+    assert plain[1] == 'CREATE INDEX "rows_key" ON "rows" (key)'
+    with pytest.raises(UsageError, match=r"^unknown Oracle option unique 'perhaps'\. Known: no, yes\.$"):
+        Options(unique="perhaps")
+
+
+TYPES = {
+    "raw16": oracledb.DB_TYPE_RAW,
+    "raw16-net": oracledb.DB_TYPE_RAW,
+    "binary16-mssql": oracledb.DB_TYPE_RAW,
+    "char36": 36,
+    "raw": oracledb.DB_TYPE_RAW,
+    "char": 24,
+    "number": oracledb.DB_TYPE_NUMBER,
+}
+
+
+@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
+def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, address: Address, column: str) -> None:
+    sized, made = taken_by(ENGINE.column(column), random(2500))
+    session = OracleSession(address, Table("rows", sized, 100))
+    batches = session.prepare(made, Payload(100), 7, 1000)
+    record.calls.clear()
+    assert [session.send(batch) for batch in batches] == [1000, 1000, 500]
+    assert record.names() == ["setinputsizes", "executemany", "commit"] * 3
+    assert set(record.statements()) == {'INSERT INTO "rows" (key, payload) VALUES (:key, :payload)'}
+    assert {call[1] for call in record.calls if call[0] == "setinputsizes"} == {(TYPES[column], 100)}
+    sent = [row for call in record.calls if call[0] == "executemany" for row in call[2]]
+    encoded = sized.encode(made)
+    wanted = encoded.tolist() if sized.form == "int" else [row.tobytes() for row in encoded]
+    assert [row[0].encode() if isinstance(row[0], str) else row[0] for row in sent] == wanted
+    assert [row[1] for row in sent] == [row.tobytes().decode() for row in Payload(100).rows(7, 2500)]
+
+
+def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Address, monkeypatch) -> None:
+    monkeypatch.setattr(load, "ARRAY_ROWS", 40)
+    session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
+    (batch,) = session.prepare(Keys(np.arange(100), "int"), Payload(0), 0, 100)
+    record.calls.clear()
+    assert session.send(batch) == 100
+    assert [len(call[2]) for call in record.calls if call[0] == "executemany"] == [40, 40, 20]
+    assert record.names().count("commit") == 1
+
+
+def test_an_error_undoes_the_transaction_and_has_the_servers_words(record: Record, address: Address) -> None:
+    session = OracleSession(address, TABLE)
+    (batch,) = session.prepare(random(2), Payload(100), 0, 2)
+    record.refuse["INSERT"] = "ORA-00001: unique constraint (KEYBENCH.rows_key) violated"
+    with pytest.raises(ServerError, match=r"^Oracle: ORA-00001: unique constraint \(KEYBENCH\.rows_key\) violated$"):
+        session.send(batch)
+    assert record.names()[-1] == "rollback"
+    record.refuse["INSERT"] = "ORA-01654: unable to extend index by 128 in tablespace KEYBENCH"
+    with pytest.raises(ServerError, match=r"Make room on the server's disk"):
+        session.send(batch)
+
+
+def test_a_session_leaves_what_it_did_and_nothing_where_it_sent_nothing(record: Record, address: Address) -> None:
+    record.answers["SELECT n.name"] = STATISTICS
+    session = OracleSession(address, TABLE)
+    session.prepare(random(2), Payload(100), 0, 2)
+    record.answers["SELECT n.name"] = [(name, 25) for name in statistics.NAMES]
+    record.calls.clear()
+    session.close()
+    kept = {call[2]["name"]: call[2]["value"] for call in record.calls if call[:2] == ("execute", statistics.KEEP)}
+    assert kept == dict.fromkeys(statistics.NAMES, 15)
+    assert record.names()[-2:] == ["commit", "close"]
+    record.calls.clear()
+    OracleSession(address, TABLE).close()
+    assert record.statements() == []
+
+
+def test_splits_are_the_sessions_counters_added_up(record: Record, address: Address) -> None:
+    record.answers = {
+        "SELECT name, SUM(value)": [
+            ("leaf node splits", 4869),
+            ("leaf node 90-10 splits", 12),
+            ("branch node splits", 9),
+            ("root node splits", 1),
+            ("redo size", 123_456),
+        ],
+        "SELECT height": [(3, 1_000_000, 4870, 26_000_000, 7996, 11)],
+        "SELECT segment_name": [("rows", 1 << 20), ("rows_key", 1 << 21)],
+    }
+    admin = OracleAdmin(address)
+    found = {reading.metric: reading for probe in admin.probes() for reading in probe.after(TABLE)}
+    assert found.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
+    assert {metric: reading.value for metric, reading in found.items()} == {
+        Metric.APPENDS: 12,
+        Metric.EDGE_AND_INTERIOR_SPLITS: 4857,
+        Metric.SPLIT_COUNTER: 4869,
+        Metric.BRANCH_SPLITS: 10,
+        Metric.LOG_BYTES: 123_456,
+        Metric.LEAF_PAGES: 4870,
+        Metric.BRANCH_PAGES: 11,
+        Metric.LEAF_DENSITY: 100 * 26_000_000 / (4870 * 7996),
+        Metric.INDEX_BYTES: 1 << 21,
+        Metric.TABLE_BYTES: 3 << 20,
+    }
+    assert not set(found) & set(ENGINE.absent)
+    statements = record.statements()
+    place = statements.index('ANALYZE INDEX "rows_key" VALIDATE STRUCTURE')
+    assert statements[place + 1].endswith("FROM index_stats")  # the same session, at once
+
+
+def test_what_may_not_be_read_is_absent_with_the_reason(record: Record, address: Address) -> None:
+    record.refuse["ANALYZE"] = "ORA-01031: insufficient privileges"
+    admin = OracleAdmin(address)
+    sessions, structure, *_ = (list(probe.after(TABLE)) for probe in admin.probes())
+    assert {reading.value for reading in [*sessions, *structure]} == {None}
+    assert sessions[0].reason.startswith("the writers' sessions may not read their statistics: GRANT ")
+    assert structure[0].reason == "the index cannot be read (Oracle: ORA-01031: insufficient privileges)."
+
+
+@pytest.mark.parametrize("column", ["raw16", "char36", "number"])
+def test_stored_keys_come_back_as_the_column_encodes_them(record: Record, address: Address, column: str) -> None:
+    on, keys_ = taken_by(ENGINE.column(column), random(10))
+    encoded = on.encode(keys_)
+    held = encoded.tolist() if on.form == "int" else [row.tobytes() for row in encoded]
+    record.answers["SELECT key"] = [(value.decode() if on.form == "text" else value,) for value in held]
+    found = np.concatenate(list(OracleAdmin(address).stored_keys(Table("rows", on, 0))))
+    assert np.array_equal(found, encoded)
+
+
+def test_the_connection_is_given_seconds(record: Record, address: Address) -> None:
+    connection.connect(address)
+    (named,) = record.connected
+    assert (named["tcp_connect_timeout"], named["retry_count"]) == (5.0, 0)
+    assert (named["host"], named["port"], named["service_name"]) == ("db.example", 1521, "FREEPDB1")

@@ -1,0 +1,51 @@
+"""Compiled loops and where their machine code is kept."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import keybench.compiled
+from keybench.compiled import kernel
+
+ONE = """from keybench.compiled import kernel
+
+@kernel
+def one():
+    return {}
+"""
+TWO = """from keybench.compiled import kernel
+from keybench.part.one import one
+
+@kernel
+def two():
+    return one() + 1
+"""
+
+
+def test_a_loop_is_compiled_also_where_its_machine_code_cannot_be_kept() -> None:
+    names = {"kernel": kernel}
+    # No directory belongs to code that lies in no file: numba refuses to keep it.
+    exec("@kernel\ndef doubled(value):\n    return 2 * value\n", names)
+    assert names["doubled"](21) == 42  # type: ignore[operator]
+
+
+def test_a_change_in_another_module_is_noticed(tmp_path: Path) -> None:
+    package = tmp_path / "keybench"
+    (package / "part").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "part" / "__init__.py").touch()
+    shutil.copy(keybench.compiled.__file__, package / "compiled.py")
+    (package / "part" / "two.py").write_text(TWO)
+
+    def said(value: int) -> str:
+        (package / "part" / "one.py").write_text(ONE.format(value))
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", "from keybench.part.two import two; print(two())"],
+            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout
+
+    assert [said(1), said(5), said(5)] == ["2\n", "6\n", "6\n"]
+    assert len(list((package / "__pycache__").glob("kernels-*"))) == 1
