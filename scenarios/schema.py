@@ -125,7 +125,7 @@ class Scenario(Part):
     table: TablePart = TablePart()
     load: LoadPart = LoadPart()
     server: ServerPart = ServerPart()
-    writer: Annotated[tuple[WriterPart, ...], Field(min_length=1)] = (WriterPart(id="writer"),)
+    writer: tuple[WriterPart, ...] = (WriterPart(id="writer"),)
     deal: DealPart = DealPart()
     before: BeforePart | None = None
     after: AfterPart = AfterPart()
@@ -133,6 +133,8 @@ class Scenario(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if not self.writer:
+            raise ValueError("the list of writers is empty: name one, or leave it out for one of 1,000 rows a second")
         if (self.rows is None) == (self.index_over_cache is None):
             raise ValueError("give either rows or index_over_cache")
         if self.generation and (self.rows is None or len(self.writer) > 1 or self.timed):
