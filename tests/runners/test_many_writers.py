@@ -85,12 +85,12 @@ def test_a_writer_without_rows_is_no_trouble(target: Target, admin: Admin) -> No
 
 
 def writer_processes() -> list[psutil.Process]:
-    """The processes that the fork server of this one has started."""
+    """The processes that the fork server of this one has started; other children have children of their own."""
     return [
         child
         for server in psutil.Process().children()
+        if server.status() != psutil.STATUS_ZOMBIE and "forkserver" in " ".join(server.cmdline())
         for child in server.children()
-        if server.status() != psutil.STATUS_ZOMBIE
     ]
 
 
@@ -131,13 +131,16 @@ def test_a_key_that_two_writers_send_is_the_servers_error(target: Target, admin:
 def test_a_server_says_how_many_connections_it_has_left(target: Target, admin: Admin) -> None:
     if not isinstance(admin, LimitsSessions):
         pytest.skip(f"{target.engine.title} has no limit")
-    before = admin.sessions_left()
-    assert 30 < before < 50
-    others = [target.engine.admin(target.address) for _ in range(5)]
-    during = admin.sessions_left()
-    for other in others:
-        other.close()
-    assert before - during == 5
+    deadline = time.monotonic() + 20
+    difference = 0
+    while difference != 5 and time.monotonic() < deadline:  # writers of other tests may still be leaving
+        before = admin.sessions_left()
+        others = [target.engine.admin(target.address) for _ in range(5)]
+        difference = before - admin.sessions_left()
+        for other in others:
+            other.close()
+        assert 30 < before < 50
+    assert difference == 5
 
 
 def test_more_writers_than_connections_are_refused(target: Target, admin: Admin) -> None:
