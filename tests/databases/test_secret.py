@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import pty
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -94,18 +95,19 @@ def test_what_is_shown_holds_no_password(given: str, shown: str) -> None:
 
 def test_it_is_asked_for_on_the_terminal_and_shown_nowhere() -> None:
     code = "from keybench.databases.secret import ask, of_url; ask(); print(of_url('').reveal() == 's3cret')"
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execv(sys.executable, [sys.executable, "-c", code])
+    terminal, inside = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=inside, stdout=inside, stderr=inside, start_new_session=True
+    )
+    os.close(inside)
     said = b""
     with suppress(OSError):  # the end of a terminal whose other side is closed
         while part := os.read(terminal, 1024):
             said += part
-            if part.endswith(b"Password of the server: "):
+            if said.endswith(b"Password of the server: "):
                 os.write(terminal, b"s3cret\n")
-    _, status = os.waitpid(child, 0)
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == 0, said
+    assert process.wait(10) == 0, said
     assert said.split() == b"Password of the server: True".split()
 
 
