@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import getpass
 import itertools
 import os
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from keybench.errors import EnvironmentMissing
+from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD, PASSWORD_FILE = "KEYBENCH_PASSWORD", "KEYBENCH_PASSWORD_FILE"
 """Environment variables with the password, or the file that holds it, of servers whose URL has none."""
@@ -34,6 +36,13 @@ class Secret:
             return Path(self.file).read_text(encoding="utf-8").rstrip("\n")
         except OSError as error:
             raise EnvironmentMissing(f"the password file {self.file} cannot be read: {error.strerror}.") from None
+
+
+def ask() -> None:
+    """Asks on the terminal for the password of servers whose URL has none; UsageError where there is no terminal."""
+    if not sys.stdin.isatty():
+        raise UsageError(f"--ask-password needs a terminal to ask on: set {PASSWORD} or {PASSWORD_FILE} instead.")
+    os.environ[PASSWORD] = getpass.getpass("Password of the server: ")
 
 
 def of_url(password: str) -> Secret | None:

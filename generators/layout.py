@@ -74,6 +74,8 @@ class Layout(ABC):
     """
 
     reads_clock: ClassVar[Literal["each key", "at construction", "never"]] = "each key"
+    one_counter: ClassVar[bool] = False
+    """Whether one server makes the keys of all writers, in order of arrival, so that one stream stands for all."""
 
     name: str
     summary: str

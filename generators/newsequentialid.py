@@ -49,6 +49,8 @@ _MULTICAST: Final = 1 << 40
 class NewSequentialId(WriterLayout):
     """One server's NEWSEQUENTIALID; `node` (48 bits) and `clock_sequence` (14 bits) are drawn unless given."""
 
+    one_counter = True
+
     node: int | None = None
     clock_sequence: int | None = None
 

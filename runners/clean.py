@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from keybench import commandline
-from keybench.databases import container, daemon, docker
+from keybench.databases import container, daemon, docker, secret
 from keybench.databases.engine import Engine, engines
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.provision import base_directory, left_folders, remove_left_folders
@@ -29,6 +29,9 @@ def clean(
         list[str] | None,
         typer.Option(metavar="URL", help="Also what is left on this server of your own; may be repeated."),
     ] = None,
+    ask_password: Annotated[
+        bool, typer.Option("--ask-password", help="Ask on the terminal for the password that a URL leaves out.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing something from a server.")] = False,
     kept: Annotated[bool, typer.Option("--kept", help="Also containers that --keep-server left running.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; remove nothing.")] = False,
@@ -47,6 +50,8 @@ def clean(
       python -m runners.clean --server postgresql://me@db.example/bench
     """
     console = Console(highlight=False)
+    if ask_password:
+        secret.ask()
     on = [_engine_of(url) for url in server or []]  # all of them are looked at before anything is removed
     _folders(base_directory(), dry_run, console)
     if not docker.unreachable():

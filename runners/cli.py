@@ -13,10 +13,10 @@ from sqlalchemy.engine import make_url
 
 import keybench
 from keybench import commandline
+from keybench.databases import secret
 from keybench.databases.container import KIND
 from keybench.databases.engine import Profile, engine, engines
 from keybench.databases.recipe import ContainerOptions
-from keybench.databases.secret import redacted
 from keybench.errors import UsageError, unknown_name
 from keybench.results.store import Run, Store, new_run_id
 from keybench.runners import bulk, config, hours, machine, server_keys
@@ -31,7 +31,7 @@ DEFAULT_SERVER = "embedded"
 """Of a run that names no databases."""
 DEFAULT_SCENARIO = "quick"
 GIB = 1 << 30
-_RESUMABLE = {"resume", "results", "server", "accept_eula"}
+_RESUMABLE = {"resume", "results", "server", "accept_eula", "ask_password"}
 """Options that go with --resume; the rest is the run's own."""
 
 app = commandline.application()
@@ -288,7 +288,7 @@ def _without_password(server: str) -> str:
 
 def _command() -> str:
     """The command line as it may be shown."""
-    return " ".join(["keybench run", *(redacted(argument) for argument in sys.argv[1:])])
+    return " ".join(["keybench run", *(secret.redacted(argument) for argument in sys.argv[1:])])
 
 
 def main() -> None:

@@ -24,9 +24,6 @@ CONTROL = "bigint-identity"
 RANDOM = "uuid-v4"
 """What people use who choose nothing."""
 
-SKEW_ROWS = 1000
-"""No writer runs further ahead of the slowest than this many rows of planned order."""
-
 NATIVE = "native"
 """Stands for the column that an engine has for a kind of key, whatever its name there."""
 

@@ -14,6 +14,7 @@ from keybench.generators.clock import TICKS_PER_SECOND, VirtualClock, ticks_of
 from keybench.generators.entropy import AesEntropy
 from keybench.generators.layout import Stream, layout
 from keybench.generators.process import Process
+from keybench.runners import server_keys
 from keybench.runners.plan import CONTROL, Request, TrialPlan
 from keybench.runners.schedule import Share, shares, through
 from keybench.scenarios.writers import ClockPart, WriterPart
@@ -65,6 +66,8 @@ class KeySource:
     writer: WriterPlan
     planned: NDArray[np.int64]
     seed: tuple[int, ...]
+    everyone: NDArray[np.int64] | None = None
+    """(all rows,): true ticks at which all writers' rows arrive, where one server makes the keys of all."""
 
     def stream(self) -> Stream:
         """The stream from its first key on."""
@@ -78,14 +81,33 @@ class KeySource:
         return streams[0] if len(streams) == 1 else Lives(streams, rows)
 
     def _stream(self, number: int, life: Life, readings: NDArray[np.int64], planned: NDArray[np.int64]) -> Stream:
-        writer = self.writer
+        writer, made, entropy = self.writer, layout(life.layout), AesEntropy.seeded(*self.seed, life.layout)
+        if made.one_counter and self.everyone is not None:
+            server = VirtualClock(self.everyone, start=writer.start)
+            return Picked(made.stream(Process("keybench", 4242), server, entropy), planned)
         process = Process("keybench", 4242).partition(writer.index, of=writer.of, planned=planned)
-        entropy = AesEntropy.seeded(*self.seed, life.layout).partition(writer.index, of=writer.of)
+        entropy = entropy.partition(writer.index, of=writer.of)
         if number:  # a new process: another pid, other random bytes
             process = replace(process, pid=process.pid + number * writer.of)
             entropy = entropy.partition(number, of=len(writer.lives))
         began = through(writer.clock, np.array([life.began]), writer.start)
-        return layout(life.layout).stream(process, VirtualClock(readings, start=int(began[0])), entropy)
+        return made.stream(process, VirtualClock(readings, start=int(began[0])), entropy)
+
+
+class Picked(Stream):
+    """One writer's keys of a stream that serves all writers: those with the given row numbers, from 1, ascending."""
+
+    def __init__(self, everyones: Stream, numbers: NDArray[np.int64]) -> None:
+        self._everyones, self._numbers, self._taken = everyones, numbers, 0
+
+    def take(self, n: int) -> Keys:
+        """The next n keys; LookupError when there are no more."""
+        chosen, self._numbers = self._numbers[:n], self._numbers[n:]
+        if len(chosen) < n:
+            raise LookupError(f"the plan gives this writer {n - len(chosen)} rows fewer than were asked for")
+        keys = self._everyones.take(int(chosen[-1]) - self._taken if n else 0)
+        first, self._taken = self._taken, self._taken + len(keys)
+        return keys[chosen - 1 - first]
 
 
 class Lives(Stream):
@@ -123,7 +145,20 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
         for i, (part, share) in enumerate(zip(scenario.writer, found, strict=True))
     ]  # fmt: skip
     seed = (request.seed, trial.block)
-    return tuple(KeySource(trial.layout, plan, share.planned, seed) for plan, share in zip(plans, found, strict=True))
+    everyone = _everyone(trial, plans, found) if len(plans) > 1 else None
+    return tuple(
+        KeySource(trial.layout, plan, share.planned, seed, everyone) for plan, share in zip(plans, found, strict=True)
+    )
+
+
+def _everyone(trial: TrialPlan, plans: Sequence[WriterPlan], found: Sequence[Share]) -> NDArray[np.int64] | None:
+    """All writers' arrivals in planned order, for a layout whose keys one server makes; None for others."""
+    if trial.layout in server_keys.known() or not layout(trial.layout).one_counter:
+        return None
+    ticks = np.empty(sum(len(share.planned) for share in found), np.int64)
+    for plan, share in zip(plans, found, strict=True):
+        ticks[share.planned - 1] = plan.arrivals
+    return ticks
 
 
 def _switch(request: Request, trial: TrialPlan, found: Sequence[Share]) -> int | None:
@@ -141,7 +176,8 @@ def _switch(request: Request, trial: TrialPlan, found: Sequence[Share]) -> int |
 def _lives(request: Request, trial: TrialPlan, part: WriterPart, share: Share, switch: int | None) -> tuple[Life, ...]:
     """The processes that make at least one key, in order; the first of a writer without rows.
 
-    Layouts that never read the clock keep nothing that a restart would lose: their streams go on.
+    Layouts that never read the clock keep nothing that a restart would lose, nor do writers whose keys a server makes:
+    their streams go on.
     """
     before = request.scenario.before.layout if request.scenario.before else ""
     changed = share.began if switch is None else switch
@@ -149,7 +185,7 @@ def _lives(request: Request, trial: TrialPlan, part: WriterPart, share: Share, s
     for at in part.restarts:
         tick = round(at * TICKS_PER_SECOND)
         name = before if tick < changed else trial.layout
-        if layout(name).reads_clock != "never":
+        if layout(name).reads_clock != "never" and not layout(name).one_counter:
             starts[tick] = name
     if share.began < changed:
         starts[changed] = trial.layout

@@ -20,8 +20,8 @@ from keybench.databases.payload import Payload
 from keybench.errors import UsageError
 from keybench.results.metrics import Metric, Reading, Series
 from keybench.runners import workers
-from keybench.runners.plan import SKEW_ROWS
 from keybench.runners.sources import KeySource
+from keybench.scenarios.schema import SKEW_ROWS
 
 SLICE_BYTES = 256_000_000
 """Buffers that a writer makes before each timed slice; more rows than that are sent in several slices."""
@@ -42,6 +42,7 @@ class Load:
     slices: tuple[int, ...]
     """Rows of each slice. All writers have as many slices, and meet before each of them."""
     rows_per_tx: int
+    skew_rows: int
     path: LoadPath = "rows"
 
     @property
@@ -112,6 +113,7 @@ def load(
     sources: Sequence[KeySource],
     *,
     rows_per_tx: int,
+    skew_rows: int = SKEW_ROWS,
     timeout: float,
     refill: bool = False,
     path: LoadPath = "rows",
@@ -126,7 +128,7 @@ def load(
     firsts = [s.writer.rows if refill else 0 for s in sources]
     slice_rows = max(rows_per_tx, SLICE_BYTES // (2 * table.payload + 128) // rows_per_tx * rows_per_tx)
     loads = [
-        Load(address.engine, address, table, source, first, slices, rows_per_tx, path)
+        Load(address.engine, address, table, source, first, slices, rows_per_tx, skew_rows, path)
         for source, first, slices in zip(sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True)
     ]
     sent = workers.context.RawArray("q", len(loads))
@@ -162,7 +164,7 @@ def write(work: Load, place: int, sent: Any, ahead: Any, barrier: Any) -> Sent:
             for i, batch in enumerate(batches):
                 if len(ahead) > 1:
                     ahead[place] = planned[begin + i * work.rows_per_tx]
-                    while ahead[place] - min(ahead) > SKEW_ROWS:
+                    while ahead[place] - min(ahead) > work.skew_rows:
                         time.sleep(0.0002)
                 begins[i] = time.perf_counter()
                 rows[i] = session.send(batch)

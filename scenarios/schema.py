@@ -21,6 +21,9 @@ from keybench.scenarios import timeline
 from keybench.scenarios.part import Part
 from keybench.scenarios.writers import ClockPart, DealPart, WriterPart
 
+SKEW_ROWS = 1000
+"""How far writers may run apart where a scenario does not say."""
+
 Rows = Annotated[int, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -44,6 +47,8 @@ class LoadPart(Part):
     """How rows are sent: `rows_per_tx` rows a transaction, in arrival order unless the path is `bulk`."""
 
     rows_per_tx: Annotated[int, Field(gt=0, le=1_000_000)] = 1000
+    skew_rows: Annotated[int, Field(ge=0)] = SKEW_ROWS
+    """No writer begins a transaction further ahead of the slowest one's than so many rows of planned order."""
     path: Literal["rows", "bulk"] = "rows"
     """One index insertion a row; or the server's bulk path, which sorts, and which not every engine has."""
 
@@ -122,7 +127,7 @@ class Scenario(Part):
     table: TablePart = TablePart()
     load: LoadPart = LoadPart()
     server: ServerPart = ServerPart()
-    writer: Annotated[tuple[WriterPart, ...], Field(min_length=1)] = (WriterPart(id="writer"),)
+    writer: tuple[WriterPart, ...] = (WriterPart(id="writer"),)
     deal: DealPart = DealPart()
     before: BeforePart | None = None
     after: AfterPart = AfterPart()
@@ -130,6 +135,8 @@ class Scenario(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if not self.writer:
+            raise ValueError("the list of writers is empty: name one, or leave it out for one of 1,000 rows a second")
         if (self.rows is None) == (self.index_over_cache is None):
             raise ValueError("give either rows or index_over_cache")
         if self.generation and (self.rows is None or len(self.writer) > 1 or self.timed):

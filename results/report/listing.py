@@ -37,6 +37,13 @@ _THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
         ),
     ),
     (
+        "Where keys go",
+        (
+            Metric.POSITION_MEAN, Metric.POSITION_P95, Metric.LAG_ROWS, Metric.LAG_SECONDS, Metric.EDGE_DISTANCE_PAGES,
+            Metric.DEEP_INSERTS, Metric.FRONTS, Metric.DISPLACEMENT,
+        ),
+    ),
+    (
         "Log and size",
         (
             Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES, Metric.INDEX_BYTES,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import pty
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from keybench.databases.secret import Secret, of_url, redacted
-from keybench.errors import EnvironmentMissing
+from keybench.databases.secret import Secret, ask, of_url, redacted
+from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD = "correct horse\tbattery staple"
 
@@ -86,3 +91,32 @@ def test_a_password_of_the_url_comes_before_the_environments(monkeypatch: pytest
 )
 def test_what_is_shown_holds_no_password(given: str, shown: str) -> None:
     assert redacted(given) == shown
+
+
+def test_it_is_asked_for_on_the_terminal_and_shown_nowhere() -> None:
+    code = "from keybench.databases.secret import ask, of_url; ask(); print(of_url('').reveal() == 's3cret')"
+    terminal, inside = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=inside, stdout=inside, stderr=inside, start_new_session=True
+    )
+    os.close(inside)
+    said = b""
+    with suppress(OSError):  # the end of a terminal whose other side is closed
+        while part := os.read(terminal, 1024):
+            said += part
+            if said.endswith(b"Password of the server: "):
+                os.write(terminal, b"s3cret\n")
+    os.close(terminal)
+    assert process.wait(10) == 0, said
+    assert said.split() == b"Password of the server: True".split()
+
+
+def test_without_a_terminal_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        with pytest.raises(
+            UsageError,
+            match=r"^--ask-password needs a terminal to ask on: set KEYBENCH_PASSWORD or "
+            r"KEYBENCH_PASSWORD_FILE instead\.$",
+        ):
+            ask()

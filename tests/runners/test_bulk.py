@@ -200,7 +200,7 @@ def test_the_same_rows_by_the_other_path_have_all_of_that(
 
 def test_an_engine_that_declares_it_and_has_no_such_session_is_a_defect() -> None:
     with pytest.raises(TypeError, match="declares the load path bulk and its sessions do not load in bulk"):
-        writers._in_bulk(object(), writers.Load("sqlite", None, None, None, 0, (1,), 1, "bulk"))  # type: ignore[arg-type]
+        writers._in_bulk(object(), writers.Load("sqlite", None, None, None, 0, (1,), 1, 0, "bulk"))  # type: ignore[arg-type]
 
 
 def test_an_adapters_questions_are_not_asked_of_sorted_rows() -> None:

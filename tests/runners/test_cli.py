@@ -58,7 +58,7 @@ def test_sql_server_without_a_docker_daemon_says_so_at_once(command: Run) -> Non
     assert done.returncode == 4
     assert "Docker" in done.stderr
     assert "postgresql" in done.stderr
-    assert time.monotonic() - begin < 4  # 2 s for the answer; the rest is this busy machine starting Python
+    assert time.monotonic() - begin < 12  # 2 s for the answer; the rest is a busy machine starting Python
 
 
 def test_a_url_that_does_not_answer(command: Run) -> None:
@@ -69,6 +69,37 @@ def test_a_url_that_does_not_answer(command: Run) -> None:
     assert done.returncode == 4, done.stdout + done.stderr
     assert f"127.0.0.1:{port}" in done.stderr or (f"{port}" in done.stderr and "127.0.0.1" in done.stderr)
     assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_a_dry_run_draws_the_writers_hours_and_measures_in_the_scenarios_columns(command: Run) -> None:
+    options = ("--db", "sqlite", "--server", "embedded", "--layout", "uuid-v7", "--rows", "18000", "--dry-run")
+    done = command("--scenario", "azure-lag", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    rows = [line for line in lines if line.startswith("web-")]
+    assert [line.split()[:2] for line in rows] == [[f"web-{i}", "1/s"] for i in (1, 2, 3, 4)]
+    assert rows[0].endswith(" " + "#" * 83)
+    assert {line.partition(": ")[2] for line in lines if "uuid-v7" in line} == {
+        "sqlite · uuid-v7 · binary16, 18,000 rows",
+        "sqlite · uuid-v7 · binary16-mssql, 18,000 rows",
+    }
+    done = command("--scenario", "azure-lag", *options, "--column", "binary16-mssql")
+    assert "uuid-v7 · binary16," not in done.stdout
+
+
+def test_writers_that_cannot_be_are_told_in_one_message(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n[[writer]]\nid = "a"\nstart = 5\nstop = 3\n'
+        '[[writer]]\nid = "b"\nrate = 0\n'
+    )
+    done = command("--db", "sqlite", "--scenario", "mine.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "keybench: scenario mine.toml:\n"
+        "  writer.0: writer a stops at 3 s and starts at 5 s: stop it later\n"
+        "  writer.1.rate: Input should be greater than 0 (it says 0)\n"
+        "Fields: docs/scenarios.md.\n"
+    )
 
 
 def test_resume_takes_no_other_options(command: Run) -> None:

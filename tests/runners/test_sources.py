@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keybench.errors import UsageError
-from keybench.generators.byteorder import rank
+from keybench.generators.byteorder import Keys, rank
 from keybench.generators.clock import TICKS_PER_SECOND as SECOND
 from keybench.generators.clock import ticks_of
 from keybench.generators.layout import layout
@@ -82,6 +82,20 @@ def test_a_stream_repeats_can_be_pickled_and_taken_in_parts(name: str, before: s
         assert np.array_equal(np.concatenate(parts), whole)
         with pytest.raises(LookupError):
             sources(scenario(LATE), "uuid-v7")[0].stream().take(501)
+
+
+def test_one_server_makes_newsequentialids_of_all_writers_by_its_own_clock() -> None:
+    work = scenario(LATE + "[deal]\nmode = 'random'\n[after]\nrefill = 0.1\n")
+    many = sources(work, "newsequentialid")
+    keys, refill = keys_in_order(many), keys_in_order(many, refill=True)
+    assert (np.diff(rank(Keys(np.concatenate([keys.data, refill.data]), "uuid"), "mssql")) > 0).all()
+    decoded = layout("newsequentialid").decode(keys)
+    assert len(set(decoded.fields["node"].tolist())) == 1
+    assert decoded.ticks is not None
+    arrivals = np.sort(np.concatenate([s.writer.arrivals[: s.writer.rows] for s in many]))
+    assert np.abs(decoded.ticks - arrivals).max() <= 2, "true time, though one writer's clock is five seconds ahead"
+    with pytest.raises(LookupError, match=r"^the plan gives this writer 1 rows fewer than were asked for$"):
+        many[0].stream().take(many[0].writer.rows + many[0].writer.refill_rows + 1)
 
 
 def test_blocks_differ_and_keys_are_distinct() -> None:

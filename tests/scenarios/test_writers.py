@@ -74,7 +74,7 @@ def test_a_writer_of_every_field() -> None:
         ),
         (
             MINIMAL.replace("rows = 10", "writer = []\nrows = 10"),
-            "writer: Tuple should have at least 1 item after validation, not 0 (it says ())",
+            "the list of writers is empty: name one, or leave it out for one of 1,000 rows a second",
         ),
         (
             MINIMAL.replace("rows = 10", "index_over_cache = 4") + "[[writer]]\nid = 'a'\nstop = 5\n",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import socket
+from dataclasses import replace
+from types import SimpleNamespace
 
 import mssql_py_core
 import mssql_python
 import numpy as np
 import pytest
+from mssql_python.cursor import Cursor as RealCursor
 
 from keybench.databases.bulk import LoadsInBulk
 from keybench.databases.engine import Address, Table
-from keybench.databases.mssql import ENGINE, drivers
+from keybench.databases.mssql import ENGINE, connection, drivers
 from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
 from keybench.databases.mssql.load import MssqlSession
 from keybench.databases.payload import Payload
@@ -26,6 +30,14 @@ NO_BULK = (
     '(KEYBENCH_MSSQL_DRIVER), or choose a scenario whose path is "rows".'
 )
 UNLIMITED = {"batch_size": 0, "timeout": 0, "column_mappings": ["key", "payload"]}
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port of this machine where nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 with_mssql_python = pytest.mark.parametrize("record", [MssqlPython.name], indirect=True)
@@ -105,6 +117,26 @@ def test_the_real_driver_opens_its_own_connection_from_what_ours_was_made_with(
         "connect_retry_count": 0,
     }
     assert "PyCoreConnection" in inspect.getsource(mssql_python.cursor.Cursor.bulkcopy)
+
+
+class Unconnected(RealCursor):
+    """The real driver's cursor without the connection that it belongs to: bulk copy makes one of its own."""
+
+    def __init__(self, text: str) -> None:
+        self._connection = SimpleNamespace(connection_str=text, _token_provider=None, _auth_type=None)
+        self._timeout = 0
+
+    def __del__(self) -> None:
+        """Nothing of the driver's is open."""
+
+
+def test_the_real_driver_takes_the_call_and_its_refusal_is_ours(address: Address, free_port: int) -> None:
+    here = replace(address, parameters={**address.parameters, "host": "127.0.0.1", "port": str(free_port)})
+    driver = MssqlPython()
+    using = connection.Connection(None, driver)
+    cursor = Unconnected(connection.parts(here, "keybench"))
+    with pytest.raises(ServerError, match=r"^SQL Server: Failed to connect to SQL Server: .*refused"):
+        using.copy(cursor, "[keybench].[rows]", ["key"], [(1,)])
 
 
 def test_the_clients_errors_are_not_mssql_pythons() -> None:
