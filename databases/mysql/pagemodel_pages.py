@@ -36,9 +36,9 @@ all of it; number of the branch segment, that of the leaves being the next; whet
 for updates; whether the heap shrinks when its topmost record is deleted (MariaDB)."""
 LEAF, LOW, HIGH, ROWS = 22, 23, 24, 25
 """The leaf of the row before, and the keys that belong to it: from `LOW` on, below `HIGH`; rows loaded."""
-TODO = 32
+PENDING = 32
 """What is still to do above a split, four numbers each, the last first."""
-FACTS = TODO + 4 * 64
+FACTS = PENDING + 4 * 64
 
 MARGIN = 64
 """Pages and extents that one row may take at most: two a level, and levels are few."""

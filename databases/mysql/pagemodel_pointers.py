@@ -19,11 +19,11 @@ from keybench.databases.mysql.pagemodel_pages import (
     MINIMUM,
     NUMBER,
     PAGE_BYTES,
+    PENDING,
     RECORDS,
     RIGHT,
     ROOT,
     SEGMENT,
-    TODO,
     TOP,
     Tree,
     find,
@@ -45,7 +45,7 @@ def work(tree: Tree, space: Space, todo: int) -> None:
     """Does what is on the list, and what that puts there."""
     while todo > 0:
         todo -= 1
-        at = TODO + 4 * todo
+        at = PENDING + 4 * todo
         what, level, one, other = tree.facts[at], tree.facts[at + 1], tree.facts[at + 2], tree.facts[at + 3]
         if what == PUT:
             page = find(tree, one, level)

@@ -28,12 +28,12 @@ from keybench.databases.mysql.pagemodel_pages import (
     NUMBER,
     PAGE_BYTES,
     PAGES,
+    PENDING,
     PLACES,
     RECORDS,
     RIGHT,
     ROOT,
     SEGMENT,
-    TODO,
     TOP,
     Tree,
     find,
@@ -95,7 +95,7 @@ def is_full(tree: Tree, page: int, at: int, reserves: bool) -> bool:
 @kernel
 def later(tree: Tree, todo: int, what: int, level: int, one: int, other: int) -> int:
     """Puts something on the list of things to do; its new length."""
-    at = TODO + 4 * todo
+    at = PENDING + 4 * todo
     tree.facts[at], tree.facts[at + 1], tree.facts[at + 2], tree.facts[at + 3] = what, level, one, other
     return todo + 1
 
