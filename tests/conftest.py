@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -21,4 +22,5 @@ def folder_for_servers() -> Path:
     in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
     folder = Path(tempfile.mkdtemp(prefix="kb-", dir=_MEMORY if in_memory else None))
     folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
