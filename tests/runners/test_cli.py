@@ -58,7 +58,7 @@ def test_sql_server_without_a_docker_daemon_says_so_at_once(command: Run) -> Non
     assert done.returncode == 4
     assert "Docker" in done.stderr
     assert "postgresql" in done.stderr
-    assert time.monotonic() - begin < 12  # 2 s for the answer; the rest is a busy machine starting Python
+    assert time.monotonic() - begin < 4  # 2 s for the answer; the rest is this busy machine starting Python
 
 
 def test_a_url_that_does_not_answer(command: Run) -> None:
