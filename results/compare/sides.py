@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -170,8 +171,9 @@ def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
 
 def _chosen(text: str, selector: str) -> dict[str, str]:
     found = {}
-    for part in selector.split(","):
-        key, equals, value = part.strip().partition("=")
+    # A value may hold commas itself: `server=AES, 1 thread`.
+    for piece in re.split(r",(?=\s*\w+=)", selector):
+        key, equals, value = piece.strip().partition("=")
         if not equals or not value:
             raise UsageError(
                 f"{text}: after the colon stands FIELD=VALUE, several separated by commas, as in "

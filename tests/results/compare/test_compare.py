@@ -317,6 +317,16 @@ def test_sides_that_cannot_be_meant(fake_run, text: str, said: str) -> None:
     assert str(caught.value).startswith(said)
 
 
+def test_values_may_hold_commas(fake_run) -> None:
+    def change(trial: Trial) -> Trial:
+        return replace(trial, server="AES, 4 threads", database="none")
+
+    store = fake_run(layouts=FEW, databases=("postgresql",), blocks=1, change=change)
+    found = side(store, "latest:server=AES, 4 threads,layout=uuid-v4")
+    assert found.chosen == {"server": "AES, 4 threads", "layout": "uuid-v4"}
+    assert [arm.layout for arm in found.arms] == ["uuid-v4"]
+
+
 def run(tmp_path, *arguments: str) -> int:
     code = app([*arguments, "--results", str(tmp_path / "results.sqlite")], standalone_mode=False)
     assert isinstance(code, int)
