@@ -56,8 +56,8 @@ def compare(
     chosen = _metrics(metric)
     with Store.open(results, write=False) as store:
         before = side(store, a)
-        before, after = (before, side(store, b)) if b else against_control(before)
-        said = {one.run.id: warnings(one.run, store.trials(one.run.id), one.environments) for one in (before, after)}
+        before, after = (before, side(store, b, before)) if b else against_control(before)
+    said = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
     if before.name == after.name:
         raise UsageError(f"{before.name} is set against itself: name another run, or another part of it.")
     found = compared(before, after, chosen)

@@ -79,6 +79,11 @@ class Side:
     """Of the whole run, the control among them."""
 
     @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Of the whole run."""
+        return tuple(trial for arm in self.all_arms for trial in arm.trials)
+
+    @property
     def failed(self) -> list[Trial]:
         """Trials that ended with an error, by block and position."""
         found = [trial for arm in self.arms for trial in arm.trials if trial.status == "error"]
@@ -99,14 +104,17 @@ class Side:
         return next((e for e in self.environments if (e.database, e.server) == (arm.database, arm.server)), None)
 
 
-def side(store: Store, text: str) -> Side:
+def side(store: Store, text: str, other: Side | None = None) -> Side:
     """The side that `RUN`, `RUN:layout=uuid-v4` or `RUN:layout=uuid-v4,column=uuid` names.
 
-    UsageError: no such run, no such field, or no trial of the run with that value.
+    UsageError: no such run, no such field, or no trial of the run with that value. What the `other` side has read of
+    the same run is not read again.
     """
     name, _, selector = text.partition(":")
     chosen = _chosen(text, selector) if selector else {}
     run = store.run(name)
+    if other is not None and other.run.id == run.id:
+        return part(run, other.trials, other.environments, chosen)
     return part(run, store.trials(run.id), store.environments(run.id), chosen)
 
 
