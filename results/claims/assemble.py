@@ -11,7 +11,7 @@ from keybench.results.claims.claim import Claim, Question, claims
 from keybench.results.claims.commands import command
 from keybench.results.claims.estimate import Found, Missing, estimate, shown, unit
 from keybench.results.claims.judge import judge
-from keybench.results.claims.row import ClaimRow, Verdict
+from keybench.results.claims.row import ARITHMETIC, ClaimRow, Verdict
 from keybench.results.metrics import DEFINITIONS
 from keybench.results.report.groups import NO_DATABASE
 from keybench.results.store import Store
@@ -23,7 +23,8 @@ def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
     """What these runs (ids, unique prefixes, `latest`) say of every claim, in the order of the claims.
 
     Of several runs, servers or sizes that answer for one database, a measured one is taken before a modelled one, then
-    the one with the rows of the question, with most rows, with most blocks, the last. Raises UsageError where a run is unknown.
+    the one with the rows of the question, with most rows, with most blocks, the last. Raises UsageError where a run is
+    unknown.
     """
     runs = {run.id: run for run in (store.run(name) for name in run_ids)}
     found = [
@@ -47,10 +48,11 @@ def _of_question(claim: Claim, question: Question, found: Sequence[Cell]) -> lis
         assert question.ours is not None
         exact = Found(question.ours, question.ours, question.ours, 0, True, "computed")
         verdict, reason = judge(question, exact)
-        return [_answered(blank, exact, question.told, verdict, f"{reason} {question.how}")]
+        return [_answered(blank, exact, question.told, verdict, f"{reason} {question.how}".strip())]
     answers, problems = [], []
     for database in question.databases:
-        tried = [(cell, estimate(cell, question)) for cell in found if cell.database == database and _asks(cell, question)]
+        asked = [cell for cell in found if cell.database == database and _asks(cell, question)]
+        tried = [(cell, estimate(cell, question)) for cell in asked]
         good = [(cell, answer) for cell, answer in tried if isinstance(answer, Found)]
         problems += [f"{_place(cell)}: {answer.reason}" for cell, answer in tried if isinstance(answer, Missing)]
         if good:
@@ -152,7 +154,7 @@ def _asked(row: ClaimRow, question: Question) -> ClaimRow:
 def _phrase(question: Question) -> str:
     """What is compared, in a few words."""
     if question.compare == "computed":
-        return "arithmetic"
+        return ARITHMETIC
     title, where = DEFINITIONS[question.metric].title.lower(), f"in {question.scenario}"
     if question.compare == "growth":
         part = "half" if question.chunks == 2 else f"1/{question.chunks} of the rows"

@@ -1,7 +1,7 @@
 """Claims as data: what was published, where, and which comparison of which trials tests it.
 
-The files `data/*.toml` hold sources, claims and their questions; a claim that cannot be tested has a reason instead. What
-may stand there is said here, and a field that is not named here is an error.
+The files `data/*.toml` hold sources, claims and their questions; a claim that cannot be tested has a reason instead.
+What may stand there is said here, and a field that is not named here is an error.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ class Question(_Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        stated = [self.value is not None, self.low is not None or self.high is not None, bool(self.direction), self.same]
-        if sum(stated) != 1:
+        bounded = self.low is not None or self.high is not None
+        if (self.value is not None) + bounded + bool(self.direction) + self.same != 1:
             raise ValueError("give one of value, low or high, direction, same")
         if (self.direction or self.same) and self.no_effect is None:
             raise ValueError(f"{self.compare} has no place of no effect: give value, low or high")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from keybench import commandline
+from keybench.results.claims.assemble import rows
 from keybench.results.claims.listing import Form, written
 from keybench.results.store import Store
 
@@ -40,8 +41,6 @@ def claims(
 
       python -m results.claims latest --all --format markdown
     """
-    from keybench.results.claims.assemble import rows  # reading claims and statistics takes a while to load
-
     with Store.open(results, write=False) as store:
         found = rows(store, run)
     sys.stdout.write(written(found, form, everything=everything))

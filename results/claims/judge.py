@@ -1,4 +1,4 @@
-"""From an estimate and the published figure to a verdict, with the reason as a sentence."""
+"""From an estimate and the published figure to a verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MORE_BLOCKS = "more blocks narrow it"
 
 
 def judge(question: Question, found: Found) -> Judgement:
-    """What the claim comes to.
+    """What the claim comes to, with the reason as a sentence; empty where the figures speak for themselves.
 
     An effect is reproduced where the interval meets the published figure and has no room for none, and contradicted
     where the whole interval lies on the other side of none. Where no difference was published, one beyond the margin
@@ -38,23 +38,21 @@ def _same(question: Question, found: Found) -> Judgement:
     low, high = question.region
     margin = f"{shown(low, unit(question))} to {shown(high, unit(question))}"
     if low <= found.low and found.high <= high:
-        return "reproduced", f"The whole interval lies within {margin}."
+        return "reproduced", f"It lies within {margin}."
     if found.low > high or found.high < low:
-        return "contradicted", f"There is a difference: the whole interval lies beyond {margin}."
+        return "contradicted", f"There is a difference: it lies beyond {margin}."
     return "undecided", f"The interval lies partly beyond {margin}: {MORE_BLOCKS}."
 
 
 def _figure(question: Question, found: Found) -> Judgement:
     low, high = question.region
     if found.low > high:
-        return "not reproduced", "Ours lies above what was published."
+        return "not reproduced", "It lies above what was published."
     if found.high < low:
-        return "not reproduced", "Ours lies below what was published."
-    if low <= found.low and found.high <= high:
-        return "reproduced", "Ours is what was published, within the margin."
-    if isinf(low) or isinf(high):
+        return "not reproduced", "It lies below what was published."
+    if (isinf(low) or isinf(high)) and not (low <= found.low and found.high <= high):
         return "undecided", f"The interval lies on both sides of the published bound: {MORE_BLOCKS}."
-    return "reproduced", "The interval meets what was published."
+    return "reproduced", ""
 
 
 def _effect(low: float, high: float, least: float, most: float, nothing: float) -> Judgement:
@@ -67,7 +65,5 @@ def _effect(low: float, high: float, least: float, most: float, nothing: float) 
         smaller = "The effect goes the same way but is smaller than published."
         return "not reproduced", smaller if least > nothing else "There is no effect, or hardly any."
     if least > nothing:
-        return "reproduced", "The interval meets what was published and has no room for no effect."
-    if least == most:
-        return "not reproduced", "There is no effect."
+        return "reproduced", ""
     return "undecided", f"The interval has room for what was published and for no effect: {MORE_BLOCKS}."

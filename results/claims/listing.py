@@ -9,14 +9,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from enum import StrEnum
-from textwrap import wrap
+from itertools import groupby
+from textwrap import TextWrapper
 
 from keybench.results.claims.claim import claims
 from keybench.results.claims.commands import commands
-from keybench.results.claims.row import VERDICTS, ClaimRow
+from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow
+from keybench.results.report.groups import NO_DATABASE
 from keybench.results.report.wording import plural
 
 _WIDTH = 100
+_INDENT = 19
 _UNTESTED = ("not measured", "not testable")
 
 
@@ -55,37 +58,43 @@ def _csv(rows: Sequence[ClaimRow]) -> str:
 
 def _text(rows: Sequence[ClaimRow]) -> str:
     lines: list[str] = []
-    before = None
-    for row in rows:
-        if (row.claim, row.statement) != before:
-            lines += ["", *wrap(f"{row.claim}: {row.statement}", _WIDTH), f"  {row.source}"]
-            if row.differs:
-                lines += wrap(row.differs, _WIDTH - 2, initial_indent="  ", subsequent_indent="  ")
-            before = (row.claim, row.statement)
-        lines += _answer(row)
+    for _, claim in groupby(rows, key=lambda row: row.claim):
+        answers = list(claim)
+        first = answers[0]
+        lines += ["", *_wrapped(f"{first.claim}: {first.statement}", 0)]
+        lines += _wrapped(f"{first.source}. {first.differs}", 2)
+        for (published, question), answered in groupby(answers, key=lambda row: (row.published, row.question)):
+            if question:
+                asked = f"{published} ({question})" if question != ARITHMETIC else published
+                lines += _wrapped(f"published: {asked}", 2, 4)
+            for row in answered:
+                lines += _answer(row)
     return "\n".join(lines[1:]) + "\n" if lines else ""
 
 
 def _answer(row: ClaimRow) -> list[str]:
-    """The lines of one row under its claim."""
-    told = f"published: {row.published} · " if row.published else ""
-    ours = f"here: {row.ours}{_where(row)} · " if row.ours else ""
-    reason = f" {row.reason}" if row.reason else ""
-    lines = wrap(
-        f"{row.verdict.upper()}. {told}{ours}{row.question}".rstrip(" ·") + f".{reason}",
-        _WIDTH - 4,
-        initial_indent="  - ",
-        subsequent_indent="    ",
-    )
-    return [*lines, f"    {row.command}"] if row.verdict == "not measured" else lines
+    """The lines of one answer under its question."""
+    told = " ".join(part for part in (f"{row.ours}{_where(row)}." if row.ours else "", row.reason) if part)
+    lines = _wrapped(f"{row.verdict.upper():<14} {told}", 4, _INDENT)
+    return [*lines, f"{'':<{_INDENT}}{row.command}"] if row.verdict == "not measured" else lines
+
+
+def _wrapped(text: str, first: int, others: int | None = None) -> list[str]:
+    """Lines of at most `_WIDTH`, indented by so many spaces; names with hyphens stay whole."""
+    indents = " " * first, " " * (first if others is None else others)
+    wrapper = TextWrapper(_WIDTH, initial_indent=indents[0], subsequent_indent=indents[1])
+    wrapper.break_on_hyphens = wrapper.break_long_words = False
+    return wrapper.wrap(text)
 
 
 def _where(row: ClaimRow) -> str:
     """Where it was measured and how, in a few words."""
     if not row.database:
         return ""
-    place = "" if row.database == "none" else f" on {row.database}"
-    return f"{place}, {row.origin}, {row.rows:,} rows"
+    if row.database == NO_DATABASE:
+        return f", {row.rows:,} keys"
+    server = "page model" if row.modelled else f"{row.server}, {row.origin}"
+    return f" on {row.database} ({server}, {row.rows:,} rows)"
 
 
 def _markdown(rows: Sequence[ClaimRow]) -> str:
