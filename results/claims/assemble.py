@@ -11,8 +11,8 @@ from keybench.results.claims.claim import Claim, Question, claims
 from keybench.results.claims.commands import command
 from keybench.results.claims.estimate import Found, Missing, estimate, shown, unit
 from keybench.results.claims.judge import judge
-from keybench.results.claims.row import ARITHMETIC, ClaimRow, Verdict
-from keybench.results.metrics import DEFINITIONS
+from keybench.results.claims.row import ClaimRow, Verdict
+from keybench.results.claims.wording import phrase
 from keybench.results.report.groups import NO_DATABASE
 from keybench.results.store import Store
 
@@ -32,6 +32,11 @@ def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
         for run in sorted(runs.values(), key=lambda run: run.started)
         for cell in cells(run, store.trials(run.id), store.environments(run.id))
     ]
+    return answers(found)
+
+
+def answers(found: Sequence[Cell]) -> list[ClaimRow]:
+    """What these cells say of every claim."""
     return [row for claim in claims() for row in of_claim(claim, found)]
 
 
@@ -146,20 +151,6 @@ def _asked(row: ClaimRow, question: Question) -> ClaimRow:
         published_high=high if isfinite(high) else None,
         unit=unit(question),
         no_effect=question.no_effect,
-        question=_phrase(question),
+        question=phrase(question),
         command=command(question),
     )
-
-
-def _phrase(question: Question) -> str:
-    """What is compared, in a few words."""
-    if question.compare == "computed":
-        return ARITHMETIC
-    title, where = DEFINITIONS[question.metric].title.lower(), f"in {question.scenario}"
-    if question.compare == "growth":
-        part = "half" if question.chunks == 2 else f"1/{question.chunks} of the rows"
-        return f"insert time of the last {part} over the first, {question.of}, {where}"
-    if question.compare == "value":
-        return f"{title}{' a row' if question.per == 'row' else ''}, {question.of}, {where}"
-    how = "over" if question.compare == "ratio" else "less that of"
-    return f"{title}, {question.of} {how} {question.to}, {where}"

@@ -144,7 +144,7 @@ class Question(_Part):
             raise ValueError("differences are of figures that repeat exactly")
         if self.compare == "growth" and self.metric != Metric.INSERT_SECONDS:
             raise ValueError("growth is of insert time")
-        if self.compare in ("value", "difference") and DEFINITIONS[self.metric].unit in _TIME_UNITS and not self.exact:
+        if self.compare == "value" and DEFINITIONS[self.metric].unit in _TIME_UNITS and not self.exact:
             raise ValueError("times are compared as ratios alone")
         return self
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from keybench import commandline
-from keybench.results.claims.assemble import rows
+from keybench.results.claims.assemble import answers, rows
 from keybench.results.claims.listing import Form, written
 from keybench.results.store import Store
 
@@ -17,7 +17,12 @@ app = commandline.application()
 
 @app.command(epilog=commandline.EXIT_CODES)
 def claims(
-    run: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs: an id, a unique prefix of it, or `latest`.")],
+    run: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN]…", help="Runs: an id, a unique prefix of it, or `latest`. None: all claims, unanswered."
+        ),
+    ] = None,
     form: Annotated[Form, typer.Option("--format", help="How the claims are written.")] = Form.TEXT,
     everything: Annotated[
         bool,
@@ -41,6 +46,9 @@ def claims(
 
       python -m results.claims latest --all --format markdown
     """
+    if not run:
+        sys.stdout.write(written(answers([]), form, everything=True))
+        return
     with Store.open(results, write=False) as store:
         found = rows(store, run)
     sys.stdout.write(written(found, form, everything=everything))

@@ -12,8 +12,9 @@ from enum import StrEnum
 from itertools import groupby
 from textwrap import TextWrapper
 
-from keybench.results.claims.claim import claims
+from keybench.results.claims.claim import Question, claims
 from keybench.results.claims.commands import commands
+from keybench.results.claims.wording import phrase
 from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow
 from keybench.results.report.groups import NO_DATABASE
 from keybench.results.report.wording import plural
@@ -46,6 +47,27 @@ def written(rows: Sequence[ClaimRow], form: Form, *, everything: bool) -> str:
     elif left:
         parts.append(f"--all lists the other {len(left)} too, with the reasons and the commands that measure them.\n")
     return "\n".join(part for part in parts if part)
+
+
+def catalogue() -> str:
+    """All claims and what is asked of them, as Markdown: one table a file of data."""
+    lines: list[str] = []
+    for source, group in groupby(claims(), key=lambda claim: claim.source):
+        year = f", {source.year}" if source.year else ""
+        lines += ["", f"**{source.author}{year}: {source.where}.** {source.differs}", ""]
+        for claim in group:
+            lines.append(f"- `{claim.id}`: {' '.join(part for part in (claim.statement, claim.differs) if part)}")
+            if claim.reason:
+                lines.append(f"  - Not testable: {claim.reason}")
+            lines += [f"  - {_asked(question)}" for question in claim.question]
+    return "\n".join(lines[1:]) + "\n"
+
+
+def _asked(question: Question) -> str:
+    if question.compare == "computed":
+        return f"{question.published}; arithmetic: {question.told}, {question.how}"
+    live = "" if question.modellable else "; on a server" if NO_DATABASE not in question.databases else ""
+    return f"{question.published}: {phrase(question)}{live}"
 
 
 def _csv(rows: Sequence[ClaimRow]) -> str:
