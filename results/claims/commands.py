@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from keybench.results import statistics
-from keybench.results.claims.claim import Claim, Question
+from keybench.results.claims.claim import Question
 from keybench.results.claims.estimate import ALPHA
 from keybench.results.report.groups import CONTROL, NO_DATABASE
 
@@ -52,10 +52,8 @@ def command(question: Question) -> str:
     return _work(question).line() if question.scenario else ""
 
 
-def commands(claims: Iterable[Claim], missing: Iterable[str]) -> list[str]:
-    """Few commands that answer every question of the claims with those ids."""
-    wanted = set(missing)
-    questions = [question for claim in claims if claim.id in wanted for question in claim.question]
+def commands(questions: Iterable[Question]) -> list[str]:
+    """Few commands that answer all of these questions."""
     together: dict[_Work, _Work] = {}
     for work in (_work(question) for question in questions if question.scenario):
         frame = replace(work, layouts=(), blocks=0)

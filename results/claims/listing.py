@@ -13,9 +13,9 @@ from itertools import groupby
 from textwrap import TextWrapper
 
 from keybench.results.claims.claim import Question, claims
-from keybench.results.claims.commands import commands
-from keybench.results.claims.wording import phrase
+from keybench.results.claims.commands import command, commands
 from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow
+from keybench.results.claims.wording import phrase
 from keybench.results.report.groups import NO_DATABASE
 from keybench.results.report.wording import plural
 
@@ -65,7 +65,7 @@ def catalogue() -> str:
 
 def _asked(question: Question) -> str:
     if question.compare == "computed":
-        return f"{question.published}; arithmetic: {question.told}, {question.how}"
+        return f"{question.published}; arithmetic: {question.told}. {question.how}"
     live = "" if question.modellable else "; on a server" if NO_DATABASE not in question.databases else ""
     return f"{question.published}: {phrase(question)}{live}"
 
@@ -140,8 +140,8 @@ def _counts(rows: Sequence[ClaimRow]) -> str:
 
 def _missing(rows: Sequence[ClaimRow], form: Form) -> str:
     """The few commands that measure what is missing."""
-    missing = {row.claim for row in rows if row.verdict == "not measured"}
-    lines = commands(claims(), missing)
+    missing = {row.command for row in rows if row.verdict == "not measured"}
+    lines = commands(question for claim in claims() for question in claim.question if command(question) in missing)
     if not lines:
         return ""
     listed = "\n".join(lines) if form == Form.TEXT else "```\n" + "\n".join(lines) + "\n```"
