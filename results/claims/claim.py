@@ -73,7 +73,9 @@ class Question(_Part):
     """`none` for keys alone."""
     scenario: str = ""
     payload: int | None = None
+    """Of a scenario that has several."""
     writers: int | None = None
+    """Where they are not the scenario's."""
     rows: int | None = None
     """Rows to ask for where they are not the scenario's."""
     per: Literal["trial", "row"] = "trial"
