@@ -288,6 +288,12 @@ WRITER = "writer "
 KEY = "key"
 """The object that most values are of: the table's key and its index."""
 
+CLUSTERED = "clustered"
+"""The b-tree by the moment of creation, of tables that lie in that order; where they cannot, the index on it."""
+
+PARENT = "parent"
+"""The key and its index in the parent table, of tables whose key is a foreign key."""
+
 MODEL = "model"
 """The same index as the page model predicts it beside a server, by the keys that were sent there."""
 
@@ -297,7 +303,7 @@ class Reading:
     """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
 
     `object` says what it is of: `KEY`, `MODEL`, `MODEL: variant` where a model has a parameter that no live server has
-    confirmed, or `WRITER` and the id of one.
+    confirmed, `WRITER` and the id of one, or what else a table has: `CLUSTERED`, `PARENT`.
     """
 
     metric: Metric

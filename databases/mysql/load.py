@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
+
 from keybench.databases.engine import Address, Table
 from keybench.databases.mysql import connection, rows
 from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.rows import inserts_without_keys, loads_without_keys
 from keybench.databases.payload import Payload
+from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys
 
 Path = Literal["load data", "insert"]
@@ -38,7 +41,7 @@ class MySqlSession:
         self._connection = connection.connect(address)
         with connection.server_errors(self._title):
             self.path: Path = path or default_path(self._connection)
-        self._load = rows.load_statement(table)
+        self._loads = [rows.load_statement(each) for each in table.family]
         self._analysed = False
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
@@ -46,7 +49,14 @@ class MySqlSession:
         it is known that no row was left out."""
         self._begin()
         pack = rows.loads if self.path == "load data" else rows.inserts
-        return pack(self._table, keys, payload.rows(start, len(keys)), rows_per_tx)
+        n, each = len(keys), self._table.children
+        texts, moments = payload.rows(start, n), payload.moments(start, n)
+        if not self._table.parent:
+            return pack(self._table, keys, texts, rows_per_tx, moments)
+        parents = pack(self._table.parent, keys, texts, rows_per_tx)
+        again = np.repeat(np.arange(n), each)
+        children = pack(self._table, keys[again], texts[again], rows_per_tx * each)
+        return list(map(rows.Family, parents, children))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """The same of rows whose keys the server makes."""
@@ -62,18 +72,38 @@ class MySqlSession:
                 self._connection.autocommit(False)
 
     def send(self, batch: object) -> int:
-        """One transaction; the rows that the server says it stored."""
+        """One transaction; the rows that the server says it stored, without children."""
         with connection.server_errors(self._title):
             if isinstance(batch, rows.Loaded):
                 return self._send_loaded(batch)
+            if isinstance(batch, rows.Family):
+                return self._send_family(batch)
             assert isinstance(batch, rows.Inserted)
             if len(batch.statements) == 1:
                 return self._connection.run(batch.statements[0])
             return self._send_in_parts(batch.statements)
 
+    def _send_family(self, batch: rows.Family) -> int:
+        self._connection.run("BEGIN")
+        try:
+            parents, children = map(self._send_part, self._loads, (batch.parents, batch.children))
+        except BaseException:
+            if self._connection.open:
+                self._connection.run("ROLLBACK")
+            raise
+        self._connection.run("COMMIT")
+        if children != parents * self._table.children:
+            raise ServerError(f"{self._title}: {parents} rows were stored with {children} children. Report this.")
+        return parents
+
+    def _send_part(self, load: bytes, batch: rows.Loaded | rows.Inserted) -> int:
+        if isinstance(batch, rows.Loaded):
+            return self._connection.load(load, batch.data)
+        return sum(self._connection.run(statement) for statement in batch.statements)
+
     def _send_loaded(self, batch: rows.Loaded) -> int:
         try:
-            stored = self._connection.load(self._load, batch.data)
+            stored = self._connection.load(self._loads[0], batch.data)
         except BaseException:
             if self._connection.open:
                 self._connection.run("ROLLBACK")
