@@ -313,6 +313,12 @@ KEY = "key"
 MACHINE = "machine"
 """The object of what is of the machine around a trial."""
 
+CLUSTERED = "clustered"
+"""The b-tree by the moment of creation, of tables that lie in that order; where they cannot, the index on it."""
+
+PARENT = "parent"
+"""The key and its index in the parent table, of tables whose key is a foreign key."""
+
 MODEL = "model"
 """The same index as the page model predicts it beside a server, by the keys that were sent there."""
 
@@ -322,7 +328,7 @@ class Reading:
     """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
 
     `object` says what it is of: `KEY`, `MODEL`, `MODEL: variant` where a model has a parameter that no live server has
-    confirmed, `WRITER` and the id of one, or `MACHINE`.
+    confirmed, `WRITER` and the id of one, `MACHINE`, or what else a table has: `CLUSTERED`, `PARENT`.
     """
 
     metric: Metric

@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
+from numpy.typing import NDArray
 
 import keybench
 from keybench.databases.engine import Engine, Table, engine
@@ -22,7 +23,7 @@ from keybench.runners import position
 from keybench.runners.after import keys_in_order
 from keybench.runners.attempt import attempt
 from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan
-from keybench.runners.sources import key_sources
+from keybench.runners.sources import created_in_order, key_sources
 
 _CHECKPOINTS = 100
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
@@ -59,23 +60,45 @@ def _measure(request: Request, trial: TrialPlan) -> tuple[list[Reading], list[Se
     sources = key_sources(request, trial)
     keys = keys_in_order(sources)
     places = np.unique(np.linspace(0, len(keys), _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
-    stats = predict(on.page_model(table), table.column, keys, [place for place in places if place])
+    created = created_in_order(sources) if table.dated else None
+    stats = predict(on.page_model(table), table.column, keys, [place for place in places if place], created=created)
     absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
     where, line = position.readings(
         sources, table.column, keys, np.arange(len(keys)), len(keys) / max(1, stats.leaf_pages)
     )
-    return [*readings(stats), *absent, *where, *_variants(on, table, keys, "")], [*_series(stats), *line]
+    found = [*readings(stats), *_others(on, table, keys), *absent, *where, *_variants(on, table, keys, "")]
+    return found, [*_series(stats), *line]
 
 
-def beside(on: Engine, table: Table, keys: Keys, note: str, measured: Iterable[Reading]) -> list[Reading]:
+def _others(on: Engine, table: Table, keys: Keys) -> list[Reading]:
+    """What else the table has, as far as there are models of it."""
+    found = []
+    for of, other in table.others.items():
+        try:
+            found += readings(predict(on.page_model(other), other.column, keys), of)
+        except UsageError as error:
+            found.append(Reading(Metric.LEAF_PAGES, None, "absent", str(error), of))
+    return found
+
+
+def beside(
+    on: Engine,
+    table: Table,
+    keys: Keys,
+    note: str,
+    measured: Iterable[Reading],
+    created: NDArray[np.int64] | None = None,
+) -> list[Reading]:
     """What the page model says of keys in order of arrival; `note` says what that order is where it is in doubt.
+
+    `created`: when their rows were created, of a table by date.
 
     Where it has the very index that was measured, the kinds of splits that this server does not tell are derived from
     it: they then stand in place of the measured ones that are absent.
     """
     measured = list(measured)
     try:
-        stats = predict(on.page_model(table), table.column, keys)
+        stats = predict(on.page_model(table), table.column, keys, created=created)
         predicted = readings(stats, MODEL, note) + _variants(on, table, keys, note)
     except Exception as error:  # what was measured stands, whatever a model does
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "

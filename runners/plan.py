@@ -109,7 +109,7 @@ class TrialPlan:
         if made := server_keys.made_by(on, self.layout):
             return Table(TABLE, on.column(self.column), self.payload, scenario.table.key, made)
         column = on.column(self.column).sized(layout(self.layout).key_bytes)
-        return Table(TABLE, column, self.payload, scenario.table.key)
+        return Table(TABLE, column, self.payload, scenario.table.key, children=scenario.table.children)
 
 
 def plan(request: Request) -> tuple[TrialPlan, ...]:

@@ -10,12 +10,12 @@ from keybench.databases.engine import Address, Admin, Engine, Table
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import KEY, MODEL, Metric, Reading, Series
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, modelled, position, server_keys, verify, workers, writers
+from keybench.runners import after, bulk, modelled, others, position, server_keys, verify, workers, writers
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import attempt
 from keybench.runners.conditions import Conditions
 from keybench.runners.plan import Request, TrialPlan
-from keybench.runners.sources import KeySource, key_sources
+from keybench.runners.sources import KeySource, created_in_order, key_sources
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ def _measure(
         order: Order | None = None  # nobody knows it where the server makes or sorts the keys
         around = conditions.after()
         readings = [*loaded.readings(), *around, *(reading for probe in probes for reading in probe.after(table))]
+        readings += others.readings(table, probes)
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
             readings += server_keys.without_reads(request.scenario.after.reads)
@@ -90,7 +91,8 @@ def _measure(
         admin.close()
     lines = [loaded.series()]
     if order:
-        readings = modelled.beside(target.engine, table, keys[order.places], order.note, readings)
+        created = created_in_order(sources)[order.places] if table.dated else None
+        readings = modelled.beside(target.engine, table, keys[order.places], order.note, readings, created)
         where, line = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
         )
@@ -108,7 +110,8 @@ def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:
 
 
 def _verify(admin: Admin, table: Table, keys: Keys) -> None:
-    verify.check(table.column.encode(keys), admin.stored_keys(table))
+    for each in table.family:
+        verify.check(each.column.encode(keys), admin.stored_keys(each), each.children)
 
 
 def _after(
