@@ -95,7 +95,7 @@ def verdict(judgement: Judgement) -> str:
 def markdown(judgement: Judgement, run_id: str, baseline: str) -> str:
     """The summary: the verdict, what is not as it was, then every ratio."""
     sign = {0: "✅", 1: "❌", 3: "❓"}[judgement.exit_code]
-    parts = [f"### {sign} keybench: {_escaped(verdict(judgement))}\n"]
+    parts = [f"### {sign} keybench: {verdict(judgement)}\n"]
     parts.append(f"Run `{run_id}` against `{baseline.replace('`', '')}`.\n")
     for kind in _TOLD:
         if found := judgement.of(kind):
@@ -120,4 +120,4 @@ def _table(findings: Iterable[Finding]) -> str:
 
 def _escaped(text: str) -> str:
     """Text that Markdown and HTML leave as it is: names and errors come from whoever made the run."""
-    return re.sub(r"[^\w\s.,:;%×→·+()/–-]", lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
+    return re.sub(r"[^\w\s.,;%×→·+()/–-]", lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
