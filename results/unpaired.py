@@ -30,7 +30,7 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
     first = _deals(len(before), len(after), seed)
     counts, sums = _both(first, known), _both(first, values)
     squares = np.sum(values * values, axis=0)
-    usable = (counts > 0).all(axis=0)
+    usable: NDArray[np.bool_] = np.all(counts > 0, axis=0)
     means = sums / np.maximum(counts, 1)
     within = np.maximum(squares - (counts * means * means).sum(axis=0), 0) / np.maximum(counts.sum(axis=0) - 2, 1)
     statistics = np.where(usable, np.abs(means[1] - means[0]) / (np.sqrt(within) + STEADY), 0.0)

@@ -13,6 +13,7 @@ from keybench.results.store import Trial
 from keybench.runners import after, bulk, modelled, position, server_keys, verify, workers, writers
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import attempt
+from keybench.runners.conditions import Conditions
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, key_sources
 
@@ -62,6 +63,7 @@ def _measure(
         probes = admin.probes()
         for probe in probes:
             probe.before(table)
+        conditions = Conditions.before()
         loaded = writers.load(
             target.address,
             table,
@@ -73,7 +75,8 @@ def _measure(
             progress=progress,
         )
         order: Order | None = None  # nobody knows it where the server makes or sorts the keys
-        readings = [*loaded.readings(), *(reading for probe in probes for reading in probe.after(table))]
+        around = conditions.after()
+        readings = [*loaded.readings(), *around, *(reading for probe in probes for reading in probe.after(table))]
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
             readings += server_keys.without_reads(request.scenario.after.reads)
