@@ -1,24 +1,34 @@
 """A writer's connection: one LOAD DATA LOCAL a transaction, its rows packed beforehand; INSERTs where that is barred.
 
-LOAD DATA is the faster of the two: 0.55 to 0.63 of the INSERTs' time on 100,000 rows (`make bench`). A server that does
-not permit it (`local_infile`, off by default in MySQL) gets INSERT statements of many rows; `Admin.settings` says which
-it was.
+A server that does not permit LOAD DATA LOCAL (`local_infile`, off by default in MySQL) gets INSERTs: MariaDB arrays of
+values for one statement, MySQL statements of many rows. `Admin.settings` says which; `make bench` compares them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 from keybench.databases.engine import Address, Table
-from keybench.databases.mysql import connection, rows
+from keybench.databases.mysql import arrays, connection, rows
 from keybench.databases.mysql import table as layout
-from keybench.databases.mysql.flavour import flavour
-from keybench.databases.mysql.rows import inserts_without_keys, loads_without_keys
+from keybench.databases.mysql.flavour import MARIADB, flavour, spoken
 from keybench.databases.payload import Payload
-from keybench.generators.byteorder import Keys
+from keybench.generators.byteorder import Bytes, Keys
 
-Path = Literal["load data", "insert"]
+Path = Literal["load data", "arrays", "insert"]
+
+_PACKED: Mapping[Path, Callable[[Table, Keys, Bytes, int], Sequence[object]]] = {
+    "load data": rows.loads,
+    "arrays": arrays.packed,
+    "insert": rows.inserts,
+}
+_PACKED_WITHOUT_KEYS: Mapping[Path, Callable[[Table, Bytes, int], Sequence[object]]] = {
+    "load data": rows.loads_without_keys,
+    "arrays": arrays.packed_without_keys,
+    "insert": rows.inserts_without_keys,
+}
 
 
 def default_path(own: connection.Connection) -> Path:
@@ -26,7 +36,9 @@ def default_path(own: connection.Connection) -> Path:
     with own.cursor() as cursor:
         cursor.execute("SELECT @@GLOBAL.local_infile")
         permitted = cursor.fetchone()
-    return "load data" if permitted == (1,) else "insert"
+    if permitted == (1,):
+        return "load data"
+    return "arrays" if spoken(own.get_server_info()) is MARIADB else "insert"
 
 
 class MySqlSession:
@@ -39,37 +51,38 @@ class MySqlSession:
         with connection.server_errors(self._title):
             self.path: Path = path or default_path(self._connection)
         self._load = rows.load_statement(table)
+        self._arrays = b""
         self._analysed = False
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of `rows_per_tx` rows, as the path takes them. From here on LOAD DATA is committed by `send`, once
         it is known that no row was left out."""
         self._begin()
-        pack = rows.loads if self.path == "load data" else rows.inserts
+        pack = _PACKED[self.path]
         return pack(self._table, keys, payload.rows(start, len(keys)), rows_per_tx)
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """The same of rows whose keys the server makes."""
         self._begin()
         texts = payload.rows(start, rows)
-        if self.path == "load data":
-            return loads_without_keys(texts, rows_per_tx)
-        return inserts_without_keys(self._table, texts, rows_per_tx)
+        return _PACKED_WITHOUT_KEYS[self.path](self._table, texts, rows_per_tx)
 
     def _begin(self) -> None:
-        if self.path == "load data":
-            with connection.server_errors(self._title):
+        with connection.server_errors(self._title):
+            if self.path == "load data":
                 self._connection.autocommit(False)
+            elif self.path == "arrays" and not self._arrays:
+                self._arrays = self._connection.statement(arrays.statement(self._table))
 
     def send(self, batch: object) -> int:
         """One transaction; the rows that the server says it stored."""
         with connection.server_errors(self._title):
             if isinstance(batch, rows.Loaded):
                 return self._send_loaded(batch)
+            if isinstance(batch, arrays.Arrays):
+                return self._send_in_parts(batch.packets, partial(self._connection.run_arrays, self._arrays))
             assert isinstance(batch, rows.Inserted)
-            if len(batch.statements) == 1:
-                return self._connection.run(batch.statements[0])
-            return self._send_in_parts(batch.statements)
+            return self._send_in_parts(batch.statements, self._connection.run)
 
     def _send_loaded(self, batch: rows.Loaded) -> int:
         try:
@@ -81,10 +94,12 @@ class MySqlSession:
         self._connection.run("COMMIT")
         return stored
 
-    def _send_in_parts(self, statements: Sequence[bytes]) -> int:
+    def _send_in_parts(self, parts: Sequence[bytes], run: Callable[[bytes], int]) -> int:
+        if len(parts) == 1:
+            return run(parts[0])
         self._connection.run("BEGIN")
         try:
-            stored = sum(self._connection.run(statement) for statement in statements)
+            stored = sum(run(part) for part in parts)
         except BaseException:
             if self._connection.open:
                 self._connection.run("ROLLBACK")

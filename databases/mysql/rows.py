@@ -87,7 +87,7 @@ def loads(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int) -> list[Lo
     return _loaded(lines, rows_per_tx)
 
 
-def loads_without_keys(payload: Bytes, rows_per_tx: int) -> list[Loaded]:
+def loads_without_keys(_table: Table, payload: Bytes, rows_per_tx: int) -> list[Loaded]:
     """Batches for LOAD DATA of rows whose keys the server makes."""
     return _loaded(beside(payload, repeated(b"\n", len(payload))), rows_per_tx)
 

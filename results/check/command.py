@@ -71,7 +71,9 @@ def check(
             raise UsageError(f"run {found.id} holds no trials, so there is nothing to check: {_go_on(found)}.")
         now = measured(found, trials, store.environments(found.id), limits)
     judgement = judge(now, old, limits)
-    if not creating:
+    if not update:
+        sys.stdout.writelines(f"{line}\n" for line in (*wording.lines(judgement), wording.verdict(judgement)))
+    elif not creating:
         sys.stdout.writelines(f"{line}\n" for line in wording.lines(judgement))
     if summary is not None and not creating:
         _append(summary, wording.markdown(judgement, found.id, str(baseline)))

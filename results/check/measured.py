@@ -24,6 +24,9 @@ SERVER_MODEL = "model"
 LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5, Metric.LEAF_PAGES: 1}
 """Per cent that a ratio may grow where the baseline has no other limit."""
 
+NO_DATABASE = "none"
+"""The database of trials that only make keys."""
+
 _OF_ORDER = frozenset(
     {
         Metric.POSITION_MEAN,
@@ -138,7 +141,8 @@ def _inside(content: object, *names: str) -> Mapping[str, Any]:
 
 def _repeats(run: Run, trial: Trial) -> bool:
     """Whether the same seed gives the same counts: not where several writers arrive at a server as they happen to."""
-    return trial.server == SERVER_MODEL or (trial.writers == 1 and run.load_path == "rows")
+    in_order = trial.writers == 1 and run.load_path == "rows"
+    return in_order or trial.server == SERVER_MODEL or trial.database == NO_DATABASE
 
 
 def _count_arms(trials: Iterable[Trial], *, exact: bool) -> list[CountArm]:

@@ -59,7 +59,7 @@ def _what(finding: Finding) -> str:
 
 
 def lines(judgement: Judgement) -> Iterator[str]:
-    """What is not as it was, the worst first, then the verdict."""
+    """What is not as it was, the worst first."""
     for kind in _TOLD:
         found = judgement.of(kind)
         for finding in found[:MOST]:
@@ -67,7 +67,6 @@ def lines(judgement: Judgement) -> Iterator[str]:
             yield f"{_TITLES[kind]}: {place}: {_what(finding)}"
         if len(found) > MOST:
             yield f"{_TITLES[kind]}: and {len(found) - MOST:,} more"
-    yield verdict(judgement)
 
 
 def verdict(judgement: Judgement) -> str:
