@@ -71,10 +71,8 @@ def check(
             raise UsageError(f"run {found.id} holds no trials, so there is nothing to check: {_go_on(found)}.")
         now = measured(found, trials, store.environments(found.id), limits)
     judgement = judge(now, old, limits)
-    if not update:
-        sys.stdout.writelines(f"{line}\n" for line in (*wording.lines(judgement), wording.verdict(judgement)))
-    elif not creating:
-        sys.stdout.writelines(f"{line}\n" for line in wording.lines(judgement))
+    told = [] if creating else [*wording.lines(judgement), *([] if update else [wording.verdict(judgement)])]
+    sys.stdout.writelines(f"{line}\n" for line in told)
     if summary is not None and not creating:
         _append(summary, wording.markdown(judgement, found.id, str(baseline)))
     if not update:

@@ -133,9 +133,9 @@ def test_one_page_more_in_one_block_is_found(fake_run, check: Check) -> None:
         )
         return replace(trial, readings=tuple(readings))
 
-    fake_run(layouts=FEW, blocks=6).close()
+    fake_run(layouts=FEW, databases=("postgresql",), blocks=6).close()
     check("5ca1", "--update-baseline")
-    fake_run(layouts=FEW, blocks=6, run_id="feed", change=one_more).close()
+    fake_run(layouts=FEW, databases=("postgresql",), blocks=6, run_id="feed", change=one_more).close()
     done = check("feed")
     assert done.returncode == 1
     assert done.stdout.splitlines()[:-1] == [
@@ -168,9 +168,9 @@ def test_a_failed_trial_is_1_and_no_baseline(fake_run, check: Check, tmp_path: P
 
 
 def test_another_machine_or_version_is_said_and_fails_nothing(fake_run, check: Check, tmp_path: Path) -> None:
-    fake_run(layouts=FEW, blocks=6).close()
+    fake_run(layouts=FEW, databases=("postgresql",), blocks=4).close()
     check("5ca1", "--update-baseline")
-    fake_run(layouts=FEW, blocks=6, run_id="feed", change=slower("uuid-v4", 2)).close()
+    fake_run(layouts=FEW, databases=("postgresql",), blocks=4, run_id="feed", change=slower("uuid-v4", 2)).close()
     with sqlite3.connect(tmp_path / "results.sqlite") as results:
         machine = json.dumps({**a_run().machine, "cores": 4})
         results.execute("UPDATE run SET machine = ? WHERE id = 'feed'", [machine])
