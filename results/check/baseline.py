@@ -123,6 +123,11 @@ def load(path: Path) -> Baseline:
         return Baseline.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
+        if first["loc"][-1] == "[key]":
+            raise UsageError(
+                f"the baseline {path} holds the metric {first['input']!r}, which keybench {keybench.__version__} does "
+                f"not know: update keybench, {_ANOTHER}."
+            ) from None
         raise _damaged(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 

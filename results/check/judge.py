@@ -4,7 +4,8 @@ Counts must be equal, in either direction: an improvement that nobody meant is a
 was meant is accepted with `--update-baseline`. Ratios are judged by the joint test of two runs (`unpaired.shuffle_max`,
 over all arms and metrics of a group together): a regression is real (p at most 0.05) and beyond the metric's limit. A
 ratio is left open where either side has too few blocks, where it is beyond the limit without being real, and where its
-interval reaches beyond twice the limit: such a run could not have shown what was asked.
+interval reaches beyond twice the limit: such a run could not have shown what was asked. What the baseline
+has of the same work and the run has not leaves the whole run open: it does not pass by measuring less.
 """
 
 from __future__ import annotations
@@ -61,10 +62,10 @@ class Judgement:
 
     @property
     def exit_code(self) -> int:
-        """1 where something regressed, 3 where a question stays open or nothing was compared, else 0."""
+        """1 where something regressed, 3 where a question stays open or something was not measured, else 0."""
         if self.of(*REGRESSIONS):
             return 1
-        return 3 if self.of("unclear") or not self.counts + self.ratios else 0
+        return 3 if self.of("unclear", "not measured") or not self.counts + self.ratios else 0
 
 
 def judge(run: Measured, baseline: Baseline, limits: Mapping[Metric, float]) -> Judgement:

@@ -81,13 +81,16 @@ def verdict(judgement: Judgement) -> str:
         f"{judgement.counts:,} page counts compared, {changed:,} metrics changed",
         f"{judgement.ratios:,} ratios compared, {slower:,} worse" if judgement.ratios else "",
         f"{len(judgement.of('unclear')):,} open" if judgement.of("unclear") else "",
+        f"{len(judgement.of('not measured')):,} not measured" if judgement.of("not measured") else "",
         f"{len(judgement.of('failed')):,} trials failed" if judgement.of("failed") else "",
     ]
     step = ""
     if judgement.of("changed", "slower"):
         step = " If that is meant, accept it with --update-baseline."
-    elif judgement.exit_code == 3:
+    elif judgement.of("unclear"):
         step = " Run more blocks (--blocks)."
+    elif judgement.of("not measured"):
+        step = " Measure it too, or take it out of the baseline."
     return f"{_VERDICTS[judgement.exit_code]}: {'; '.join(part for part in parts if part)}.{step}"
 
 

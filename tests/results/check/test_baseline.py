@@ -139,6 +139,11 @@ ANOTHER = "take it from version control again, or give --baseline another file."
             f"the baseline base.json is damaged (counts.0.under: Field required); it was left as it is: {ANOTHER}",
         ),
         (
+            '{"format": 1, "limits": {"of_tomorrow": 3}}',
+            "the baseline base.json holds the metric 'of_tomorrow', which keybench 0.1.0 does not know: update "
+            "keybench, or give --baseline another file.",
+        ),
+        (
             '{"format": 1, "runs": []}',
             "the baseline base.json is damaged (runs: Extra inputs are not permitted); it was left as it is: "
             f"{ANOTHER}",
