@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -48,22 +49,28 @@ def compare(
 
       python -m results.compare latest:layout=uuid-v4 latest:layout=uuid-v7
     """
-    from keybench.results.compare.differences import (
-        compare as compared,
-    )  # numpy and the statistics take a while to load
+    # These take a while to load.
+    from keybench.results.compare.differences import compare as compared
+    from keybench.results.warnings import warnings
 
     chosen = _metrics(metric)
     with Store.open(results, write=False) as store:
         before = side(store, a)
-        before, after = (before, side(store, b)) if b else against_control(before)
+        before, after = (before, side(store, b, before)) if b else against_control(before)
+    said = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
     if before.name == after.name:
         raise UsageError(f"{before.name} is set against itself: name another run, or another part of it.")
     found = compared(before, after, chosen)
-    sys.stdout.write(write(found, form, (), every=bool(metric)))
+    sys.stdout.write(write(found, form, _named(said), every=bool(metric)))
     if any(row.compared for row in found.rows):
         return 0
     sys.stderr.write(f"keybench: {_nothing(before, after, bool(found.rows))}\n")
     return INCONCLUSIVE
+
+
+def _named(said: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each warning with its run, where there are two."""
+    return [text if len(said) == 1 else f"{run}: {text}" for run, texts in said.items() for text in texts]
 
 
 def _nothing(before: Side, after: Side, rows: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,14 +27,14 @@ Key = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Arm:
-    """The trials of one layout in one column, server and payload, one a block."""
+    """The trials of one layout in one column, server and payload, one a block. Equal are those with the same names."""
 
     database: str
     server: str
     column: str
     layout: str
     payload: int
-    trials: tuple[Trial, ...]
+    trials: tuple[Trial, ...] = field(compare=False)
 
     def value(self, name: str) -> str:
         """One of FIELDS, as a selector writes it."""
@@ -78,6 +79,11 @@ class Side:
     """Of the whole run, the control among them."""
 
     @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Of the whole run."""
+        return tuple(trial for arm in self.all_arms for trial in arm.trials)
+
+    @property
     def failed(self) -> list[Trial]:
         """Trials that ended with an error, by block and position."""
         found = [trial for arm in self.arms for trial in arm.trials if trial.status == "error"]
@@ -98,14 +104,17 @@ class Side:
         return next((e for e in self.environments if (e.database, e.server) == (arm.database, arm.server)), None)
 
 
-def side(store: Store, text: str) -> Side:
+def side(store: Store, text: str, other: Side | None = None) -> Side:
     """The side that `RUN`, `RUN:layout=uuid-v4` or `RUN:layout=uuid-v4,column=uuid` names.
 
-    UsageError: no such run, no such field, or no trial of the run with that value.
+    UsageError: no such run, no such field, or no trial of the run with that value. What the `other` side has read of
+    the same run is not read again.
     """
     name, _, selector = text.partition(":")
     chosen = _chosen(text, selector) if selector else {}
     run = store.run(name)
+    if other is not None and other.run.id == run.id:
+        return part(run, other.trials, other.environments, chosen)
     return part(run, store.trials(run.id), store.environments(run.id), chosen)
 
 
@@ -135,32 +144,49 @@ def against_control(whole: Side) -> tuple[Side, Side]:
 def pairs(before: Side, after: Side) -> tuple[list[tuple[Arm, Arm]], list[Arm], list[Arm]]:
     """(before, after) of all that can be set side by side, then what only `before` and only `after` has.
 
-    Arms belong together that agree in every field that neither selector names. A layout's column follows from the
-    layout: where layouts are chosen, columns need not agree, unless the other side has that very column too. Between
-    two runs servers need not agree either; the comparison says so.
+    Arms belong together that agree in every field that no selector names. What one of two runs' selectors names alone
+    holds for both; within one run it sets that part against all others. A layout's column follows from the layout:
+    where layouts are chosen, columns need not agree, unless the other side has that very column too. Between two runs
+    servers need not agree either; the comparison says so.
     """
-    named = {*before.chosen, *after.chosen}
+    one_run = before.run.id == after.run.id
+    first, second = before.chosen, after.chosen
+    named = {
+        name
+        for name in {*first, *second}
+        if one_run or first.get(name, second.get(name)) != second.get(name, first.get(name))
+    }
     loose = {*named, "server"} | ({"column"} if "layout" in named else set())
     kept = tuple(name for name in FIELDS if name not in loose)
     groups: dict[Key, tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
-    for number, one in enumerate((before, after)):
+    for number, (one, other) in enumerate(((before, after), (after, before))):
         for arm in one.arms:
-            groups[_key(arm, kept, named)][number].append(arm)
+            if all(arm.value(name) == value for name, value in other.chosen.items() if name not in named):
+                groups[_key(arm, kept, named)][number].append(arm)
     together: list[tuple[Arm, Arm]] = []
     alone: tuple[list[Arm], list[Arm]] = ([], [])
-    for first, second in groups.values():
-        matched = [(old, new) for new in second if (old := _match(new, first)) is not None]
-        together += matched
-        alone[0].extend(arm for arm in first if not any(arm is old for old, _ in matched))
-        alone[1].extend(arm for arm in second if not any(arm is new for _, new in matched))
+    for own, others in groups.values():
+        found = _couples(own, others, one_run=one_run)
+        together += found
+        alone[0].extend(arm for arm in own if not any(arm is old for old, _ in found))
+        alone[1].extend(arm for arm in others if not any(arm is new for _, new in found))
     return together, *alone
 
 
-def _match(new: Arm, first: Sequence[Arm]) -> Arm | None:
-    """The arm to set it against: the one in the same column and server, or the only one there is."""
-    same = [arm for arm in first if arm.column == new.column]
-    candidates = [arm for arm in same if arm.server == new.server] or same or list(first)
-    return candidates[0] if len(candidates) == 1 else None
+def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> list[tuple[Arm, Arm]]:
+    """Each of `second` with the one of `first` that it belongs to. One arm of a run that is a part of the other side is
+    set against all others there.
+    """
+    if one_run and len(second) == 1 and second[0] in first:
+        return [(old, second[0]) for old in first if old != second[0]]
+    found = []
+    for new in second:
+        candidates = [old for old in first if not (one_run and old == new)]
+        for name in ("column", "server"):
+            candidates = [old for old in candidates if old.value(name) == new.value(name)] or candidates
+        if len(candidates) == 1:
+            found.append((candidates[0], new))
+    return found
 
 
 def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
@@ -170,8 +196,9 @@ def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
 
 def _chosen(text: str, selector: str) -> dict[str, str]:
     found = {}
-    for part in selector.split(","):
-        key, equals, value = part.strip().partition("=")
+    # A value may hold commas itself: `server=AES, 1 thread`.
+    for piece in re.split(r",(?=\s*\w+=)", selector):
+        key, equals, value = piece.strip().partition("=")
         if not equals or not value:
             raise UsageError(
                 f"{text}: after the colon stands FIELD=VALUE, several separated by commas, as in "

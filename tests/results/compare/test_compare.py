@@ -229,6 +229,51 @@ def test_one_run_alone_is_set_against_its_control() -> None:
     ]
 
 
+def named(found: Comparison) -> list[tuple[str, str]]:
+    return [(row.before.split(" ")[0], row.after.split(" ")[0]) for row in found.rows]
+
+
+def test_one_layout_is_set_against_all_others() -> None:
+    run, part_of = whole(), whole(of={"layout": "uuid-v4"})
+    metric = (Metric.INSERT_SECONDS,)
+    assert named(compare(part_of, run, metric)) == [("uuid-v4", "bigint-identity"), ("uuid-v4", "uuid-v7")]
+    assert named(compare(run, part_of, metric)) == [("bigint-identity", "uuid-v4"), ("uuid-v7", "uuid-v4")]
+
+
+def test_what_one_of_two_runs_is_restricted_to_the_other_is_too() -> None:
+    for sides in (
+        (whole(of={"layout": "uuid-v4"}), whole(run_id=B)),
+        (whole(), whole(run_id=B, of={"layout": "uuid-v4"})),
+        (whole(of={"layout": "uuid-v4"}), whole(run_id=B, of={"layout": "uuid-v4"})),
+    ):
+        found = compare(*sides, (Metric.LEAF_PAGES,))
+        assert named(found) == [("uuid-v4", "uuid-v4")]
+        assert not found.only_before
+        assert not found.only_after
+    crossed = compare(whole(of={"layout": "uuid-v4"}), whole(run_id=B, of={"layout": "uuid-v7"}), (Metric.LEAF_PAGES,))
+    assert named(crossed) == [("uuid-v4", "uuid-v7")]
+
+
+def test_layouts_in_several_columns_are_compared_column_by_column() -> None:
+    run = whole()
+    made = [
+        replace(trial, column=column, position=trial.position + 10 * (column == "char36"))
+        for trial in (trial for arm in run.arms for trial in arm.trials)
+        for column in (("bigint",) if trial.layout == "bigint-identity" else ("uuid", "char36"))
+    ]
+    sides = [part(run.run, made, (), {"layout": name}) for name in ("bigint-identity", "uuid-v4", "uuid-v7")]
+    found = compare(sides[1], sides[2], (Metric.LEAF_PAGES,))
+    assert [(row.before, row.after) for row in found.rows] == [
+        ("uuid-v4 · char36", "uuid-v7 · char36"),
+        ("uuid-v4 · uuid", "uuid-v7 · uuid"),
+    ]
+    found = compare(sides[0], sides[1], (Metric.LEAF_PAGES,))
+    assert [(row.before, row.after) for row in found.rows] == [
+        ("bigint-identity · bigint", "uuid-v4 · char36"),
+        ("bigint-identity · bigint", "uuid-v4 · uuid"),
+    ]
+
+
 def test_joint_p_keeps_blocks_together_where_trials_failed() -> None:
     def change(trial: Trial) -> Trial:
         return failing(trial) if trial.layout == "uuid-v4" and trial.block == 2 else trial
@@ -315,6 +360,16 @@ def test_sides_that_cannot_be_meant(fake_run, text: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         side(store, text)
     assert str(caught.value).startswith(said)
+
+
+def test_values_may_hold_commas(fake_run) -> None:
+    def change(trial: Trial) -> Trial:
+        return replace(trial, server="AES, 4 threads", database="none")
+
+    store = fake_run(layouts=FEW, databases=("postgresql",), blocks=1, change=change)
+    found = side(store, "latest:server=AES, 4 threads,layout=uuid-v4")
+    assert found.chosen == {"server": "AES, 4 threads", "layout": "uuid-v4"}
+    assert [arm.layout for arm in found.arms] == ["uuid-v4"]
 
 
 def run(tmp_path, *arguments: str) -> int:
