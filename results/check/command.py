@@ -60,6 +60,7 @@ def check(
     from keybench.results.check import wording
     from keybench.results.check.judge import judge
     from keybench.results.check.measured import LIMITS, measured
+    from keybench.results.warnings import warnings
 
     creating = update and not baseline.exists()
     old = files.Baseline(limits=dict(LIMITS)) if creating else files.load(baseline)
@@ -71,10 +72,12 @@ def check(
             raise UsageError(f"run {found.id} holds no trials, so there is nothing to check: {_go_on(found)}.")
         now = measured(found, trials, store.environments(found.id), limits)
     judgement = judge(now, old, limits)
-    told = [] if creating else [*wording.lines(judgement), *([] if update else [wording.verdict(judgement)])]
+    doubts = warnings(found, trials, ()) if judgement.of("slower", "unclear") else []
+    told = [] if creating else [*wording.lines(judgement), *(f"warning: {doubt}" for doubt in doubts)]
+    told += [] if update else [wording.verdict(judgement)]
     sys.stdout.writelines(f"{line}\n" for line in told)
     if summary is not None and not creating:
-        _append(summary, wording.markdown(judgement, found.id, str(baseline)))
+        _append(summary, wording.markdown(judgement, found.id, str(baseline), doubts))
     if not update:
         return judgement.exit_code
     if now.failures:

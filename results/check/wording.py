@@ -94,11 +94,12 @@ def verdict(judgement: Judgement) -> str:
     return f"{_VERDICTS[judgement.exit_code]}: {'; '.join(part for part in parts if part)}.{step}"
 
 
-def markdown(judgement: Judgement, run_id: str, baseline: str) -> str:
-    """The summary: the verdict, what is not as it was, then every ratio."""
+def markdown(judgement: Judgement, run_id: str, baseline: str, doubts: Iterable[str] = ()) -> str:
+    """The summary: the verdict, doubts about the run's times, what is not as it was, then every ratio."""
     sign = {0: "✅", 1: "❌", 3: "❓"}[judgement.exit_code]
     parts = [f"### {sign} keybench: {verdict(judgement)}\n"]
     parts.append(f"Run `{run_id}` against `{baseline.replace('`', '')}`.\n")
+    parts += [f"⚠️ {_escaped(doubt)}\n" for doubt in doubts]
     for kind in _TOLD:
         if found := judgement.of(kind):
             parts.append(f"**{_TITLES[kind].capitalize()}**\n")

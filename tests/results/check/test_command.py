@@ -102,7 +102,9 @@ def test_too_few_blocks_are_3(fake_run, check: Check) -> None:
     place = "sqlite (embedded) · uuid-v4 · binary16 · two-million, 2,000,000 rows"
     assert f"inconclusive: {place}: insert_seconds 2.71× → 3.55× " in done.stdout
     assert "(too few blocks: 1 here, 6 in the baseline, 3 are needed)" in done.stdout
-    assert done.stdout.splitlines()[-1].endswith(" 2 open. Run more blocks (--blocks).")
+    *_, warning, verdict = done.stdout.splitlines()
+    assert warning.startswith("warning: One block shows no spread of times at 5\u00a0%, which takes 6: ")
+    assert verdict.endswith(" 2 open. Run more blocks (--blocks).")
 
 
 def test_a_slower_layout_is_1_and_an_unchanged_one_0(fake_run, check: Check) -> None:
