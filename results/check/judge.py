@@ -244,7 +244,7 @@ def _verdict(change: Estimate, p: float, limit: float) -> tuple[Kind, str]:
         kind, why = "unclear", f"room for more than twice the limit of {limit:.0%}: more blocks tell"
     else:
         kind, why = "kept", ""
-    interval = "" if isnan(change.low) else f" ({change.low - 1:+.1%} to {change.high - 1:+.1%})"
+    interval = "" if isnan(change.low) else f", {change.low - 1:+.1%} to {change.high - 1:+.1%}"
     parts = [f"{change.ratio - 1:+.1%}{interval}", f"p {p:.3g}", *([why] if why else [])]
     return kind, ", ".join(parts)
 
