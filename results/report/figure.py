@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -15,6 +15,8 @@ from keybench.results.report.groups import Arm, Group
 from keybench.results.report.wording import BETTER, listed, number, plural
 
 Value = str | float | None
+Styles = Mapping[str, Style]
+"""How each layout looks."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,32 @@ class Figure:
         return "data:text/csv;charset=utf-8," + quote(buffer.getvalue())
 
 
-def rows_of(group: Group, arms: Sequence[Arm], styles: Mapping[str, Style]) -> list[Row]:
+@dataclass(frozen=True)
+class GroupFigure:
+    """A figure of one group: `draw` is given the group, the looks of layouts and the figure's key.
+
+    It gives None where the group's work has nothing to do with it, a `Figure` without picture where values are absent.
+    """
+
+    name: str
+    """Ends the figure's key."""
+    place: int
+    """Figures stand in this order."""
+    draw: Callable[[Group, Styles, str], Figure | None]
+    keys_alone: bool = False
+    """Whether it is of trials that make keys and put them nowhere; else of an index."""
+
+
+@dataclass(frozen=True)
+class RunFigure:
+    """A figure of all groups of one run, likewise."""
+
+    name: str
+    place: int
+    draw: Callable[[Sequence[Group], Styles, str], Figure | None]
+
+
+def rows_of(group: Group, arms: Sequence[Arm], styles: Styles) -> list[Row]:
     """Names for a picture: with their columns, unless all layouts but the control share one."""
     return [Row(arm.layout, arm.column if group.several_columns else "", styles[arm.layout]) for arm in arms]
 

@@ -20,7 +20,7 @@ from keybench.results.drawing import Style, drawing, styles
 from keybench.results.metrics import DEFINITIONS, Definition, Metric
 from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figure import Figure
-from keybench.results.report.figures import figures
+from keybench.results.report.figures import figures, overview
 from keybench.results.report.groups import CONTROL, Arm, Group, group_trials, incomplete
 from keybench.results.report.listing import Listing, good_of_all, listings
 from keybench.results.report.verdict import verdict
@@ -102,6 +102,8 @@ class RunView:
 
     run: Run
     groups: list[GroupView]
+    overview: list[Figure]
+    """Figures of all groups together."""
     servers: list[ServerView]
     warnings: list[str]
     incomplete: str
@@ -192,7 +194,8 @@ def _run(store: Store, run: Run, trials: Sequence[Trial], looks: dict[str, Style
             GroupView(group, anchor, verdict(group), drawn, tables, notes, fidelity(group), good_of_all(group))
         )
     servers = [_server(environment, groups) for environment in environments]
-    return RunView(run, views, servers, store.warnings(run.id), incomplete(run, trials))
+    side_by_side = overview(groups, looks, prefix)
+    return RunView(run, views, side_by_side, servers, store.warnings(run.id), incomplete(run, trials))
 
 
 def _server(environment: Environment, groups: Sequence[Group]) -> ServerView:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.results import plots
-from keybench.results.drawing import Style
 from keybench.results.metrics import Metric, Series
 from keybench.results.plots import Curve
-from keybench.results.report.figure import Figure, blocks_note, extremes, join, missing, origin_note, rows_of
+from keybench.results.report.figure import (
+    Figure,
+    GroupFigure,
+    Styles,
+    blocks_note,
+    extremes,
+    join,
+    missing,
+    origin_note,
+    rows_of,
+)
 from keybench.results.report.groups import Arm, Group
 from keybench.results.report.wording import listed, plural
 
 _MOST_PLACES = 40
 
 
-def cost(group: Group, styles: Mapping[str, Style], prefix: str) -> Figure:
+def _cost(group: Group, styles: Styles, prefix: str) -> Figure:
     """Milliseconds for 1,000 rows against rows inserted, a panel for each arm."""
     title, unit = "Cost of a row as the table grows", "ms per 1,000 rows, lower is better"
     series = {arm.name: _series(arm) for arm in group.arms}
@@ -101,3 +108,6 @@ def _cache_note(group: Group, curves: list[Curve]) -> str:
     if group.environment and group.environment.cache_bytes > 0 and group.values(Metric.INDEX_BYTES):
         return "No index outgrew the server's cache."
     return ""
+
+
+FIGURE = GroupFigure("cost", 30, _cost)
