@@ -27,6 +27,8 @@ from keybench.results.tables import SCHEMA_VERSION
 __all__ = ["SCHEMA_VERSION", "Environment", "Run", "Store", "Trial", "new_run_id"]
 
 _SHOWN_RUNS = 5
+_ORDER = {metric: place for place, metric in enumerate(Metric)}
+_Place = tuple[int, bool, str]
 
 
 @dataclass(frozen=True)
@@ -195,24 +197,29 @@ class Store:
         """Every trial by block and position; readings in the order of Metric, the key's own before a model's."""
         trial, value, series = tables.trial, tables.value, tables.series
         of_run = trial.c.run == run_id
+        said = select(
+            value.c.trial, value.c.metric, value.c.object, value.c.value, value.c.origin, value.c.reason
+        ).join(trial)
+        readings: dict[int, list[tuple[_Place, Reading]]] = defaultdict(list)
+        curves: dict[int, list[Series]] = defaultdict(list)
+        known: dict[tuple[str, str], tuple[_Place, Metric]] = {}
         with self._storage.transaction() as connection:
             rows = connection.execute(select(trial).where(of_run).order_by(trial.c.block, trial.c.position)).all()
-            values = connection.execute(select(value).join(trial).where(of_run)).all()
-            lines = connection.execute(select(series).join(trial).where(of_run)).all()
-        readings: dict[int, list[Reading]] = defaultdict(list)
-        for row in values:
-            metric = self._metric(row.metric)
-            readings[row.trial].append(Reading(metric, row.value, row.origin, row.reason, row.object))
-        curves: dict[int, list[Series]] = defaultdict(list)
-        for row in lines:
-            curves[row.trial].append(Series(self._metric(row.metric), _unpacked(row.x, "<i8"), _unpacked(row.y, "<f8")))
+            # A large run has a million values: each costs one look-up and one object.
+            for number, name, of, amount, origin, reason in connection.execute(said.where(of_run)).all():
+                if (found := known.get((name, of))) is None:
+                    metric = self._metric(name)
+                    found = known[name, of] = (_ORDER[metric], of != KEY, of), metric
+                readings[number].append((found[0], Reading(found[1], amount, origin, reason, of)))
+            for row in connection.execute(select(series).join(trial).where(of_run)):
+                line = Series(self._metric(row.metric), _unpacked(row.x, "<i8"), _unpacked(row.y, "<f8"))
+                curves[row.trial].append(line)
         return [
-            replace(
-                _trial(row),
-                readings=_ordered(
-                    sorted(readings[row.id], key=lambda reading: (reading.object != KEY, reading.object))
-                ),
-                series=_ordered(curves[row.id]),
+            _trial(
+                row,
+                # No two of a trial have the same place.
+                tuple(reading for _, reading in sorted(readings[row.id])),
+                tuple(sorted(curves[row.id], key=lambda line: _ORDER[line.metric])),
             )
             for row in rows
         ]
@@ -279,10 +286,5 @@ def _unpacked(content: bytes, dtype: str) -> NDArray[Any]:
     return np.frombuffer(zlib.decompress(content), dtype).astype(dtype[1:])
 
 
-def _trial(row: Row[Any]) -> Trial:
-    return Trial(**{name: getattr(row, name) for name in _PLAIN_FIELDS})
-
-
-def _ordered(found: list[Any]) -> tuple[Any, ...]:
-    order = {metric: place for place, metric in enumerate(Metric)}
-    return tuple(sorted(found, key=lambda item: order[item.metric]))
+def _trial(row: Row[Any], readings: tuple[Reading, ...], series: tuple[Series, ...]) -> Trial:
+    return Trial(**{name: getattr(row, name) for name in _PLAIN_FIELDS}, readings=readings, series=series)
