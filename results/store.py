@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 import keybench
 from keybench.errors import UsageError
 from keybench.results import tables
+from keybench.results.blobs import Blob
 from keybench.results.metrics import KEY, Metric, Reading, Series
 from keybench.results.storage import Storage, open_storage
 from keybench.results.tables import SCHEMA_VERSION
@@ -87,9 +88,10 @@ class Trial:
     error: str
     readings: tuple[Reading, ...] = ()
     series: tuple[Series, ...] = ()
+    blobs: tuple[Blob, ...] = ()
 
 
-_PLAIN_FIELDS = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series"})
+_PLAIN_FIELDS = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
 
 
 def new_run_id() -> str:
@@ -183,6 +185,8 @@ class Store:
             connection.execute(tables.value.insert(), values)
         if series := [_packed(number, line) for line in trial.series]:
             connection.execute(tables.series.insert(), series)
+        if blobs := [{"trial": number, "kind": blob.kind, "content": blob.content} for blob in trial.blobs]:
+            connection.execute(tables.blob.insert(), blobs)
 
     def done(self, run_id: str) -> set[tuple[int, int]]:
         """(block, position) of every recorded trial, failed ones included."""
@@ -191,14 +195,18 @@ class Store:
             rows = connection.execute(select(table.c.block, table.c.position).where(table.c.run == run_id)).all()
         return {(block, position) for block, position in rows}
 
-    def trials(self, run_id: str) -> list[Trial]:
-        """Every trial by block and position; readings in the order of Metric, the key's own before a model's."""
-        trial, value, series = tables.trial, tables.value, tables.series
+    def trials(self, run_id: str, *, blobs: bool = False) -> list[Trial]:
+        """Every trial by block and position; readings in the order of Metric, the key's own before a model's.
+
+        Blobs, which only pictures need, where asked for, by kind.
+        """
+        trial, value, series, blob = tables.trial, tables.value, tables.series, tables.blob
         of_run = trial.c.run == run_id
         with self._storage.transaction() as connection:
             rows = connection.execute(select(trial).where(of_run).order_by(trial.c.block, trial.c.position)).all()
             values = connection.execute(select(value).join(trial).where(of_run)).all()
             lines = connection.execute(select(series).join(trial).where(of_run)).all()
+            packed = connection.execute(select(blob).join(trial).where(of_run)).all() if blobs else []
         readings: dict[int, list[Reading]] = defaultdict(list)
         for row in values:
             metric = self._metric(row.metric)
@@ -206,6 +214,9 @@ class Store:
         curves: dict[int, list[Series]] = defaultdict(list)
         for row in lines:
             curves[row.trial].append(Series(self._metric(row.metric), _unpacked(row.x, "<i8"), _unpacked(row.y, "<f8")))
+        kept: dict[int, list[Blob]] = defaultdict(list)
+        for row in sorted(packed, key=lambda row: row.kind):
+            kept[row.trial].append(Blob(row.kind, row.content))
         return [
             replace(
                 _trial(row),
@@ -213,6 +224,7 @@ class Store:
                     sorted(readings[row.id], key=lambda reading: (reading.object != KEY, reading.object))
                 ),
                 series=_ordered(curves[row.id]),
+                blobs=tuple(kept[row.id]),
             )
             for row in rows
         ]
