@@ -29,7 +29,7 @@ ALPHA = 0.05
 MARGIN = 0.05
 """Ratios within 1 / (1 + MARGIN) … 1 + MARGIN make no difference to anybody's choice."""
 
-_STEADY = 0.1
+STEADY = 0.1
 """Added to each arm's spread in the joint test: six blocks may by chance lie far closer together than they are."""
 
 _EXACT_BLOCKS = 17
@@ -120,17 +120,24 @@ def sign_flip_max(log_ratios: Floats, *, seed: int = 0) -> Floats:
     counts = known.sum(axis=-2)
     if not blocks or not arms:
         return np.full(counts.shape, nan)
-    statistics = _statistics(values, counts, _patterns(blocks, seed))
+    found = step_down_max(_statistics(values, counts, _patterns(blocks, seed)))
+    return np.where(counts > 0, found, nan)
+
+
+def step_down_max(statistics: Floats) -> Floats:
+    """(…, arms) p-values of (…, arrangements, arms) statistics, of which the first arrangement is the observed one.
+
+    An arm's p is the share of arrangements under which the largest statistic, of the arms whose own is no larger than
+    the arm's, reaches the arm's; and no less than that of any arm with a larger one.
+    """
     observed = statistics[..., 0, :]
     order = np.argsort(-observed, axis=-1, kind="stable")
     steps = np.take_along_axis(statistics, order[..., None, :], axis=-1)
     running = np.maximum.accumulate(steps[..., ::-1], axis=-1)[..., ::-1]
     reached = running >= running[..., :1, :] * (1 - _SLACK)
-    # The largest of those still in the running is the arm itself under the observed pattern.
-    stepped = np.maximum.accumulate(reached.mean(axis=-2), axis=-1)
     found = np.empty_like(observed)
-    np.put_along_axis(found, order, stepped, axis=-1)
-    return np.where(counts > 0, found, nan)
+    np.put_along_axis(found, order, np.maximum.accumulate(reached.mean(axis=-2), axis=-1), axis=-1)
+    return found
 
 
 def blocks_needed(alpha: float = ALPHA, arms: int = 1, correction: Correction = "max-t") -> int:
@@ -184,7 +191,7 @@ def _statistics(values: Floats, counts: NDArray[np.int64], patterns: Floats) -> 
     mean = patterns @ values / n
     squares = np.sum(values * values, axis=-2)[..., None, :]
     spread = np.sqrt(np.maximum(squares - n * mean * mean, 0.0) / np.maximum(n - 1, 1))
-    found: Floats = np.abs(mean) / (spread + _STEADY)
+    found: Floats = np.abs(mean) / (spread + STEADY)
     return found
 
 

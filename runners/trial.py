@@ -15,6 +15,7 @@ from keybench.results.store import Trial
 from keybench.runners import after, bulk, modelled, position, server_keys, verify, workers, writers
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
+from keybench.runners.conditions import Conditions
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, key_sources
 
@@ -62,6 +63,7 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
         probes = admin.probes()
         for probe in probes:
             probe.before(table)
+        conditions = Conditions.before()
         loaded = writers.load(
             target.address,
             table,
@@ -73,7 +75,8 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
             progress=progress,
         )
         order: Order | None = None  # nobody knows it where the server makes or sorts the keys
-        readings = [*loaded.readings(), *(reading for probe in probes for reading in probe.after(table))]
+        around = conditions.after()
+        readings = [*loaded.readings(), *around, *(reading for probe in probes for reading in probe.after(table))]
         pictures = _page_map(admin, table) if trial.block == DRAWN_BLOCK else []
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
