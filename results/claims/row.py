@@ -9,6 +9,9 @@ Verdict = Literal["reproduced", "not reproduced", "contradicted", "undecided", "
 """`contradicted`: the effect goes the other way, and the interval leaves no room for none. `undecided`: the interval
 has room for the published figure and for no effect, or there are too few blocks for one."""
 
+ARITHMETIC = "arithmetic"
+"""The question of what no trial answers."""
+
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
@@ -56,7 +59,7 @@ class ClaimRow:
     """`measured`, `derived`, `modelled`, `computed` (arithmetic alone), or empty."""
     verdict: Verdict
     reason: str
-    """Why the verdict, as a sentence; why it is not testable, or what is missing."""
+    """Why the verdict, why it is not testable, or what is missing; empty where the figures speak for themselves."""
     differs: str
     """What is different from the published setup."""
     command: str
