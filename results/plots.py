@@ -30,6 +30,8 @@ class Dot:
     low: float = 0.0
     high: float = 0.0
     text: str = ""
+    modelled: bool = False
+    """Whether it is a page model's among values of a server."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,11 @@ def dots(rows: Sequence[Row], panels: Sequence[Panel], prefix: str) -> str:
                 continue
             if dot.high > dot.low:
                 axes.plot([dot.low, dot.high], [y, y], color=row.style.colour, linewidth=2.2, solid_capstyle="butt")
-            hollow = {"markerfacecolor": PAPER, "markeredgewidth": 1.6} if row.modelled else {"markeredgewidth": 0}
+            hollow = (
+                {"markerfacecolor": PAPER, "markeredgewidth": 1.6}
+                if row.modelled or dot.modelled
+                else {"markeredgewidth": 0}
+            )
             axes.plot(dot.value, y, row.style.marker, color=row.style.colour, markersize=6.5, clip_on=False, **hollow)
             table.canvas.text(right, y, dot.text, ha="right", fontsize=SMALL)
         left = right + _GAP
@@ -152,7 +158,7 @@ def _scale(axes: Any, panel: Panel, width: float) -> None:
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_locator(MaxNLocator(max(1, min(4, int(width // _TICK) - 1))))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
 
 

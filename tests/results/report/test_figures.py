@@ -13,6 +13,7 @@ import pytest
 
 from keybench.results import blobs
 from keybench.results.drawing import drawing, styles
+from keybench.results.metrics import MODEL, Metric, Reading
 from keybench.results.report import figure as contract
 from keybench.results.report.figure import Figure, GroupFigure
 from keybench.results.report.figures import figures, known, overview
@@ -60,6 +61,7 @@ def test_every_figure_has_a_name_and_a_place_of_its_own() -> None:
 
 def test_every_figure_of_an_index_is_drawn_from_a_whole_run() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite")))
+    assert found["forest"].svg
     wanted = {one.name for one in known() if isinstance(one, GroupFigure) and not one.keys_alone}
     assert {name for name in wanted if found[name].svg} == wanted
 
@@ -135,6 +137,71 @@ def test_of_many_arms_the_control_and_evenly_spaced_others_are_drawn(arms: int, 
     places = [group.arms.index(arm) for arm in chosen]
     assert places == sorted(places)
     assert np.diff(places[1:]).max() - np.diff(places[1:]).min() <= 1
+
+
+def test_the_forest_has_every_layout_on_every_database_and_only_where_there_are_several() -> None:
+    found = drawn(grouped(databases=("postgresql", "sqlite")))["forest"]
+    rows = table(found)
+    assert {(row["database"], row["layout"]) for row in rows} == {
+        (database, name) for database in ("postgresql", "sqlite") for name in FEW if name != CONTROL
+    }
+    for row in rows:
+        assert float(row["ratio, lowest"]) <= float(row["ratio, median"]) <= float(row["ratio, highest"])
+    assert "forest" not in drawn(grouped())
+
+
+def lagging(trial: Trial) -> Trial:
+    """Several writers; in the second column EF Core's keys and UUIDv7's go elsewhere than in the first."""
+    far = (trial.layout, trial.column) in {("efcore-sequential", "uuid"), ("uuid-v7", "binary16-mssql")}
+    where = [
+        Reading(Metric.POSITION_MEAN, 50.0 if far else 0.5, "derived"),
+        Reading(Metric.EDGE_DISTANCE_PAGES, 900.0 if far else 0.0, "derived"),
+    ]
+    return replace(trial, writers=4, readings=(*trial.readings, *where))
+
+
+def both_columns() -> list[Group]:
+    names = (CONTROL, "efcore-sequential", "uuid-v7", "hotguid")
+    made = []
+    for column in ("binary16-mssql", "uuid"):
+        for trial in trials(names, ("postgresql",), 2, 100_000, (100,), after=False):
+            own = trial if trial.layout == CONTROL else replace(trial, column=column)
+            if trial.layout != CONTROL or column == "uuid":
+                made.append(lagging(own))
+    return group_trials(a_run(blocks=2), made, [])
+
+
+def test_ef_core_stands_against_its_remedies_each_in_the_column_that_suits_it() -> None:
+    groups = both_columns()
+    assert len(groups) == 2
+    found = drawn(groups)["remedies-1"]
+    assert [(row["layout"], row["column"]) for row in table(found)] == [
+        ("efcore-sequential", "binary16-mssql"),
+        ("uuid-v7", "uuid"),
+        ("hotguid", "binary16-mssql"),
+    ]
+    alone = drawn(grouped(("bigint-identity", "efcore-sequential", "uuid-v7")))
+    assert "remedies-1" not in alone, "one writer has no lag"
+
+
+def test_splits_that_a_server_does_not_tell_are_the_models_and_hollow() -> None:
+    def change(trial: Trial) -> Trial:
+        own = [r for r in trial.readings if r.metric != Metric.INTERIOR_SPLITS]
+        beside = Reading(Metric.INTERIOR_SPLITS, 1_234.0, "modelled", object=MODEL)
+        return lagging(replace(trial, readings=(*own, beside)))
+
+    found = drawn(grouped((CONTROL, "efcore-sequential", "hotguid"), change=change))["remedies-1"]
+    assert "Hollow: by the page model, where the server does not tell." in found.caption
+    assert {row["interior splits per 1,000 rows"] for row in table(found)} == {"12.34"}
+    assert found.svg.count("fill: var(--paper") == 2
+
+
+def test_density_is_set_against_the_distance_from_the_right_edge() -> None:
+    found = drawn(both_columns())["lag"]
+    rows = {(row["layout"], row["column"]): row for row in table(found)}
+    assert float(rows["efcore-sequential", "uuid"]["distance from the right edge, leaf pages"]) == 900
+    assert float(rows["efcore-sequential", "uuid"]["density, %"]) == 52.4
+    assert "lag" not in drawn(grouped(change=lambda trial: replace(lagging(trial), writers=1)))
 
 
 def test_a_long_table_is_whole_in_the_file_and_cut_on_the_page() -> None:
