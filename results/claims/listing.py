@@ -14,8 +14,8 @@ from textwrap import TextWrapper
 
 from keybench.results.claims.claim import Question, claims
 from keybench.results.claims.commands import commands
-from keybench.results.claims.wording import phrase
 from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow
+from keybench.results.claims.wording import phrase
 from keybench.results.report.groups import NO_DATABASE
 from keybench.results.report.wording import plural
 

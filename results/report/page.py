@@ -47,7 +47,7 @@ def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
 def render(store: Store, run_ids: Sequence[str]) -> str:
     """The page as text."""
     runs = list({run.id: run for run in map(store.run, run_ids)}.values())
-    trials = {run.id: store.trials(run.id) for run in runs}
+    trials = {run.id: store.trials(run.id, blobs=True) for run in runs}
     looks = styles((trial.layout for part in trials.values() for trial in part), CONTROL)
     with drawing():
         views = [run_view(store, run, trials[run.id], looks, f"r{number}") for number, run in enumerate(runs, start=1)]

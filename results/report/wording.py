@@ -65,3 +65,11 @@ def heading(metric: Metric) -> tuple[str, str]:
     """A metric's title, and its unit with an arrow to the better side."""
     about = DEFINITIONS[metric]
     return about.title, f"{about.unit} {ARROWS[about.better]}".strip()
+
+
+def rows_unit(rows: int) -> tuple[float, str]:
+    """By what to divide numbers of rows up to this one, and what they are then."""
+    for divisor, word in ((1e6, "million rows"), (1e3, "thousand rows")):
+        if rows >= 2 * divisor:
+            return divisor, word
+    return 1.0, "rows"

@@ -1,6 +1,6 @@
 """The figures of a report: one module each, found here without being listed, in the order of the places they declare.
 
-A module has a `GroupFigure` or a `RunFigure` under the name FIGURE.
+A module has its `GroupFigure`s and `RunFigure`s under the name FIGURES.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from keybench.results.report.groups import Group
 def known() -> tuple[GroupFigure | RunFigure, ...]:
     """Every figure there is, by place."""
     modules = [import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    return tuple(sorted((module.FIGURE for module in modules), key=lambda figure: (figure.place, figure.name)))
+    found = [figure for module in modules for figure in module.FIGURES]
+    return tuple(sorted(found, key=lambda figure: (figure.place, figure.name)))
 
 
 def figures(group: Group, styles: Styles, prefix: str) -> list[Figure]:
@@ -35,5 +36,5 @@ def figures(group: Group, styles: Styles, prefix: str) -> list[Figure]:
 def overview(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure]:
     """The figures that set the databases of one run side by side, of its groups that are no keys alone."""
     shown = [group for group in groups if not group.only_keys]
-    made = [one.draw(shown, styles, f"{prefix}-{one.name}") for one in known() if isinstance(one, RunFigure) and shown]
-    return [figure for figure in made if figure]
+    runs = [one for one in known() if isinstance(one, RunFigure)] if shown else []
+    return [figure for one in runs for figure in one.draw(shown, styles, f"{prefix}-{one.name}")]

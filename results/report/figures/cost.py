@@ -1,14 +1,17 @@
-"""The cost of a row as the table grows, and where the index outgrows the server's cache."""
+"""The cost of a row as the table grows, and where the index outgrows the server's cache; rows a second likewise."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.results import plots
+from keybench.results.curves import Curve, curves
 from keybench.results.metrics import Metric, Series
-from keybench.results.plots import Curve
 from keybench.results.report.figure import (
+    MOST_PANELS,
     Figure,
     GroupFigure,
     Styles,
@@ -18,56 +21,72 @@ from keybench.results.report.figure import (
     missing,
     origin_note,
     rows_of,
+    shown,
 )
 from keybench.results.report.groups import Arm, Group
-from keybench.results.report.wording import listed, plural
+from keybench.results.report.wording import listed, plural, rows_unit
 
 _MOST_PLACES = 40
 
 
-def _cost(group: Group, styles: Styles, prefix: str) -> Figure:
-    """Milliseconds for 1,000 rows against rows inserted, a panel for each arm."""
-    title, unit = "Cost of a row as the table grows", "ms per 1,000 rows, lower is better"
-    series = {arm.name: _series(arm) for arm in group.arms}
-    arms = [arm for arm in group.arms if series[arm.name]]
-    if not arms:
-        if group.values(Metric.INSERT_SECONDS):
-            return Figure(prefix, title, unit, "No trial recorded its insert time along the way.")
-        return Figure(prefix, title, unit, missing(group, Metric.INSERT_SECONDS))
-    points = min(len(line.x) for own in series.values() for line in own)
-    edges = np.linspace(0, group.rows, min(_MOST_PLACES, points) + 1)
-    places, divisor, word = _rows_unit((edges[:-1] + edges[1:]) / 2, group.rows)
-    curves = []
-    for arm, row in zip(arms, rows_of(group, arms, styles), strict=True):
-        costs = np.array([interval_cost(line, edges) for line in series[arm.name]])
-        mark = cache_place(group, arm)
-        mark = None if mark is None else mark / divisor
-        curves.append(Curve(row, np.median(costs, 0), costs.min(0), costs.max(0), mark))
-    control = next((curve for curve, arm in zip(curves, arms, strict=True) if arm is group.control), None)
-    without = [group.label(arm) for arm in group.arms if not series[arm.name]]
-    several = len(group.blocks) > 1
-    return Figure(
-        key=prefix,
-        title=title,
-        unit=unit,
-        caption=join(
-            "Lines are medians, bands reach from the lowest block to the highest." if several else blocks_note(group),
-            "" if control is None else "Dashed: the control.",
-            _cache_note(group, curves),
-            f"No curve of {listed(without)}." if without else "",
-        ),
-        origin=join(
-            f"Derived from insert times: {origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
-            "The cache mark is estimated." if any(curve.mark for curve in curves) else "",
-        ),
-        alt=join(
-            f"Small multiples, {plural(len(arms), 'panel')}. At the last rows:",
-            extremes([(group.label(arm), float(curve.middle[-1])) for arm, curve in zip(arms, curves, strict=True)]),
-        ),
-        svg=plots.curves(places, curves, control, (f"{word} inserted", "ms per 1,000 rows"), prefix),
-        header=("rows inserted up to", *(f"{group.label(arm)}, median" for arm in arms)),
-        rows=tuple((f"{edge:.0f}", *(float(curve.middle[i]) for curve in curves)) for i, edge in enumerate(edges[1:])),
-    )
+@dataclass(frozen=True)
+class _Along:
+    """A quantity along the load, from the milliseconds that 1,000 rows take: (n,) to (n,)."""
+
+    title: str
+    unit: str
+    label: str
+    of: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+    def draw(self, group: Group, styles: Styles, prefix: str) -> Figure:
+        """A panel for each arm."""
+        series = {arm.name: _series(arm) for arm in group.arms}
+        arms = [arm for arm in group.arms if series[arm.name]]
+        if not arms:
+            if group.values(Metric.INSERT_SECONDS):
+                return Figure(prefix, self.title, self.unit, "No trial recorded its insert time along the way.")
+            return Figure(prefix, self.title, self.unit, missing(group, Metric.INSERT_SECONDS))
+        points = min(len(line.x) for own in series.values() for line in own)
+        edges = np.linspace(0, group.rows, min(_MOST_PLACES, points) + 1)
+        divisor, word = rows_unit(group.rows)
+        places = (edges[:-1] + edges[1:]) / 2 / divisor
+        found = []
+        for arm, row in zip(arms, rows_of(group, arms, styles), strict=True):
+            values = self.of(np.array([interval_cost(line, edges) for line in series[arm.name]]))
+            mark = cache_place(group, arm)
+            mark = None if mark is None else mark / divisor
+            found.append(Curve(row, np.median(values, 0), values.min(0), values.max(0), mark))
+        named = dict(zip([arm.name for arm in arms], found, strict=True))
+        chosen, note = shown(group, arms, MOST_PANELS)
+        drawn = [named[arm.name] for arm in chosen]
+        control = named.get(group.control.name) if group.control else None
+        without = [group.label(arm) for arm in group.arms if not series[arm.name]]
+        several = len(group.blocks) > 1
+        last = [(group.label(arm), float(named[arm.name].middle[-1])) for arm in arms]
+        return Figure(
+            key=prefix,
+            title=self.title,
+            unit=self.unit,
+            caption=join(
+                "Lines are medians, bands reach from the lowest block to the highest."
+                if several
+                else blocks_note(group),
+                "" if control is None else "Dashed: the control.",
+                _cache_note(group, found),
+                f"No curve of {listed(without)}." if without else "",
+                note,
+            ),
+            origin=join(
+                f"Derived from insert times: {origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
+                "The cache mark is estimated." if any(curve.mark for curve in found) else "",
+            ),
+            alt=join(f"Small multiples, {plural(len(chosen), 'panel')}. At the last rows:", extremes(last)),
+            svg=curves(places, drawn, control, (f"{word} inserted", self.label), prefix),
+            header=("rows inserted up to", *(f"{group.label(arm)}, median" for arm in arms)),
+            rows=tuple(
+                (f"{edge:.0f}", *(float(curve.middle[i]) for curve in found)) for i, edge in enumerate(edges[1:])
+            ),
+        )
 
 
 def interval_cost(line: Series, edges: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,19 +114,24 @@ def _series(arm: Arm) -> list[Series]:
     ]
 
 
-def _rows_unit(places: NDArray[np.float64], rows: int) -> tuple[NDArray[np.float64], float, str]:
-    for divisor, word in ((1e6, "million rows"), (1e3, "thousand rows")):
-        if rows >= 2 * divisor:
-            return places / divisor, divisor, word
-    return places, 1.0, "rows"
-
-
-def _cache_note(group: Group, curves: list[Curve]) -> str:
-    if any(curve.mark for curve in curves):
+def _cache_note(group: Group, found: list[Curve]) -> str:
+    if any(curve.mark for curve in found):
         return "Dotted: there the key's index outgrows the server's cache, estimated as if it grew evenly."
     if group.environment and group.environment.cache_bytes > 0 and group.values(Metric.INDEX_BYTES):
         return "No index outgrew the server's cache."
     return ""
 
 
-FIGURE = GroupFigure("cost", 30, _cost)
+COST = _Along(
+    "Cost of a row as the table grows",
+    "ms per 1,000 rows, lower is better",
+    "ms per 1,000 rows",
+    lambda cost: cost,
+)
+SPEED = _Along(
+    "Rows a second as the table grows",
+    "rows a second, higher is better",
+    "rows a second",
+    lambda cost: 1e6 / np.maximum(cost, 1e-9),
+)
+FIGURES = (GroupFigure("cost", 30, COST.draw), GroupFigure("speed", 32, SPEED.draw))

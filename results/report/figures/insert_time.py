@@ -74,4 +74,4 @@ def _half_name(group: Group, metric: Metric) -> str:
     return f"{place} {'million' if group.rows == 2_000_000 else 'half'}"
 
 
-FIGURE = GroupFigure("time", 10, _times)
+FIGURES = (GroupFigure("time", 10, _times),)

@@ -52,4 +52,4 @@ def _making(group: Group, styles: Styles, prefix: str) -> Figure:
     )
 
 
-FIGURE = GroupFigure("keys", 10, _making, keys_alone=True)
+FIGURES = (GroupFigure("keys", 10, _making, keys_alone=True),)

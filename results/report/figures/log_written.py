@@ -25,4 +25,4 @@ def _log(group: Group, styles: Styles, prefix: str) -> Figure:
     return bars.figure(group, styles, prefix, parts, whole, "total", metrics)
 
 
-FIGURE = GroupFigure("log", 70, _log)
+FIGURES = (GroupFigure("log", 70, _log),)

@@ -55,4 +55,4 @@ def _order(group: Group, styles: Styles, prefix: str) -> Figure:
     )
 
 
-FIGURE = GroupFigure("order", 20, _order)
+FIGURES = (GroupFigure("order", 20, _order),)

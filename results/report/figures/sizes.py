@@ -25,4 +25,4 @@ def _sizes(group: Group, styles: Styles, prefix: str) -> Figure:
     return bars.figure(group, styles, prefix, parts, totals, "total", metrics)
 
 
-FIGURE = GroupFigure("size", 75, _sizes)
+FIGURES = (GroupFigure("size", 75, _sizes),)

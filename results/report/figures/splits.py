@@ -32,4 +32,4 @@ def _splits(group: Group, styles: Styles, prefix: str) -> Figure:
     return bars.figure(group, styles, prefix, parts, totals, "edge + interior", _SPLITS)
 
 
-FIGURE = GroupFigure("splits", 50, _splits)
+FIGURES = (GroupFigure("splits", 50, _splits),)
