@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from keybench.results.claims import ClaimRow, rows
-from keybench.results.store import Run, Store
+from keybench.results.claims import ClaimRow
+from keybench.results.claims.arms import cells
+from keybench.results.claims.assemble import answers
+from keybench.results.store import Environment, Run, Trial
 
 
 @dataclass(frozen=True)
@@ -23,10 +25,13 @@ class Claimed:
         return any(row.modelled for row in self.rows)
 
 
-def claimed(store: Store, runs: Sequence[Run]) -> Claimed:
-    """What these runs say of published claims."""
-    ids = [run.id for run in runs]
-    found = rows(store, ids)
+def claimed(
+    runs: Sequence[Run], trials: Mapping[str, Sequence[Trial]], environments: Mapping[str, Sequence[Environment]]
+) -> Claimed:
+    """What these runs, with what is known of them by run, say of published claims."""
+    ordered = sorted(runs, key=lambda run: run.started)
+    measured = [cell for run in ordered for cell in cells(run, trials[run.id], environments[run.id])]
+    found = answers(measured)
     shown = [row for row in found if row.database]
     others = {row.claim for row in found} - {row.claim for row in shown}
-    return Claimed(shown, len(others), f"python -m results.claims {' '.join(ids)} --all")
+    return Claimed(shown, len(others), f"python -m results.claims {' '.join(run.id for run in runs)} --all")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
 
@@ -88,8 +87,8 @@ def judge(group: Group) -> Judgement | None:
         for arm, chance in zip(arms, p, strict=True)
         if (summary := group.ratio(arm, metric))
     ]
-    first = _first([control, *arms], np.hstack([np.zeros((len(logs), 1)), logs]))
-    return Judgement(metric, tuple(sorted(found, key=lambda one: one.ratio.median)), first)
+    first = [[control, *arms][place] for place in first_place(np.hstack([np.zeros((len(logs), 1)), logs]))]
+    return Judgement(metric, tuple(sorted(found, key=lambda one: one.ratio.median)), tuple(first))
 
 
 def _judged(arm: Arm, ratio: Summary, p: float) -> Judged:
@@ -98,17 +97,19 @@ def _judged(arm: Arm, ratio: Summary, p: float) -> Judged:
     return Judged(arm, ratio, p, verdict(Estimate(ratio.median, ratio.low, ratio.high, ratio.blocks), p))
 
 
-def _first(arms: Sequence[Arm], logs: Floats) -> tuple[Arm, ...]:
-    """The arms that may be the fastest: of each it is asked, with it as the control, whether the fastest beats it.
+def first_place(logs: Floats) -> list[int]:
+    """The arms that may be the fastest, the fastest first, of (blocks, arms) logs of times or of ratios to one arm.
 
-    So the fastest, which the data chose, has no advantage (Hsu's comparisons with the best, 1984, here by sign flips):
-    the truly fastest is among them in all but alpha of cases. A lead within the margin is none.
+    Of each arm it is asked, with that arm as the control, whether the fastest beats it. So the fastest, which the data
+    chose, has no advantage (Hsu's comparisons with the best, 1984, here by sign flips): the truly fastest is among them
+    in all but alpha of cases. A lead within the margin is none. Arms of too few blocks are left out.
     """
     enough = np.flatnonzero((~np.isnan(logs)).sum(axis=0) >= ENOUGH_BLOCKS)
     if not len(enough):
-        return ()
+        return []
     logs = logs[:, enough]
-    best = int(np.argmin(np.nanmedian(logs, axis=0)))
+    middles = np.nanmedian(logs, axis=0)
+    best = int(np.argmin(middles))
     folded = _fold(logs)
     # (candidates, blocks, arms): log ratios of all arms to each candidate.
     p = sign_flip_max(folded[None, :, :] - folded.T[:, :, None])[:, best]
@@ -116,8 +117,8 @@ def _first(arms: Sequence[Arm], logs: Floats) -> tuple[Arm, ...]:
     for place, number in enumerate(enough):
         lead = estimate(logs[:, place] - logs[:, best])
         if place == best or lead is None or verdict(lead, float(p[place])) != "slower":
-            found.append((float(np.nanmedian(logs[:, place])), int(number)))
-    return tuple(arms[number] for _, number in sorted(found))
+            found.append((float(middles[place]), int(number)))
+    return [number for _, number in sorted(found)]
 
 
 def _fold(logs: Floats) -> Floats:

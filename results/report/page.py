@@ -62,7 +62,7 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
         picture=Markup,
         runs=views,
         lines=glance(views),
-        claims=claimed(store, runs),
+        claims=claimed(runs, trials, {run.id: store.environments(run.id) for run in runs}),
         definitions=_definitions(views),
         arrows=ARROWS,
         better=BETTER,

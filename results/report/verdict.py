@@ -20,7 +20,7 @@ def verdict(group: Group, judgement: Judgement | None = None) -> list[str]:
     """Sentences on time, on pages, and on how far both can be trusted; the first says most."""
     if group.only_keys:
         return [sentence for sentence in (_keys(group),) if sentence]
-    parts = (*_time(group, judgement or judge(group)), _pages(group), _splits(group), *_trust(group))
+    parts = (*_time(group, judgement or judge(group)), _pages(group), _splits(group), _trust(group))
     return [sentence for sentence in parts if sentence]
 
 
@@ -173,27 +173,13 @@ def _percent(summary: Summary) -> str:
     return f"{summary.median:.1f}\u00a0%"
 
 
-def _trust(group: Group) -> list[str]:
-    if not group.values(Metric.INSERT_SECONDS):
-        return []
-    return [_enough(group), _cache(group)]
-
-
-def _enough(group: Group) -> str:
-    if len(group.blocks) == 1:
-        return f"One block: no interval, and nothing is proven; use --blocks {ENOUGH_BLOCKS}."
-    if len(group.blocks) < ENOUGH_BLOCKS:
-        return f"{len(group.blocks)} blocks give a range but no significance; use --blocks {ENOUGH_BLOCKS}."
-    return ""
-
-
-def _cache(group: Group) -> str:
-    """What times inside the cache do not tell."""
-    sizes = [summary.median for _, summary in group.values(Metric.INDEX_BYTES)]
-    cache = group.environment.cache_bytes if group.environment else 0
-    if not sizes or cache <= 0 or max(sizes) > cache:
+def _trust(group: Group) -> str:
+    """Whether the blocks suffice; what else weakens the figures stands among the run's warnings."""
+    if not group.values(Metric.INSERT_SECONDS) or len(group.blocks) >= ENOUGH_BLOCKS:
         return ""
-    return "Every index fits the server's cache: what a larger table costs is not measured here."
+    if len(group.blocks) == 1:
+        return f"One block shows no spread: of times nothing is proven, which takes {ENOUGH_BLOCKS} blocks."
+    return f"Of times {len(group.blocks)} blocks show a range and prove nothing, which takes {ENOUGH_BLOCKS}."
 
 
 def _median(item: tuple[Arm, Summary]) -> float:

@@ -19,6 +19,7 @@ from keybench.results.report.listing import Listing, good_of_all, listings
 from keybench.results.report.verdict import verdict
 from keybench.results.report.wording import plural, size
 from keybench.results.store import Environment, Run, Store, Trial
+from keybench.results.warnings import warnings
 
 _NO_PUBLISHING = {"mssql": "SQL Server", "oracle": "Oracle Database"}
 """Products whose licences restrict publishing benchmark results."""
@@ -143,7 +144,7 @@ def run_view(store: Store, run: Run, trials: Sequence[Trial], looks: Mapping[str
         groups=[_group(group, looks, f"{anchor}g{number}") for number, group in enumerate(groups, start=1)],
         overview=overview(groups, looks, anchor),
         servers=[_server(environment, groups) for environment in environments],
-        warnings=store.warnings(run.id),
+        warnings=list(dict.fromkeys([*warnings(run, trials, environments), *store.warnings(run.id)])),
         incomplete=incomplete(run, trials),
         download=download(run, trials),
         trials=len(trials),

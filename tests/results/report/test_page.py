@@ -119,7 +119,7 @@ def test_an_absent_metric_gives_its_reason_once_and_never_a_zero(fake_run) -> No
 def test_one_block_says_that_it_shows_no_spread(fake_run) -> None:
     assert "One block: no interval; use --blocks 6." in read(fake_run(layouts=FEW, blocks=1)).text
     few = read(fake_run(layouts=FEW, blocks=3, run_id="1234"), ["1234"]).text
-    assert "3 blocks give a range but no significance; use --blocks 6." in few
+    assert "3 blocks cannot tell layouts' times apart at 5 %, which takes 6: measure with --blocks 6." in few
     assert "--blocks 6" not in read(fake_run(layouts=FEW, blocks=6, run_id="5678"), ["5678"]).text
 
 
