@@ -30,9 +30,9 @@ class Line:
 
 
 def glance(runs: Sequence[RunView]) -> list[Line]:
-    """A line for each group that holds an index, if there are several."""
+    """A line for each group that holds an index, if they are too many to read one by one."""
     lines = [_line(run, view) for run in runs for view in run.groups if not view.group.only_keys]
-    return lines if len(lines) > 1 else []
+    return lines if len(lines) > 2 else []
 
 
 def _line(run: RunView, view: GroupView) -> Line:
