@@ -15,8 +15,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.markers import MarkerStyle
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.transforms import Affine2D
+from numpy.typing import NDArray
 
 WIDTH: Final = 460
 """Width of a figure in pixels: two stand side by side on a screen, one fits a phone."""
@@ -47,14 +53,29 @@ _VARIABLES: Final = {
     "c7": "#882255",
     "c8": "#999933",
     "c9": "#44aa99",
+    # Writers, in the order of the scenario: a ramp from dark to light (after viridis), so that print keeps them apart.
+    "w0": "#440154",
+    "w1": "#46327e",
+    "w2": "#365c8d",
+    "w3": "#277f8e",
+    "w4": "#1fa187",
+    "w5": "#4ac16d",
+    "w6": "#97c93c",
+    "w7": "#d8bd12",
 }
 _STAND_IN: Final = {name: f"#0000{place + 1:02x}" for place, name in enumerate(_VARIABLES)}
 _VARIABLE_OF: Final = {stand_in: f"var(--{name}, {_VARIABLES[name]})" for name, stand_in in _STAND_IN.items()}
 _STAND_INS: Final = re.compile("|".join(_VARIABLE_OF))
 INK, SOFT, RULE, PAPER = (_STAND_IN[name] for name in ("ink", "soft", "rule", "paper"))
+_LEVEL: Final = re.compile(r"M (\S+) (\S+) \nL (\S+) \2 (?=\n|\")")
+_SPACES: Final = re.compile(r"\s*\n?([MLHCQz])\s*(?=[-\d.\"])")
+"""Level strokes, which are most of a picture of points, and the spaces that paths do without."""
+
 KINDS: Final = tuple(_STAND_IN[name] for name in ("k1", "k2", "k3"))
 """Calm, noticeable, loud: for the parts of a whole that are not layouts."""
 PLAIN: Final = _STAND_IN["k4"]
+
+_RAMP: Final = tuple(_STAND_IN[f"w{number}"] for number in range(8))
 
 _COLOURS: Final = tuple(_STAND_IN[f"c{number}"] for number in range(10))
 _MARKERS: Final = "osD^vPX<>p"
@@ -95,6 +116,11 @@ def styles(layouts: Iterable[str], control: str) -> dict[str, Style]:
     return {control: Style(INK, "o"), **found}
 
 
+def ramp(count: int) -> list[str]:
+    """So many colours in an order that can be seen: for writers, which are not layouts. Beyond eight they repeat."""
+    return [_RAMP[i * 8 // max(count, 4)] for i in range(count)]
+
+
 @contextmanager
 def drawing() -> Iterator[None]:
     """matplotlib's settings for our figures, and nobody else's; characters that its font lacks are no matter."""
@@ -112,6 +138,7 @@ class Canvas:
         self._figure = Figure(figsize=(width / 72, height / 72), dpi=72)
         self._figure.patch.set_visible(False)
         FigureCanvasSVG(self._figure)
+        self._pixels = Affine2D().scale(1 / width, -1 / height).translate(0, 1) + self._figure.transFigure
 
     def axes(self, left: float, top: float, width: float, height: float) -> Any:
         """Axes over that rectangle: no frame, ticks without marks."""
@@ -128,6 +155,35 @@ class Canvas:
         """Text at that point; vertically centred on it unless told."""
         style = {"va": "center", "fontsize": SIZE, **style}
         self._figure.text(x / self.width, 1 - y / self.height, text, **style)
+
+    def path(self, points: NDArray[np.float64], codes: Sequence[int] | None = None, **style: Any) -> None:
+        """A path through (n, 2) pixels, to a tenth of one; `codes` as matplotlib's, one line where none are given."""
+        path = Path(np.round(points, 1), codes)
+        path.should_simplify = False
+        self._figure.add_artist(PathPatch(path, transform=self._pixels, **{"facecolor": "none", **style}))
+
+    def points(self, points: NDArray[np.float64], colour: str, size: float = 1.6) -> None:
+        """A small square at each of (n, 2) pixels, all in one path: a marker each would take four times the bytes."""
+        if len(points):
+            ends = np.repeat(points, 2, axis=0)
+            ends[::2, 0] -= size / 2
+            ends[1::2, 0] += size / 2
+            self.path(ends, [1, 2] * len(points), edgecolor=colour, linewidth=size, capstyle="butt")
+
+    def bars(self, boxes: NDArray[np.float64], **style: Any) -> None:
+        """Filled rectangles, (n, 4) pixels: left, top, right, bottom; all in one path."""
+        if len(boxes):
+            left, top, right, bottom = boxes.T
+            corners = np.stack([left, top, right, top, right, bottom, left, bottom, left, top], axis=1)
+            self.path(corners.reshape(-1, 2), [1, 2, 2, 2, 79] * len(boxes), linewidth=0, **style)
+
+    def marker(self, x: float, y: float, style: Style, size: float = 6.5, *, hollow: bool = False) -> None:
+        """A layout's marker at that point."""
+        shape = MarkerStyle(style.marker)
+        at = shape.get_transform() + Affine2D().scale(size, -size).translate(x, y)
+        look = {"facecolor": PAPER, "linewidth": 1.4} if hollow else {"facecolor": style.colour, "linewidth": 0}
+        path = shape.get_path().transformed(at)
+        self._figure.add_artist(PathPatch(path, transform=self._pixels, edgecolor=style.colour, **look))
 
     def swatch(self, x: float, y: float, colour: str, hatch: str = "") -> None:
         """A small square of that colour, its left centre at the point."""
@@ -208,6 +264,8 @@ def _clean(svg: str, prefix: str) -> str:
 
 
 def _clean_tag(tag: str, prefix: str) -> str:
+    if tag.startswith("<path"):
+        tag = _SPACES.sub(r"\1", _LEVEL.sub(r"M\1 \2H\3", tag))
     tag = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', tag)
     tag = tag.replace('xlink:href="#', f'href="#{prefix}-').replace("url(#", f"url(#{prefix}-")
     return _STAND_INS.sub(lambda found: _VARIABLE_OF[found[0]], tag)
