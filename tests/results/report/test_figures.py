@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from keybench.results import blobs
-from keybench.results.drawing import drawing, styles
+from keybench.results.drawing import Canvas, drawing, styles
 from keybench.results.metrics import MODEL, Metric, Reading, grid_cell
 from keybench.results.report import figure as contract
 from keybench.results.report.figure import Figure, GroupFigure
@@ -220,6 +220,12 @@ def test_the_heat_map_has_a_cell_for_each_reading_of_the_grid() -> None:
     assert float(rows["2", "1"]["uuid-v7, density, %"]) == pytest.approx(79.9)
     assert "Lowest: bigint-identity, 0 % at 16 processes and 100 keys in a tick." in found.alt
     assert "ticks" not in drawn(grouped())
+
+
+def test_characters_that_xml_forbids_are_replaced_and_the_rest_is_escaped() -> None:
+    canvas = Canvas(20)
+    canvas.text(3, 10, "a\x00b\ud800<&>\ufffe")
+    assert Page(canvas.svg("p")).text == "a\ufffdb\ufffd<&>\ufffd"
 
 
 def test_a_long_table_is_whole_in_the_file_and_cut_on_the_page() -> None:
