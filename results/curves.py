@@ -71,5 +71,5 @@ def _key(canvas: Canvas, mark: bool, control: bool) -> None:
         if shown:
             canvas.text(x, 8, text, fontsize=SMALL, ha="right", color=SOFT)
             x -= text_width(text, SMALL) + 22
-            canvas.line(x, 8, 18, color=INK if text != "control" else SOFT, linewidth=1.2, linestyle=dash)
+            canvas.line(x, 8, 18, edgecolor=INK if text != "control" else SOFT, linewidth=1.2, linestyle=dash)
             x -= 12

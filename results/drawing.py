@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, Literal
+from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 import numpy as np
@@ -29,6 +30,11 @@ WIDTH: Final = 460
 
 SIZE: Final = 12.0
 SMALL: Final = 11.0
+_BASELINE: Final = 0.36
+"""How far the baseline of a line lies below its middle, in font sizes."""
+
+_UNPRINTABLE: Final = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]")
+_FONT: Final = "font-family: 'DejaVu Sans', sans-serif"
 _CHARACTER: Final = 0.56
 """Width of an average character, in font sizes."""
 
@@ -81,20 +87,12 @@ _COLOURS: Final = tuple(_STAND_IN[f"c{number}"] for number in range(10))
 _MARKERS: Final = "osD^vPX<>p"
 
 _SETTINGS: Final[Any] = {
-    "svg.fonttype": "none",
     "svg.hashsalt": "keybench",
-    "text.parse_math": False,
-    "font.family": ["DejaVu Sans"],
-    "font.size": SIZE,
-    "text.color": INK,
-    "axes.labelcolor": SOFT,
-    "xtick.color": SOFT,
-    "ytick.color": SOFT,
-    "axes.edgecolor": RULE,
-    "axes.linewidth": 1.0,
     "hatch.linewidth": 0.8,
-    "path.simplify": True,
 }
+
+
+Side = Literal["left", "center", "right"]
 
 
 @dataclass(frozen=True)
@@ -123,9 +121,8 @@ def ramp(count: int) -> list[str]:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """matplotlib's settings for our figures, and nobody else's; characters that its font lacks are no matter."""
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    """matplotlib's settings for our figures, and nobody else's."""
+    with mpl.rc_context(_SETTINGS):
         yield
 
 
@@ -138,27 +135,36 @@ class Canvas:
         self._figure = Figure(figsize=(width / 72, height / 72), dpi=72)
         self._figure.patch.set_visible(False)
         FigureCanvasSVG(self._figure)
+        self._texts: list[str] = []
         self._pixels = Affine2D().scale(1 / width, -1 / height).translate(0, 1) + self._figure.transFigure
 
-    def axes(self, left: float, top: float, width: float, height: float) -> Any:
-        """Axes over that rectangle: no frame, ticks without marks."""
-        box = (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
-        axes = self._figure.add_axes(box)
-        axes.patch.set_visible(False)
-        for side in axes.spines.values():
-            side.set_visible(False)
-        axes.tick_params(length=0, labelsize=SMALL, pad=4)
-        axes.minorticks_off()
-        return axes
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        ha: Side = "left",
+        color: str = INK,
+        fontsize: float = SIZE,
+        **style: str,
+    ) -> None:
+        """One line of text, vertically centred on the point; `style` as SVG's presentation attributes, with _ for -.
 
-    def text(self, x: float, y: float, text: str, **style: Any) -> None:
-        """Text at that point; vertically centred on it unless told."""
-        style = {"va": "center", "fontsize": SIZE, **style}
-        self._figure.text(x / self.width, 1 - y / self.height, text, **style)
+        It is written straight into the SVG: matplotlib would measure each glyph, which a page's reader does anyhow.
+        """
+        anchor = {"left": "", "center": ' text-anchor="middle"', "right": ' text-anchor="end"'}[ha]
+        more = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in style.items())
+        self._texts.append(
+            f'<text x="{x:.1f}" y="{y + _BASELINE * fontsize:.1f}"{anchor} font-size="{fontsize:g}" '
+            f'style="fill: {color}"{more}>{escape(_printable(text))}</text>'
+        )
 
-    def path(self, points: NDArray[np.float64], codes: Sequence[int] | None = None, **style: Any) -> None:
+    def path(
+        self, points: NDArray[np.float64], codes: Sequence[int] | None = None, *, digits: int = 1, **style: Any
+    ) -> None:
         """A path through (n, 2) pixels, to a tenth of one; `codes` as matplotlib's, one line where none are given."""
-        path = Path(np.round(points, 1), codes)
+        path = Path(np.round(points, digits), codes)
         path.should_simplify = False
         self._figure.add_artist(PathPatch(path, transform=self._pixels, **{"facecolor": "none", **style}))
 
@@ -175,41 +181,42 @@ class Canvas:
         if len(boxes):
             left, top, right, bottom = boxes.T
             corners = np.stack([left, top, right, top, right, bottom, left, bottom, left, top], axis=1)
-            self.path(corners.reshape(-1, 2), [1, 2, 2, 2, 79] * len(boxes), linewidth=0, **style)
+            self.path(corners.reshape(-1, 2), [1, 2, 2, 2, 79] * len(boxes), **{"linewidth": 0, **style})
 
     def marker(self, x: float, y: float, style: Style, size: float = 6.5, *, hollow: bool = False) -> None:
         """A layout's marker at that point."""
-        shape = MarkerStyle(style.marker)
-        at = shape.get_transform() + Affine2D().scale(size, -size).translate(x, y)
+        points, codes = _shape(style.marker)
         look = {"facecolor": PAPER, "linewidth": 1.4} if hollow else {"facecolor": style.colour, "linewidth": 0}
-        path = shape.get_path().transformed(at)
-        self._figure.add_artist(PathPatch(path, transform=self._pixels, edgecolor=style.colour, **look))
+        self.path(points * size + (x, y), codes, digits=2, edgecolor=style.colour, **look)
 
     def swatch(self, x: float, y: float, colour: str, hatch: str = "") -> None:
         """A small square of that colour, its left centre at the point."""
-        from matplotlib.patches import Rectangle
-
-        size = 10
-        corner = (x / self.width, 1 - (y + size / 2) / self.height)
-        self._figure.add_artist(
-            Rectangle(
-                corner, size / self.width, size / self.height, **fill(colour, hatch), transform=self._figure.transFigure
-            )
-        )
+        self.bars(np.array([[x, y - 5, x + 10, y + 5]]), **fill(colour, hatch))
 
     def line(self, x: float, y: float, length: float, **style: Any) -> None:
         """A horizontal line that begins at the point."""
-        from matplotlib.lines import Line2D
-
-        height = 1 - y / self.height
-        ends = (x / self.width, (x + length) / self.width)
-        self._figure.add_artist(Line2D(ends, (height, height), transform=self._figure.transFigure, **style))
+        self.path(np.array([[x, y], [x + length, y]]), **style)
 
     def svg(self, prefix: str) -> str:
         """The picture as an SVG element; `prefix` keeps its ids apart from those of other figures on the page."""
         buffer = io.StringIO()
         self._figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        return _clean(buffer.getvalue(), prefix)
+        drawn, _, end = buffer.getvalue().rpartition("</svg>")
+        texts = "\n".join(self._texts)
+        return _clean(f'{drawn}<g style="{_FONT}">\n{texts}\n</g>\n</svg>{end}', prefix)
+
+
+@cache
+def _shape(marker: str) -> tuple[NDArray[np.float64], Sequence[int] | None]:
+    """A marker's path of height 1 around the origin, y downwards."""
+    style = MarkerStyle(marker)
+    path = style.get_path().transformed(style.get_transform() + Affine2D().scale(1, -1))
+    return np.asarray(path.vertices), None if path.codes is None else np.asarray(path.codes).tolist()
+
+
+def _printable(text: str) -> str:
+    """Without the characters that no XML may hold."""
+    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def fill(colour: str, hatch: str = "") -> dict[str, Any]:

@@ -307,6 +307,15 @@ DEFINITIONS: dict[Metric, Definition] = {
 WRITER = "writer "
 """Begins the object of what is of one writer's inserts; its id follows."""
 
+GRID = "grid "
+"""Begins the object of what a page model says of the same work at another number of processes and of rows in a tick."""
+
+
+def grid_cell(processes: int, rows_per_tick: int) -> str:
+    """The object of that cell."""
+    return f"{GRID}{processes} processes, {rows_per_tick} rows a tick"
+
+
 KEY = "key"
 """The object that most values are of: the table's key and its index."""
 

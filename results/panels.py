@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from keybench.results.drawing import INK, RULE, SMALL, SOFT, WIDTH, Canvas, Style, lines, text_width
+from keybench.results.drawing import INK, RULE, SMALL, SOFT, WIDTH, Canvas, Side, Style, lines, text_width
 
 LINE: Final = 14.0
 GAP: Final = 16.0
@@ -126,7 +126,7 @@ class Box:
             ((x, _),) = self.places(np.array([value]), self.y.low)
             rules += [[x, self.top], [x, self.top + self.height]]
             if below:  # at the right end not into the next panel
-                side = "right" if x > self.left + self.width - 4 else "center"
+                side: Side = "right" if x > self.left + self.width - 4 else "center"
                 self.canvas.text(x, self.top + self.height + 9, label, ha=side, fontsize=SMALL, color=SOFT)
         for value, label in self.y.ticks:
             ((_, y),) = self.places(self.x.low, np.array([value]))

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from keybench.results.drawing import PAPER, RULE, SMALL, SOFT, WIDTH, Canvas, fill, lines, text_width
+from keybench.results.drawing import SMALL, SOFT, WIDTH, Canvas, fill, lines, text_width
 from keybench.results.panels import GAP as _GAP
 from keybench.results.panels import LINE as _LINE
-from keybench.results.panels import Row
+from keybench.results.panels import Box, Row, Scale
 
 _TICK: Final = 30.0
 """Pixels that the label of a tick takes."""
@@ -91,16 +90,13 @@ class _Table:
                 self.canvas.text(0, y, line, color=SOFT, fontsize=SMALL)
                 y += _LINE
 
-    def axes(self, left: float, width: float, limits: tuple[float, float], label: str) -> Any:
-        """Axes whose y is pixels down from the canvas's top, with a hair line between rows."""
-        axes = self.canvas.axes(left, self.top, width, self.height)
-        axes.set_ylim(self.edges[-1], self.edges[0])
-        axes.set_xlim(*limits)
-        axes.yaxis.set_major_locator(NullLocator())
-        axes.set_xlabel(label, fontsize=SMALL, labelpad=3)
-        axes.grid(axis="x", color=RULE, linewidth=1)
-        axes.set_axisbelow(True)
-        return axes
+    def box(self, left: float, width: float, scale: Scale, label: str) -> Box:
+        """A panel over all rows: lines at its ticks, their labels and what they are below."""
+        box = Box(self.canvas, left, self.top, width, self.height, scale, Scale(0.0, 1.0, ()))
+        box.frame(left=False, below=True)
+        below = self.top + self.height + 26
+        self.canvas.text(left + width / 2, below, label, ha="center", fontsize=SMALL, color=SOFT)
+        return box
 
 
 def dots(rows: Sequence[Row], panels: Sequence[Panel], prefix: str) -> str:
@@ -114,25 +110,20 @@ def dots(rows: Sequence[Row], panels: Sequence[Panel], prefix: str) -> str:
     width = room / len(panels)
     left = table.left + _GAP
     for panel, value_width in zip(panels, values, strict=True):
-        axes = table.axes(left, width, panel.limits or _limits(panel), panel.label)
-        _scale(axes, panel, width)
+        box = table.box(left, width, _scale(panel, width), panel.label)
         if panel.title:
-            table.canvas.text(left, 8, panel.title, fontweight="bold")
+            table.canvas.text(left, 8, panel.title, font_weight="bold")
         if panel.reference is not None:
-            axes.axvline(panel.reference, color=SOFT, linewidth=1.2, zorder=1)
+            box.upright(panel.reference, SOFT)
         right = left + width + 6 + value_width
         for row, dot, y in zip(rows, panel.dots, table.centres, strict=True):
             if dot.value is None:
-                table.canvas.text(right, y, dot.text, ha="right", color=SOFT, fontsize=SMALL, style="italic")
+                table.canvas.text(right, y, dot.text, ha="right", color=SOFT, fontsize=SMALL, font_style="italic")
                 continue
-            if dot.high > dot.low:
-                axes.plot([dot.low, dot.high], [y, y], color=row.style.colour, linewidth=2.2, solid_capstyle="butt")
-            hollow = (
-                {"markerfacecolor": PAPER, "markeredgewidth": 1.6}
-                if row.modelled or dot.modelled
-                else {"markeredgewidth": 0}
-            )
-            axes.plot(dot.value, y, row.style.marker, color=row.style.colour, markersize=6.5, clip_on=False, **hollow)
+            low, at, high = (float(box.places(value, 0.0)[0]) for value in (dot.low, dot.value, dot.high))
+            if high > low:
+                table.canvas.bars(np.array([[low, y - 1.1, high, y + 1.1]]), facecolor=row.style.colour)
+            table.canvas.marker(at, y, row.style, hollow=row.modelled or dot.modelled)
             table.canvas.text(right, y, dot.text, ha="right", fontsize=SMALL)
         left = right + _GAP
     return table.canvas.svg(prefix)
@@ -150,16 +141,12 @@ def ratio_limits(values: Sequence[float]) -> tuple[float, float]:
     return low / air, high * air
 
 
-def _scale(axes: Any, panel: Panel, width: float) -> None:
+def _scale(panel: Panel, width: float) -> Scale:
+    low, high = panel.limits or _limits(panel)
     if panel.ratio:
-        axes.set_xscale("log")
-        low, high = axes.get_xlim()
-        axes.xaxis.set_major_locator(FixedLocator(ratio_ticks(low, high, width / _TICK)))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(max(1, min(4, int(width // _TICK) - 1))))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        ticks = ratio_ticks(low, high, width / _TICK)
+        return Scale(low, high, tuple((tick, f"{tick:g}×") for tick in ticks), log=True)
+    return Scale.linear(low, high, max(1, min(4, int(width // _TICK) - 1)))
 
 
 def ratio_ticks(low: float, high: float, room: float = 4.0) -> list[float]:
@@ -183,9 +170,7 @@ def stacks(
     left = table.left + _GAP
     width = WIDTH - left - value_width - 8
     ends = [sum(part.values[i] or 0.0 for part in parts) for i in range(len(rows))]
-    axes = table.axes(left, width, (0.0, max([*ends, 0.0]) * 1.02 or 1.0), label)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    box = table.box(left, width, Scale.linear(0.0, max([*ends, 0.0]) * 1.02 or 1.0, 5), label)
     x = 0.0
     begin = np.zeros(len(rows))
     pale = {"alpha": 0.55} if any(row.modelled for row in rows) else {}
@@ -197,11 +182,14 @@ def stacks(
             x += 14 + text_width(part.name, SMALL) + 12
         length = np.array([value or 0.0 for value in part.values])
         shown = length > 0
-        axes.barh(table.centres[shown], length[shown], 11.0, left=begin[shown], **fill(part.colour, part.hatch), **pale)
+        from_, to = (box.places(ends_, 0.0)[:, 0] for ends_ in (begin[shown], (begin + length)[shown]))
+        middle = table.centres[shown]
+        bars = np.stack([from_, middle - 5.5, to, middle + 5.5], axis=1)
+        table.canvas.bars(bars, **fill(part.colour, part.hatch), **pale)
         begin += length
     for text, shown_row, y in zip(totals, has, table.centres, strict=True):
         if shown_row:
             table.canvas.text(WIDTH, y, text, ha="right", fontsize=SMALL)
         else:
-            table.canvas.text(left + 4, y, text, color=SOFT, fontsize=SMALL, style="italic")
+            table.canvas.text(left + 4, y, text, color=SOFT, fontsize=SMALL, font_style="italic")
     return table.canvas.svg(prefix)

@@ -21,7 +21,7 @@ from keybench.results import blobs
 from keybench.results.blobs import Blob
 from keybench.results.metrics import MODEL, Metric, Reading, Series
 from keybench.results.store import Environment, Trial
-from keybench.runners import position
+from keybench.runners import grid, position
 from keybench.runners.after import keys_in_order
 from keybench.runners.attempt import Measured, attempt
 from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan
@@ -66,7 +66,14 @@ def _measure(request: Request, trial: TrialPlan) -> Measured:
     absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
     where = position.readings(sources, table.column, keys, np.arange(len(keys)), len(keys) / max(1, stats.leaf_pages))
     return Measured(
-        [*readings(stats), *_others(on, table, keys), *absent, *where.readings, *_variants(on, table, keys, "")],
+        [
+            *readings(stats),
+            *_others(on, table, keys),
+            *absent,
+            *where.readings,
+            *_variants(on, table, keys, ""),
+            *grid.readings(request, trial),
+        ],
         [*_series(stats), *where.series],
         [*_blobs(stats, ""), *where.blobs],
     )

@@ -12,7 +12,7 @@ from keybench.generators.byteorder import Keys
 from keybench.results import blobs
 from keybench.results.metrics import KEY, MODEL, Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, modelled, others, position, server_keys, verify, workers, writers
+from keybench.runners import after, bulk, grid, modelled, others, position, server_keys, verify, workers, writers
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
 from keybench.runners.conditions import Conditions
@@ -98,7 +98,7 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
         where = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
         )
-        readings += where.readings
+        readings += [*where.readings, *grid.readings(request, trial)]
         lines += where.series
         pictures += [*predicted.blobs, *where.blobs]
     elif bulk.chosen(request.scenario):

@@ -81,7 +81,7 @@ def _drawn(sections: Sequence[tuple[Group, Sequence[tuple[Arm, Summary]]]], styl
     y = 4.0
     for group, part in sections:
         title = " · ".join(word for word in (group.database, group.server, group.column) if word)
-        canvas.text(0, y + 18, title, fontweight="bold")
+        canvas.text(0, y + 18, title, font_weight="bold")
         y += _HEAD
         for arm, summary in part:
             middle = y + _ROW / 2

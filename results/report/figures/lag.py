@@ -33,7 +33,7 @@ def _lag(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure]:
     panels = Panels(
         rows,
         across,
-        Scale.linear(min(50.0, 10 * (lowest // 10)), 100.0, 3),
+        Scale.linear(min(50.0, 10 * ((lowest - 4) // 10)), 104.0, 3),
         labels,
         height=110,
         key=_key(None, names, styles),

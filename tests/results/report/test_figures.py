@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from keybench.results import blobs
-from keybench.results.drawing import drawing, styles
-from keybench.results.metrics import MODEL, Metric, Reading
+from keybench.results.drawing import Canvas, drawing, styles
+from keybench.results.metrics import MODEL, Metric, Reading, grid_cell
 from keybench.results.report import figure as contract
 from keybench.results.report.figure import Figure, GroupFigure
 from keybench.results.report.figures import figures, known, overview
@@ -62,7 +62,7 @@ def test_every_figure_has_a_name_and_a_place_of_its_own() -> None:
 def test_every_figure_of_an_index_is_drawn_from_a_whole_run() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite")))
     assert found["forest"].svg
-    wanted = {one.name for one in known() if isinstance(one, GroupFigure) and not one.keys_alone}
+    wanted = {one.name for one in known() if isinstance(one, GroupFigure) and not one.keys_alone} - {"ticks"}
     assert {name for name in wanted if found[name].svg} == wanted
 
 
@@ -202,6 +202,30 @@ def test_density_is_set_against_the_distance_from_the_right_edge() -> None:
     assert float(rows["efcore-sequential", "uuid"]["distance from the right edge, leaf pages"]) == 900
     assert float(rows["efcore-sequential", "uuid"]["density, %"]) == 52.4
     assert "lag" not in drawn(grouped(change=lambda trial: replace(lagging(trial), writers=1)))
+
+
+def test_the_heat_map_has_a_cell_for_each_reading_of_the_grid() -> None:
+    def change(trial: Trial) -> Trial:
+        cells = [
+            Reading(Metric.LEAF_DENSITY, 90.0 - 5 * p - k / 10, "modelled", object=grid_cell(p, k))
+            for p in (1, 2, 16)
+            for k in (1, 100)
+        ]
+        return replace(trial, readings=(*trial.readings, *cells)) if trial.block == 1 else trial
+
+    found = drawn(grouped(change=change))["ticks"]
+    rows = {(row["processes"], row["keys in a clock tick"]): row for row in table(found)}
+    assert len(rows) == 6
+    assert float(rows["16", "100"]["uuid-v7, density, %"]) == 0
+    assert float(rows["2", "1"]["uuid-v7, density, %"]) == pytest.approx(79.9)
+    assert "Lowest: bigint-identity, 0 % at 16 processes and 100 keys in a tick." in found.alt
+    assert "ticks" not in drawn(grouped())
+
+
+def test_characters_that_xml_forbids_are_replaced_and_the_rest_is_escaped() -> None:
+    canvas = Canvas(20)
+    canvas.text(3, 10, "a\x00b\ud800<&>\ufffe")
+    assert Page(canvas.svg("p")).text == "a\ufffdb\ufffd<&>\ufffd"
 
 
 def test_a_long_table_is_whole_in_the_file_and_cut_on_the_page() -> None:
