@@ -13,6 +13,7 @@ def main() -> None:
     from keybench.generators import cli as generators
     from keybench.results import export
     from keybench.results.check import command as check
+    from keybench.results.claims import command as claims
     from keybench.results.compare import command as compare
     from keybench.results.report import command as report
     from keybench.runners import clean, doctor
@@ -24,6 +25,7 @@ def main() -> None:
     app.add_typer(check.app)
     app.add_typer(compare.app)
     app.add_typer(export.app)
+    app.add_typer(claims.app)
     app.add_typer(doctor.app)
     app.add_typer(clean.app)
     app.add_typer(generators.app, name="generators")

@@ -307,11 +307,26 @@ DEFINITIONS: dict[Metric, Definition] = {
 WRITER = "writer "
 """Begins the object of what is of one writer's inserts; its id follows."""
 
+GRID = "grid "
+"""Begins the object of what a page model says of the same work at another number of processes and of rows in a tick."""
+
+
+def grid_cell(processes: int, rows_per_tick: int) -> str:
+    """The object of that cell."""
+    return f"{GRID}{processes} processes, {rows_per_tick} rows a tick"
+
+
 KEY = "key"
 """The object that most values are of: the table's key and its index."""
 
 MACHINE = "machine"
 """The object of what is of the machine around a trial."""
+
+CLUSTERED = "clustered"
+"""The b-tree by the moment of creation, of tables that lie in that order; where they cannot, the index on it."""
+
+PARENT = "parent"
+"""The key and its index in the parent table, of tables whose key is a foreign key."""
 
 MODEL = "model"
 """The same index as the page model predicts it beside a server, by the keys that were sent there."""
@@ -322,7 +337,7 @@ class Reading:
     """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
 
     `object` says what it is of: `KEY`, `MODEL`, `MODEL: variant` where a model has a parameter that no live server has
-    confirmed, `WRITER` and the id of one, or `MACHINE`.
+    confirmed, `WRITER` and the id of one, `MACHINE`, or what else a table has: `CLUSTERED`, `PARENT`.
     """
 
     metric: Metric

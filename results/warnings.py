@@ -129,7 +129,7 @@ def _mean(timed: Sequence[Trial], metric: Metric) -> float:
 
 def _rounded(value: float) -> int:
     """Upwards to two digits."""
-    unit = int(10.0 ** max(0, floor(log10(value)) - 1))
+    unit: int = 10 ** max(0, floor(log10(value)) - 1)
     return ceil(value / unit) * unit
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.column import Column
 from keybench.databases.engine import Table
@@ -32,7 +33,7 @@ set: a fifth of the whole time."""
 class Arrays:
     """One transaction's rows as packets of values, to follow the statement's number."""
 
-    packets: tuple[bytes, ...]
+    statements: tuple[bytes, ...]
     rows: int
 
 
@@ -53,12 +54,17 @@ def announced(handshake: bytes) -> bytes:
     return struct.pack("<I", flags & ~1) + handshake[4:28] + struct.pack("<I", arrays) + handshake[32:]
 
 
-def packed(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int) -> list[Arrays]:
-    """Batches of rows. `payload` is uint8 (n, characters)."""
+def packed(
+    table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: rows.Moments = rows.NO_MOMENTS
+) -> list[Arrays]:
+    """Batches of rows. `payload` and `moments` as of `rows.loads`."""
     kind, values = _key(table.column, keys)
-    if not payload.shape[1]:
-        return _packets([kind], values, rows_per_tx)
-    return _packets([kind, _BLOB], beside(values, _sized(payload)), rows_per_tx)
+    kinds, columns = [kind], [values]
+    if table.dated:
+        kinds, columns = [_BIGINT, *kinds], [_numbers(moments), *columns]
+    if payload.shape[1]:
+        kinds, columns = [*kinds, _BLOB], [*columns, _sized(payload)]
+    return _packets(kinds, beside(*columns), rows_per_tx)
 
 
 def packed_without_keys(_table: Table, payload: Bytes, rows_per_tx: int) -> list[Arrays]:
@@ -69,9 +75,13 @@ def packed_without_keys(_table: Table, payload: Bytes, rows_per_tx: int) -> list
 def _key(column: Column, keys: Keys) -> tuple[int, Bytes]:
     """The protocol's type and each row's value, behind a byte that says that it is not NULL."""
     if column.form == "int":
-        numbers = np.ascontiguousarray(keys.data, "<i8").view(np.uint8).reshape(len(keys), 8)
-        return _BIGINT, beside(repeated(b"\0", len(keys)), numbers)
+        return _BIGINT, _numbers(keys.data)
     return _TEXT if rows.is_uuid(column) else _BLOB, _sized(rows.key_text(column, keys))
+
+
+def _numbers(values: NDArray[np.generic]) -> Bytes:
+    """Integers, behind a byte that says that they are not NULL."""
+    return beside(repeated(b"\0", len(values)), np.ascontiguousarray(values, "<i8").view(np.uint8).reshape(-1, 8))
 
 
 def _sized(text: Bytes) -> Bytes:
@@ -88,6 +98,6 @@ def _packets(kinds: list[int], values: Bytes, rows_per_tx: int) -> list[Arrays]:
     for first in range(0, len(values), rows_per_tx):
         last = min(first + rows_per_tx, len(values))
         cuts = range(first, last, most)
-        packets = tuple(head + values[at : min(at + most, last)].tobytes() for at in cuts)
-        batches.append(Arrays(packets, last - first))
+        statements = tuple(head + values[at : min(at + most, last)].tobytes() for at in cuts)
+        batches.append(Arrays(statements, last - first))
     return batches

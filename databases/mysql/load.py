@@ -7,32 +7,45 @@ values for one statement, MySQL statements of many rows. `Admin.settings` says w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from keybench.databases.engine import Address, Table
 from keybench.databases.mysql import arrays, connection, rows
 from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.flavour import MARIADB, flavour, spoken
 from keybench.databases.payload import Payload
+from keybench.errors import ServerError
 from keybench.generators.byteorder import Bytes, Keys
 
 Path = Literal["load data", "arrays", "insert"]
+Batch = rows.Loaded | arrays.Arrays | rows.Inserted
 
-_PACKED: Mapping[Path, Callable[[Table, Keys, Bytes, int], Sequence[object]]] = {
+_PACKED: Mapping[Path, Callable[..., Sequence[Batch]]] = {
     "load data": rows.loads,
     "arrays": arrays.packed,
     "insert": rows.inserts,
 }
-_PACKED_WITHOUT_KEYS: Mapping[Path, Callable[[Table, Bytes, int], Sequence[object]]] = {
+_PACKED_WITHOUT_KEYS: Mapping[Path, Callable[[Table, Bytes, int], Sequence[Batch]]] = {
     "load data": rows.loads_without_keys,
     "arrays": arrays.packed_without_keys,
     "insert": rows.inserts_without_keys,
 }
 
 
+@dataclass(frozen=True)
+class Family:
+    """One transaction's rows of a parent table and of its child table."""
+
+    parents: Batch
+    children: Batch
+
+
 def default_path(own: connection.Connection) -> Path:
-    """The faster path that this server permits."""
+    """The fastest path that this server permits."""
     with own.cursor() as cursor:
         cursor.execute("SELECT @@GLOBAL.local_infile")
         permitted = cursor.fetchone()
@@ -42,7 +55,7 @@ def default_path(own: connection.Connection) -> Path:
 
 
 class MySqlSession:
-    """One writer's connection to one table."""
+    """One writer's connection to one table, and to its parent."""
 
     def __init__(self, address: Address, table: Table, path: Path | None = None) -> None:
         self._table = table
@@ -50,8 +63,7 @@ class MySqlSession:
         self._connection = connection.connect(address)
         with connection.server_errors(self._title):
             self.path: Path = path or default_path(self._connection)
-        self._load = rows.load_statement(table)
-        self._arrays = b""
+        self._statements: list[bytes] = []
         self._analysed = False
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
@@ -59,34 +71,51 @@ class MySqlSession:
         it is known that no row was left out."""
         self._begin()
         pack = _PACKED[self.path]
-        return pack(self._table, keys, payload.rows(start, len(keys)), rows_per_tx)
+        n, each = len(keys), self._table.children
+        texts, moments = payload.rows(start, n), payload.moments(start, n)
+        if not self._table.parent:
+            return pack(self._table, keys, texts, rows_per_tx, moments)
+        parents = pack(self._table.parent, keys, texts, rows_per_tx)
+        again = np.repeat(np.arange(n), each)
+        children = pack(self._table, keys[again], texts[again], rows_per_tx * each)
+        return list(map(Family, parents, children))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """The same of rows whose keys the server makes."""
         self._begin()
-        texts = payload.rows(start, rows)
-        return _PACKED_WITHOUT_KEYS[self.path](self._table, texts, rows_per_tx)
+        return _PACKED_WITHOUT_KEYS[self.path](self._table, payload.rows(start, rows), rows_per_tx)
 
     def _begin(self) -> None:
+        """What the path needs once: of each table, the parent first, the statement that its batches follow."""
+        if self._statements:
+            return
+        family = self._table.family
         with connection.server_errors(self._title):
             if self.path == "load data":
                 self._connection.autocommit(False)
-            elif self.path == "arrays" and not self._arrays:
-                self._arrays = self._connection.statement(arrays.statement(self._table))
+                self._statements = [rows.load_statement(each) for each in family]
+            elif self.path == "arrays":
+                self._statements = [self._connection.statement(arrays.statement(each)) for each in family]
+            else:
+                self._statements = [b"" for _ in family]
 
     def send(self, batch: object) -> int:
-        """One transaction; the rows that the server says it stored."""
+        """One transaction; the rows that the server says it stored, without children."""
         with connection.server_errors(self._title):
+            if isinstance(batch, Family):
+                return self._whole(partial(self._send_family, batch), begin=True)
+            assert isinstance(batch, Batch)
+            part = partial(self._send_part, self._statements[-1], batch)
             if isinstance(batch, rows.Loaded):
-                return self._send_loaded(batch)
-            if isinstance(batch, arrays.Arrays):
-                return self._send_in_parts(batch.packets, partial(self._connection.run_arrays, self._arrays))
-            assert isinstance(batch, rows.Inserted)
-            return self._send_in_parts(batch.statements, self._connection.run)
+                return self._whole(part, begin=False)  # autocommit is off
+            return part() if len(batch.statements) == 1 else self._whole(part, begin=True)
 
-    def _send_loaded(self, batch: rows.Loaded) -> int:
+    def _whole(self, part: Callable[[], int], *, begin: bool) -> int:
+        """All of it or nothing."""
+        if begin:
+            self._connection.run("BEGIN")
         try:
-            stored = self._connection.load(self._load, batch.data)
+            stored = part()
         except BaseException:
             if self._connection.open:
                 self._connection.run("ROLLBACK")
@@ -94,18 +123,19 @@ class MySqlSession:
         self._connection.run("COMMIT")
         return stored
 
-    def _send_in_parts(self, parts: Sequence[bytes], run: Callable[[bytes], int]) -> int:
-        if len(parts) == 1:
-            return run(parts[0])
-        self._connection.run("BEGIN")
-        try:
-            stored = sum(run(part) for part in parts)
-        except BaseException:
-            if self._connection.open:
-                self._connection.run("ROLLBACK")
-            raise
-        self._connection.run("COMMIT")
-        return stored
+    def _send_family(self, batch: Family) -> int:
+        parents, children = map(self._send_part, self._statements, (batch.parents, batch.children))
+        if children != parents * self._table.children:
+            raise ServerError(f"{self._title}: {parents} rows were stored with {children} children. Report this.")
+        return parents
+
+    def _send_part(self, statement: bytes, batch: Batch) -> int:
+        if isinstance(batch, rows.Loaded):
+            return self._connection.load(statement, batch.data)
+        run: Any = self._connection.run
+        if isinstance(batch, arrays.Arrays):
+            run = partial(self._connection.run_arrays, statement)
+        return sum(map(run, batch.statements))
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
         """The keys as literals. The first time, the optimiser's statistics are gathered."""
