@@ -12,7 +12,7 @@ from keybench.generators.byteorder import Keys
 from keybench.results import blobs
 from keybench.results.metrics import KEY, MODEL, Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, grid, modelled, position, server_keys, verify, workers, writers
+from keybench.runners import after, bulk, grid, latency, modelled, position, server_keys, verify, workers, writers
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
 from keybench.runners.plan import Request, TrialPlan
@@ -86,7 +86,7 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
         admin.drop(table)
     finally:
         admin.close()
-    lines = [loaded.series()]
+    lines = [loaded.series(), *latency.along(loaded)]
     if order:
         predicted = modelled.beside(target.engine, table, keys[order.places], order.note, readings)
         readings = list(predicted.readings)
