@@ -23,6 +23,7 @@ from keybench.generators.process import Process
 from keybench.results.metrics import Metric, Reading
 from keybench.results.store import Trial
 from keybench.runners.attempt import Measured, attempt
+from keybench.runners.conditions import Conditions
 from keybench.runners.plan import Request, TrialPlan
 from keybench.scenarios.schema import EntropyKind, Scenario, Way
 
@@ -48,8 +49,10 @@ def _measure(request: Request, trial: TrialPlan, way: Way) -> list[Reading]:
         made.stream(process.partition(i, of=way.threads), VirtualClock(ticks), entropy.partition(i, of=way.threads))
         for i, ticks in enumerate(clocks)
     ]
+    conditions = Conditions.before()
     seconds, keys = _make(streams, counts)
     return [
+        *conditions.after(),
         Reading(Metric.KEY_NS, 1e9 * seconds / trial.rows, "measured"),
         Reading(Metric.DUPLICATE_KEYS, float(duplicates(Keys.concat(keys))), "measured"),
         _order(made, keys),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
+from numpy.typing import NDArray
 
 import keybench
 from keybench.databases.engine import Engine, Table, engine
@@ -24,7 +25,7 @@ from keybench.runners import grid, position
 from keybench.runners.after import keys_in_order
 from keybench.runners.attempt import Measured, attempt
 from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan
-from keybench.runners.sources import key_sources
+from keybench.runners.sources import created_in_order, key_sources
 
 _CHECKPOINTS = 100
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
@@ -60,14 +61,33 @@ def _measure(request: Request, trial: TrialPlan) -> Measured:
         raise UsageError(f"{trial.layout} keys are made by a server, and a page model has none: leave the layout out.")
     sources = key_sources(request, trial)
     keys = keys_in_order(sources)
-    stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)))
+    created = created_in_order(sources) if table.dated else None
+    stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)), created=created)
     absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
     where = position.readings(sources, table.column, keys, np.arange(len(keys)), len(keys) / max(1, stats.leaf_pages))
     return Measured(
-        [*readings(stats), *absent, *where.readings, *_variants(on, table, keys, ""), *grid.readings(request, trial)],
+        [
+            *readings(stats),
+            *_others(on, table, keys),
+            *absent,
+            *where.readings,
+            *_variants(on, table, keys, ""),
+            *grid.readings(request, trial),
+        ],
         [*_series(stats), *where.series],
         [*_blobs(stats, ""), *where.blobs],
     )
+
+
+def _others(on: Engine, table: Table, keys: Keys) -> list[Reading]:
+    """What else the table has, as far as there are models of it."""
+    found = []
+    for of, other in table.others.items():
+        try:
+            found += readings(predict(on.page_model(other), other.column, keys), of)
+        except UsageError as error:
+            found.append(Reading(Metric.LEAF_PAGES, None, "absent", str(error), of))
+    return found
 
 
 def _checkpoints(rows: int) -> list[int]:
@@ -75,15 +95,24 @@ def _checkpoints(rows: int) -> list[int]:
     return [place for place in places if place]
 
 
-def beside(on: Engine, table: Table, keys: Keys, note: str, measured: Iterable[Reading]) -> Measured:
+def beside(
+    on: Engine,
+    table: Table,
+    keys: Keys,
+    note: str,
+    measured: Iterable[Reading],
+    created: NDArray[np.int64] | None = None,
+) -> Measured:
     """What the page model says of keys in order of arrival; `note` says what that order is where it is in doubt.
+
+    `created`: when their rows were created, of a table by date.
 
     Where it has the very index that was measured, the kinds of splits that this server does not tell are derived from
     it: they then stand in place of the measured ones that are absent.
     """
     measured = list(measured)
     try:
-        stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)))
+        stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)), created=created)
         predicted = readings(stats, MODEL, note) + _variants(on, table, keys, note)
     except Exception as error:  # what was measured stands, whatever a model does
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "

@@ -12,11 +12,24 @@ from keybench.generators.byteorder import Keys
 from keybench.results import blobs
 from keybench.results.metrics import KEY, MODEL, Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, grid, latency, modelled, position, server_keys, verify, workers, writers
+from keybench.runners import (
+    after,
+    bulk,
+    grid,
+    latency,
+    modelled,
+    others,
+    position,
+    server_keys,
+    verify,
+    workers,
+    writers,
+)
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
+from keybench.runners.conditions import Conditions
 from keybench.runners.plan import Request, TrialPlan
-from keybench.runners.sources import KeySource, key_sources
+from keybench.runners.sources import KeySource, created_in_order, key_sources
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,7 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
         probes = admin.probes()
         for probe in probes:
             probe.before(table)
+        conditions = Conditions.before()
         loaded = writers.load(
             target.address,
             table,
@@ -73,7 +87,9 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
             progress=progress,
         )
         order: Order | None = None  # nobody knows it where the server makes or sorts the keys
-        readings = [*loaded.readings(), *(reading for probe in probes for reading in probe.after(table))]
+        around = conditions.after()
+        readings = [*loaded.readings(), *around, *(reading for probe in probes for reading in probe.after(table))]
+        readings += others.readings(table, probes)
         pictures = _page_map(admin, table) if trial.block == DRAWN_BLOCK else []
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
@@ -88,7 +104,8 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
         admin.close()
     lines = [loaded.series(), *latency.along(loaded)]
     if order:
-        predicted = modelled.beside(target.engine, table, keys[order.places], order.note, readings)
+        created = created_in_order(sources)[order.places] if table.dated else None
+        predicted = modelled.beside(target.engine, table, keys[order.places], order.note, readings, created)
         readings = list(predicted.readings)
         where = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
@@ -115,7 +132,8 @@ def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:
 
 
 def _verify(admin: Admin, table: Table, keys: Keys) -> None:
-    verify.check(table.column.encode(keys), admin.stored_keys(table))
+    for each in table.family:
+        verify.check(each.column.encode(keys), admin.stored_keys(each), each.children)
 
 
 def _after(

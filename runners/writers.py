@@ -127,7 +127,8 @@ def load(
     """
     phases = [(s.writer.refill_rows,) if refill else s.writer.phases for s in sources]
     firsts = [s.writer.rows if refill else 0 for s in sources]
-    slice_rows = max(rows_per_tx, SLICE_BYTES // (2 * table.payload + 128) // rows_per_tx * rows_per_tx)
+    row_bytes = (2 * table.payload + 128) * (1 + table.children if table.parent else 1)
+    slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     loads = [
         Load(address.engine, address, table, source, first, slices, rows_per_tx, skew_rows, path)
         for source, first, slices in zip(sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True)
@@ -203,7 +204,8 @@ def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[ob
     stream = work.source.stream()
     if work.first:
         stream.take(work.first)
-    payload, column = Payload(work.table.payload), work.table.column
+    created, column = work.source.created() if work.table.dated else None, work.table.column
+    payload = Payload(work.table.payload, created)
     ready = _in_bulk(session, work).prepare_in_bulk if work.path == "bulk" else session.prepare
 
     def prepare(start: int, n: int) -> Sequence[object]:

@@ -30,10 +30,15 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class TablePart(Part):
-    """The table: `payload` characters beside the key (several make several trials), and the key's role."""
+    """The table: `payload` characters beside the key (several make several trials), and the key's role.
+
+    `by-date`: rows say when they were created and lie in that order where the engine can do that. `fk`: the key is a
+    foreign key, repeated in `children` rows, which are sent with their parent.
+    """
 
     payload: Annotated[tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...], Field(min_length=1)] = (100,)
-    key: Literal["clustered", "nonclustered"] = "clustered"
+    key: Literal["clustered", "nonclustered", "by-date", "fk"] = "clustered"
+    children: Annotated[int, Field(ge=1, le=100)] = 1
 
     @model_validator(mode="before")
     @classmethod
@@ -42,6 +47,12 @@ class TablePart(Part):
             payload = values["payload"]
             return {**values, "payload": payload if isinstance(payload, list | tuple) else (payload,)}
         return values
+
+    @model_validator(mode="after")
+    def _children_of_parents(self) -> Self:
+        if self.children > 1 and self.key != "fk":
+            raise ValueError('only a table whose key is a foreign key has children: add key = "fk", or leave them out')
+        return self
 
 
 class LoadPart(Part):
@@ -137,6 +148,10 @@ class Scenario(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.load.path == "bulk" and self.table.key in ("by-date", "fk"):
+            raise ValueError(f'the bulk path loads a key and its payload alone: leave out key = "{self.table.key}"')
+        if self.table.key == "fk" and (self.after.reads or self.after.delete_oldest or self.after.refill):
+            raise ValueError("what follows the load is done by keys that have one row each: leave out after")
         if not self.writer:
             raise ValueError("the list of writers is empty: name one, or leave it out for one of 1,000 rows a second")
         if (self.rows is None) == (self.index_over_cache is None):

@@ -86,16 +86,19 @@ class PostgresAdmin:
         return str(self.value(f"SELECT {what} FROM pg_database WHERE datname = current_database()"))  # noqa: S608
 
     def create(self, table: Table) -> None:
-        """Drops the table, checkpoints where that is permitted, and creates it, empty."""
+        """Drops the table and its parent, checkpoints where that is permitted, and creates them, empty."""
         if table.made:
             keys.check(table.made, self.version)
         self.drop(table)
         self.checkpoint()
-        self.rows(layout.create(table))
+        for each in table.family:
+            for statement in layout.create(each):
+                self.rows(statement)
 
     def drop(self, table: Table) -> None:
-        """Drops the table if it is there."""
-        self.rows(f"DROP TABLE IF EXISTS {layout.name(table)}")
+        """Drops the table and its parent if they are there."""
+        for each in table.family:
+            self.rows(f"DROP TABLE IF EXISTS {layout.name(each)}")
 
     def checkpoint(self) -> bool:
         """Writes everything to the files; False where this user may not."""
@@ -167,9 +170,9 @@ class PostgresAdmin:
         return np.concatenate(slices) if slices else self.ordered_keys(table)  # type: ignore[return-value]
 
     def index(self, table: Table) -> int:
-        """Object id of the key's index; ServerError where there is no such table."""
-        statement = "SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary"
-        if not (found := self.rows(statement, [layout.name(table)])):
+        """Object id of the index that is looked at; ServerError where there is no such table."""
+        statement = "SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary = %s"
+        if not (found := self.rows(statement, [layout.name(table), layout.is_primary(table)])):
             raise ServerError(f"PostgreSQL: there is no table {layout.name(table)}.")
         return int(found[0][0])
 

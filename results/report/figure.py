@@ -12,7 +12,7 @@ from keybench.results.blobs import Blob
 from keybench.results.drawing import Style
 from keybench.results.metrics import DEFINITIONS, Direction, Metric
 from keybench.results.panels import Row
-from keybench.results.report.groups import Arm, Group
+from keybench.results.report.groups import Arm, Group, Summary
 from keybench.results.report.wording import BETTER, listed, number, plural
 
 MOST_SHOWN = 100
@@ -121,6 +121,13 @@ def blocks_note(group: Group) -> str:
     return (
         f"Dots are medians over {plural(len(group.blocks), 'block')}; lines reach from the lowest block to the highest."
     )
+
+
+def ratios_note(group: Group, ratios: Sequence[Summary | None]) -> str:
+    """What a dot and its line stand for where they are ratios: from six blocks on they have intervals."""
+    if not any(found.interval for found in ratios if found):
+        return blocks_note(group)
+    return f"Dots are medians over {plural(len(group.blocks), 'block')}; lines are their 95 % intervals."
 
 
 def medians_note(group: Group) -> str:

@@ -14,10 +14,15 @@ STATISTICS = ("median", "lowest", "highest")
 
 
 def dot(arm: Arm, summary: Summary | None, write: Callable[[float], str]) -> Dot:
-    """A dot with its range; without value the word that stands in its place."""
+    """A dot with its range or interval; without value the word that stands in its place."""
     if summary is None:
         return Dot(None, text=word(arm))
     return Dot(summary.median, summary.low, summary.high, write(summary.median))
+
+
+def statistics(ratios: Sequence[Summary | None]) -> tuple[str, str, str]:
+    """What `cells` gives of ratios, which from six blocks on have intervals."""
+    return ("median", "95 % from", "95 % to") if any(found.interval for found in ratios if found) else STATISTICS
 
 
 def cells(summary: Summary | None) -> tuple[Value, Value, Value]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import floor, isfinite, log10
 
 from keybench.results.metrics import DEFINITIONS, Direction, Metric
+from keybench.results.report.groups import Summary
 
 ARROWS: dict[Direction, str] = {"lower": "↓", "higher": "↑", "neither": ""}
 BETTER: dict[Direction, str] = {"lower": "lower is better", "higher": "higher is better", "neither": ""}
@@ -27,6 +28,16 @@ def number(value: float, places: int | None = None) -> str:
 def ratio(value: float) -> str:
     """As a multiple: 1.84×."""
     return f"{value:.2f}×" if value < 10 else f"{value:,.1f}×" if value < 100 else f"{value:,.0f}×"
+
+
+def span(summary: Summary) -> str:
+    """Where a ratio's median lies, in brackets: its interval, or its range where blocks are too few; empty of one."""
+    if summary.blocks == 1:
+        return ""
+    edges = f"{ratio(summary.low)} to {ratio(summary.high)}"
+    if summary.interval:
+        return f" (95\u00a0% interval {edges}, {plural(summary.blocks, 'block')})"
+    return f" ({edges} in {plural(summary.blocks, 'block')})"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

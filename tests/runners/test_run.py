@@ -10,7 +10,7 @@ import pytest
 
 from keybench.generators.layout import layouts
 from keybench.results import blobs
-from keybench.results.metrics import KEY, KEYS_ALONE, OF_SOME_ENGINES, Metric
+from keybench.results.metrics import KEY, KEYS_ALONE, MACHINE, OF_MACHINE, OF_SOME_ENGINES, Metric
 from keybench.results.store import Store
 from keybench.runners.plan import CONTROL
 from keybench.scenarios.schema import load_scenario
@@ -39,10 +39,12 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
         others = {
             *KEYS_ALONE,
             *OF_SOME_ENGINES,
+            *OF_MACHINE,
             Metric.DELETE_SECONDS,
             Metric.REFILL_SECONDS,
             Metric.REFILLED_INDEX_BYTES,
         }
+        assert {r.metric for r in trial.readings if r.object == MACHINE} == set(OF_MACHINE)
         missing = set(Metric) - set(given) - others
         assert not missing, f"{trial.database} neither gives {missing} nor says why not"
         assert all((r.value is None) == (r.origin == "absent") and bool(r.reason) == (r.value is None) for r in own)

@@ -94,6 +94,24 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
     assert lines[-1] == "Fields: docs/scenarios.md."
 
 
+def test_tables_beyond_the_single_key() -> None:
+    child = parse_scenario("mine", MINIMAL + '[table]\nkey = "fk"\nchildren = 3\n', where="mine.toml")
+    assert (child.table.key, child.table.children) == ("fk", 3)
+    assert parse_scenario("mine", MINIMAL + '[table]\nkey = "by-date"\n', where="mine.toml").table.children == 1
+    assert problem(MINIMAL + "[table]\nchildren = 3\n") == (
+        "scenario mine.toml:\n  table: only a table whose key is a foreign key has children: "
+        'add key = "fk", or leave them out\nFields: docs/scenarios.md.'
+    )
+    assert problem(MINIMAL + '[table]\nkey = "by-date"\n[load]\npath = "bulk"\n') == (
+        "scenario mine.toml:\n  the bulk path loads a key and its payload alone: "
+        'leave out key = "by-date"\nFields: docs/scenarios.md.'
+    )
+    assert problem(MINIMAL + '[table]\nkey = "fk"\n[after]\nreads = 5\n') == (
+        "scenario mine.toml:\n  what follows the load is done by keys that have one row each: leave out after\n"
+        "Fields: docs/scenarios.md."
+    )
+
+
 def test_what_is_no_toml() -> None:
     assert problem("rows = = 3").startswith("scenario mine.toml is no valid TOML: ")
 

@@ -1,4 +1,4 @@
-"""Insert time of each layout over the control's, with its range over blocks."""
+"""Insert time of each layout over the control's, with its interval over blocks."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from keybench.results.report.figure import (
     Figure,
     GroupFigure,
     Styles,
-    blocks_note,
     extremes,
     join,
     missing,
     origin_note,
+    ratios_note,
     rows_of,
     unit_of,
 )
 from keybench.results.report.groups import CONTROL, Group
-from keybench.results.report.summaries import STATISTICS, cells, dot
+from keybench.results.report.summaries import cells, dot, statistics
 from keybench.results.report.wording import ratio
 
 _HALVES = (Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS)
@@ -40,6 +40,7 @@ def _times(group: Group, styles: Styles, prefix: str) -> Figure:
     known = [summary for part in found.values() for summary in part if summary]
     if not known:
         return Figure(prefix, title, unit, "No layout but the control has a good trial here.")
+    parts = statistics(known)
     limits = plots.ratio_limits([edge for summary in known for edge in (summary.low, summary.high)])
     panels = []
     for metric in metrics:
@@ -50,11 +51,15 @@ def _times(group: Group, styles: Styles, prefix: str) -> Figure:
         key=prefix,
         title=title,
         unit=unit,
-        caption=join(blocks_note(group), "The line at 1× is the control."),
+        caption=join(ratios_note(group, known), "The line at 1× is the control."),
         origin=f"Ratios of times: {origin_note(group, metrics).lower()}",
         alt=f"Dot plot of insert time over the control's. {extremes(last) if last else ''}",
         svg=plots.dots(rows_of(group, arms, styles), panels, prefix),
-        header=("layout", "column", *(f"{_half_name(group, m)}, {part}" for m in metrics for part in STATISTICS)),
+        header=(
+            "layout",
+            "column",
+            *(f"{_half_name(group, m)}, {part}" for m in metrics for part in parts),
+        ),
         rows=tuple(
             (arm.layout, arm.column, *(cell for metric in metrics for cell in cells(found[metric][i])))
             for i, arm in enumerate(arms)

@@ -9,15 +9,15 @@ from keybench.results.report.figure import (
     Figure,
     GroupFigure,
     Styles,
-    blocks_note,
     extremes,
     join,
     origin_note,
+    ratios_note,
     rows_of,
     unit_of,
 )
 from keybench.results.report.groups import Group
-from keybench.results.report.summaries import STATISTICS, cells, dot
+from keybench.results.report.summaries import cells, dot, statistics
 from keybench.results.report.wording import ratio
 
 _RANDOM = "uuid-v4"
@@ -39,7 +39,7 @@ def _making(group: Group, styles: Styles, prefix: str) -> Figure:
         key=prefix,
         title=title,
         unit=unit,
-        caption=join(blocks_note(group), f"The line at 1× is {_RANDOM}."),
+        caption=join(ratios_note(group, found), f"The line at 1× is {_RANDOM}."),
         origin=f"Ratios of times: {origin_note(group, [Metric.KEY_NS]).lower()}",
         alt=f"Dot plot of the time to make a key over {_RANDOM}'s. {extremes(known) if known else ''}",
         svg=plots.dots(
@@ -47,7 +47,7 @@ def _making(group: Group, styles: Styles, prefix: str) -> Figure:
             [Panel("", dots, f"× {_RANDOM}, log scale", limits, reference=1.0, ratio=True)],
             prefix,
         ),
-        header=("layout", *(f"time to make a key, {part}" for part in STATISTICS)),
+        header=("layout", *(f"time to make a key, {part}" for part in statistics(found))),
         rows=tuple((arm.layout, *cells(each)) for arm, each in zip(arms, found, strict=True)),
     )
 
