@@ -29,9 +29,10 @@ def judge(question: Question, found: Found) -> Judgement:
         return _same(question, found)
     if nothing is None or low < nothing < high:
         return _figure(question, found)
+    nil = question.nil
     if low >= nothing:
-        return _effect(low, high, found.low, found.high, nothing)
-    return _effect(-high, -low, -found.high, -found.low, -nothing)
+        return _effect((low, high), (found.low, found.high), nothing, nil)
+    return _effect((-high, -low), (-found.high, -found.low), -nothing, (-nil[1], -nil[0]))
 
 
 def _same(question: Question, found: Found) -> Judgement:
@@ -55,15 +56,19 @@ def _figure(question: Question, found: Found) -> Judgement:
     return "reproduced", ""
 
 
-def _effect(low: float, high: float, least: float, most: float, nothing: float) -> Judgement:
-    """Of an effect published as more than nothing, from low to high; ours lies from least to most."""
-    if most < nothing:
+Span = tuple[float, float]
+
+
+def _effect(published: Span, ours: Span, nothing: float, nil: Span) -> Judgement:
+    """Of an effect published as more than nothing; in `nil` it is hardly there."""
+    (low, high), (least, most) = published, ours
+    if most < nil[0]:
         return "contradicted", "The effect goes the other way."
     if least > high:
         return "not reproduced", "The effect is larger than published."
     if most < low:
         smaller = "The effect goes the same way but is smaller than published."
-        return "not reproduced", smaller if least > nothing else "There is no effect, or hardly any."
+        return "not reproduced", smaller if least > nil[1] else "There is no effect, or hardly any."
     if least > nothing:
         return "reproduced", ""
     return "undecided", f"The interval has room for what was published and for no effect: {MORE_BLOCKS}."
