@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isinf
-
 from keybench.results import statistics
 from keybench.results.claims.claim import Question
 from keybench.results.claims.estimate import ALPHA, Found, shown, unit
@@ -19,7 +17,8 @@ def judge(question: Question, found: Found) -> Judgement:
 
     An effect is reproduced where the interval meets the published figure and has no room for none, and contradicted
     where the whole interval lies on the other side of none. Where no difference was published, one beyond the margin
-    contradicts. A plain figure (a density, say) has no other side: it is reproduced or not.
+    contradicts. A plain figure (a density, or a ratio near 1) has no other side: it is reproduced where the whole
+    interval lies within the margin.
     """
     low, high = question.region
     nothing = question.no_effect
@@ -51,9 +50,9 @@ def _figure(question: Question, found: Found) -> Judgement:
         return "not reproduced", "It lies above what was published."
     if found.high < low:
         return "not reproduced", "It lies below what was published."
-    if (isinf(low) or isinf(high)) and not (low <= found.low and found.high <= high):
-        return "undecided", f"The interval lies on both sides of the published bound: {MORE_BLOCKS}."
-    return "reproduced", ""
+    if low <= found.low and found.high <= high:
+        return "reproduced", ""
+    return "undecided", f"The interval has room for what was published and for other figures: {MORE_BLOCKS}."
 
 
 Span = tuple[float, float]

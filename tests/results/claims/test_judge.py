@@ -57,6 +57,8 @@ EMPTIER = asked("difference", "leaf_density", direction="less", within=5)
         (ALIKE, 1.02, 1.08, "undecided", "The interval lies partly beyond 0.95× to 1.05×: more blocks narrow it."),
         (ALIKE, 1.3, 1.5, "contradicted", "There is a difference: it lies beyond 0.95× to 1.05×."),
         (DENSITY, 69.0, 69.0, "reproduced", ""),
+        (asked(low=0.95, high=1.15), 0.44, 2.21, "undecided",
+         "The interval has room for what was published and for other figures: more blocks narrow it."),
         (DENSITY, 90.0, 90.0, "not reproduced", "It lies above what was published."),
         (DENSITY, 50.0, 50.0, "not reproduced", "It lies below what was published."),
         (EMPTIER, -20.0, -20.0, "reproduced", ""),
@@ -66,7 +68,7 @@ EMPTIER = asked("difference", "leaf_density", direction="less", within=5)
         (asked("value", "leaf_density", high=1.0), 0.2, 0.2, "reproduced", ""),
         (
             asked("value", "leaf_density", high=1.0), 0.2, 3.0, "undecided",
-            "The interval lies on both sides of the published bound: more blocks narrow it.",
+            "The interval has room for what was published and for other figures: more blocks narrow it.",
         ),
         (asked("value", "duplicate_keys", value=0.0), 0.0, 0.0, "reproduced", ""),
         (asked("value", "duplicate_keys", value=0.0), 3.0, 3.0, "not reproduced", "It lies above what was published."),
