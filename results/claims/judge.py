@@ -66,8 +66,11 @@ def _effect(published: Span, ours: Span, nothing: float, nil: Span) -> Judgement
     if least > high:
         return "not reproduced", "The effect is larger than published."
     if most < low:
-        smaller = "The effect goes the same way but is smaller than published."
-        return "not reproduced", smaller if least > nil[1] else "There is no effect, or hardly any."
+        if most <= nil[1]:
+            return "not reproduced", "There is no effect, or hardly any."
+        if least <= nothing:
+            return "not reproduced", "The effect is smaller than published, if there is any."
+        return "not reproduced", "The effect goes the same way but is smaller than published."
     if least > nothing:
         return "reproduced", ""
     return "undecided", f"The interval has room for what was published and for no effect: {MORE_BLOCKS}."

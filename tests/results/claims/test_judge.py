@@ -39,7 +39,8 @@ EMPTIER = asked("difference", "leaf_density", direction="less", within=5)
         (SLOWER, 1.2, 1.43, "reproduced", ""),  # within 5 % of 1.5 from 1.4286 on
         (SLOWER, 1.1, 1.4, "not reproduced", "The effect goes the same way but is smaller than published."),
         (SLOWER, 1.7, 1.9, "not reproduced", "The effect is larger than published."),
-        (SLOWER, 0.97, 1.02, "not reproduced", "There is no effect, or hardly any."),
+        (SLOWER, 0.97, 1.02, "not reproduced", "The effect is smaller than published, if there is any."),
+        (SLOWER, 1.0, 1.0, "not reproduced", "There is no effect, or hardly any."),
         (SLOWER, 0.7, 0.9, "contradicted", "The effect goes the other way."),
         (
             SLOWER, 0.9, 1.6, "undecided",
