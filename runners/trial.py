@@ -12,7 +12,19 @@ from keybench.generators.byteorder import Keys
 from keybench.results import blobs
 from keybench.results.metrics import KEY, MODEL, Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, grid, modelled, others, position, server_keys, verify, workers, writers
+from keybench.runners import (
+    after,
+    bulk,
+    grid,
+    latency,
+    modelled,
+    others,
+    position,
+    server_keys,
+    verify,
+    workers,
+    writers,
+)
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
 from keybench.runners.conditions import Conditions
@@ -90,7 +102,7 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
         admin.drop(table)
     finally:
         admin.close()
-    lines = [loaded.series()]
+    lines = [loaded.series(), *latency.along(loaded)]
     if order:
         created = created_in_order(sources)[order.places] if table.dated else None
         predicted = modelled.beside(target.engine, table, keys[order.places], order.note, readings, created)

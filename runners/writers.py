@@ -76,6 +76,7 @@ class Loaded:
     elapsed: NDArray[np.float64]
     """Seconds in the timed window so far, likewise."""
     latencies: NDArray[np.float64]
+    """Seconds that each transaction took, likewise."""
     cpu_share: float
     entered: tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...] = ()
     """For each writer when its transactions had the database for themselves, and their rows; empty where unknown."""
@@ -243,7 +244,7 @@ def _together(done: Sequence[Sent]) -> Loaded:
         order = np.argsort(ends, kind="stable")
         elapsed.append(seconds + ends[order] - begins.min())
         rows.append(acknowledged[order])
-        latencies.append(ends - begins)
+        latencies.append((ends - begins)[order])
         seconds = float(elapsed[-1][-1])
     return Loaded(
         np.cumsum(np.concatenate(rows)),
