@@ -16,7 +16,10 @@ from keybench.results.claims.wording import phrase
 from keybench.results.report.groups import NO_DATABASE
 from keybench.results.store import Store
 
-_RUN_ONE = "No trial of these runs answers it."
+DURABLE = "durable"
+"""The profile that claims are taken to speak of: every commit on disk."""
+
+_NO_TRIAL = "No trial of these runs answers it."
 
 
 def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
@@ -65,7 +68,7 @@ def _of_question(claim: Claim, question: Question, found: Sequence[Cell]) -> lis
             answers.append(_row(blank, question, cell, answer))
     if answers:
         return answers
-    return [replace(blank, reason=" ".join(dict.fromkeys(problems)) or _RUN_ONE)]
+    return [replace(blank, reason=" ".join(dict.fromkeys(problems)) or _NO_TRIAL)]
 
 
 def _asks(cell: Cell, question: Question) -> bool:
@@ -87,6 +90,8 @@ def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Found) -> Clai
             verdict = "undecided"
             break
     place = replace(blank, database=cell.database, server=cell.server, rows=cell.rows, run=cell.run.id)
+    if cell.run.profile != DURABLE and not cell.modelled:
+        place = replace(place, differs=f"{place.differs} Measured with --profile {cell.run.profile}.")
     return _answered(place, answer, answer.text(blank.unit), verdict, reason)
 
 

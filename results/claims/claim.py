@@ -115,6 +115,16 @@ class Question(_Part):
         return {"ratio": 1.0, "growth": 1.0, "difference": 0.0}.get(self.compare)
 
     @property
+    def nil(self) -> tuple[float, float]:
+        """From where to where an effect is hardly there: one place, unless only its direction was published."""
+        nothing = self.no_effect
+        assert nothing is not None
+        margin = self.within if self.direction else 0.0
+        if self.compare == "difference":
+            return nothing - margin, nothing + margin
+        return nothing / (1 + margin), nothing * (1 + margin)
+
+    @property
     def region(self) -> tuple[float, float]:
         """(lowest, highest) figure that counts as the published one."""
         if self.low is not None or self.high is not None:

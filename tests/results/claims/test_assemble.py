@@ -313,6 +313,18 @@ def test_every_claim_has_its_rows_in_any_run(runs) -> None:
         assert bool(row.command) == (row.verdict == "not measured"), row.claim
 
 
+def test_rows_that_a_server_sorted_answer_nothing_and_another_profile_is_told(runs) -> None:
+    runs.arms({BIGINT: timed(10), STRING: timed(10.78, 1)})
+    with Store.open(str(runs.path), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    row = only(found(runs, runs.add(*trials, path="bulk")), "jt-pg-string-vs-int")
+    assert row.verdict == "not measured"
+    assert row.reason.endswith("Rows were loaded in bulk, which sorts them.")
+    row = only(found(runs, runs.add(*trials, profile="fast")), "jt-pg-string-vs-int")
+    assert row.verdict == "reproduced"
+    assert row.differs.endswith(" Measured with --profile fast.")
+
+
 def test_an_unknown_run_is_an_error(runs) -> None:
     runs.add()
     with pytest.raises(UsageError, match="no run 'feed'"):
