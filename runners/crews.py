@@ -39,6 +39,8 @@ class LocalProcesses:
     """A process of this machine for each writer, started by the fork server."""
 
     connections = 1
+    writer = staticmethod(write)
+    """What each of them runs."""
 
     def check(self, engine: str, address: Address, writers: int, layouts: Sequence[str]) -> None:
         """Nothing: here is everything that the runner has."""
@@ -53,7 +55,7 @@ class LocalProcesses:
         ahead = workers.context.RawArray("q", len(loads))
         barrier = workers.context.Barrier(len(loads))
         done: list[Sent] = workers.run_all(
-            write,
+            self.writer,
             [(work, SharedMemory(i, sent, ahead, barrier, work.skew_rows)) for i, work in enumerate(loads)],
             timeout=timeout,
             poll=lambda: progress(sum(sent)),
