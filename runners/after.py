@@ -37,13 +37,19 @@ class Work:
 
 def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys:
     """The trial's keys in planned order: those of the load, or with `refill` those that refill it."""
-    parts, numbers = [], []
+    parts = []
     for source in sources:
         keys = source.stream().take(source.writer.rows + (source.writer.refill_rows if refill else 0))
         first = source.writer.rows if refill else 0
-        parts.append(keys[first:])
-        numbers.append(source.planned[first : len(keys)])
-    return Keys.concat(parts)[np.argsort(np.concatenate(numbers))]
+        parts.append((keys[first:], source.planned[first : len(keys)]))
+    (kind,) = {keys.kind for keys, _ in parts}
+    # Numbers have no gaps: each key has its place, without sorting.
+    lowest = min((int(numbers[0]) for _, numbers in parts if len(numbers)), default=0)
+    rows, data = sum(len(keys) for keys, _ in parts), parts[0][0].data
+    together = np.empty((rows, *data.shape[1:]), data.dtype)
+    for keys, numbers in parts:
+        together[numbers - lowest] = keys.data
+    return Keys(together, kind)
 
 
 def examine(work: Work) -> list[Reading]:

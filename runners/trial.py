@@ -28,6 +28,7 @@ from keybench.runners import (
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
 from keybench.runners.conditions import Conditions
+from keybench.runners.crews import LOCAL, Crew
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, created_in_order, key_sources
 
@@ -46,6 +47,7 @@ def run_trial(
     request: Request,
     trial: TrialPlan,
     reach: Callable[[str], Target],
+    crew: Crew = LOCAL,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Trial:
     """Runs it; whatever goes wrong makes a trial with status `error` (`attempt`).
@@ -58,13 +60,15 @@ def run_trial(
         nonlocal server
         target = reach(trial.database)
         server = target.server
-        return _measure(request, trial, target, progress)
+        return _measure(request, trial, target, crew, progress)
 
     ended = attempt(request, trial, measure)
     return replace(ended, server=server)
 
 
-def _measure(request: Request, trial: TrialPlan, target: Target, progress: Callable[[int], None]) -> Measured:
+def _measure(
+    request: Request, trial: TrialPlan, target: Target, crew: Crew, progress: Callable[[int], None]
+) -> Measured:
     table = trial.table(request.scenario)
     sources = key_sources(request, trial)
     deadline = time.monotonic() + request.trial_timeout
@@ -84,6 +88,7 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
             skew_rows=request.scenario.load.skew_rows,
             timeout=deadline - time.monotonic(),
             path=request.scenario.load.path,
+            crew=crew,
             progress=progress,
         )
         order: Order | None = None  # nobody knows it where the server makes or sorts the keys
@@ -98,7 +103,7 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
             keys = after.keys_in_order(sources)
             order = None if bulk.chosen(request.scenario) else recorder.order(loaded, keys)
             _verify(admin, table, keys)
-            readings += _after(request, trial, target, admin, sources, keys, deadline)
+            readings += _after(request, trial, target, crew, admin, sources, keys, deadline)
         admin.drop(table)
     finally:
         admin.close()
@@ -140,6 +145,7 @@ def _after(
     request: Request,
     trial: TrialPlan,
     target: Target,
+    crew: Crew,
     admin: Admin,
     sources: tuple[KeySource, ...],
     keys: Keys,
@@ -169,6 +175,7 @@ def _after(
             timeout=timeout,
             refill=True,
             path=request.scenario.load.path,
+            crew=crew,
         )
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
         readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))
