@@ -19,7 +19,7 @@ from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import MODEL, Metric, Reading, Series
 from keybench.results.store import Environment, Trial
-from keybench.runners import position
+from keybench.runners import position, shards
 from keybench.runners.after import keys_in_order
 from keybench.runners.attempt import attempt
 from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan
@@ -58,6 +58,9 @@ def _measure(request: Request, trial: TrialPlan) -> tuple[list[Reading], list[Se
     if table.made:
         raise UsageError(f"{trial.layout} keys are made by a server, and a page model has none: leave the layout out.")
     sources = key_sources(request, trial)
+    parts = shards.deal(table, sources, request.scenario.table.shards)
+    if len(parts) > 1:
+        return _sharded(on, parts), []
     keys = keys_in_order(sources)
     places = np.unique(np.linspace(0, len(keys), _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
     created = created_in_order(sources) if table.dated else None
@@ -68,6 +71,18 @@ def _measure(request: Request, trial: TrialPlan) -> tuple[list[Reading], list[Se
     )
     found = [*readings(stats), *_others(on, table, keys), *absent, *where, *_variants(on, table, keys, "")]
     return found, [*_series(stats), *line]
+
+
+def _sharded(on: Engine, parts: Sequence[shards.Shard]) -> list[Reading]:
+    """The readings of rows in several tables, in planned order."""
+    found = []
+    for part in parts:
+        keys = keys_in_order(part.sources)
+        created = created_in_order(part.sources) if part.table.dated else None
+        stats = predict(on.page_model(part.table), part.table.column, keys, created=created)
+        found.append([*readings(stats), *_others(on, part.table, keys), *_variants(on, part.table, keys, "")])
+    absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
+    return [*shards.together(found), *absent, *position.absent(shards.NO_POSITION)]
 
 
 def _others(on: Engine, table: Table, keys: Keys) -> list[Reading]:

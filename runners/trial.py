@@ -10,7 +10,7 @@ from keybench.databases.engine import Address, Admin, Engine, Table
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import KEY, MODEL, Metric, Reading, Series
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, modelled, others, position, server_keys, verify, workers, writers
+from keybench.runners import after, bulk, modelled, position, server_keys, shards, verify, workers, writers
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import attempt
 from keybench.runners.plan import Request, TrialPlan
@@ -54,14 +54,15 @@ def _measure(
 ) -> tuple[list[Reading], list[Series]]:
     table = trial.table(request.scenario)
     sources = key_sources(request, trial)
+    parts = shards.deal(table, sources, request.scenario.table.shards)
     deadline = time.monotonic() + request.trial_timeout
     admin = target.engine.admin(target.address)
     try:
-        admin.create(table)
-        recorder = Recorder(admin, table, sources)
-        probes = admin.probes()
-        for probe in probes:
-            probe.before(table)
+        for part in parts:
+            admin.create(part.table)
+        recorders = [Recorder(admin, part.table, part.sources) for part in parts]
+        probes = shards.Probes(admin, parts)
+        probes.before()
         loaded = writers.load(
             target.address,
             table,
@@ -70,26 +71,35 @@ def _measure(
             skew_rows=request.scenario.load.skew_rows,
             timeout=deadline - time.monotonic(),
             path=request.scenario.load.path,
+            tables=shards.tables(parts),
             progress=progress,
         )
-        order: Order | None = None  # nobody knows it where the server makes or sorts the keys
-        readings = [*loaded.readings(), *(reading for probe in probes for reading in probe.after(table))]
-        readings += others.readings(table, probes)
+        arrived: list[tuple[Keys, Order]] = []  # nobody knows the order where the server makes or sorts the keys
+        wide, measured = probes.after()
+        readings = loaded.readings() + wide
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
             readings += server_keys.without_reads(request.scenario.after.reads)
         else:
-            keys = after.keys_in_order(sources)
-            order = None if bulk.chosen(request.scenario) else recorder.order(loaded, keys)
-            _verify(admin, table, keys)
-            readings += _after(request, trial, target, admin, sources, keys, deadline)
-        admin.drop(table)
+            for part, recorder in zip(parts, recorders, strict=True):
+                keys = after.keys_in_order(part.sources)
+                if not bulk.chosen(request.scenario):
+                    arrived.append((keys, recorder.order(part.of(loaded), keys)))
+                _verify(admin, part.table, keys)
+            if len(parts) == 1:
+                readings += _after(request, trial, target, admin, sources, keys, deadline)
+        for part in parts:
+            admin.drop(part.table)
     finally:
         admin.close()
+    if arrived:
+        measured = [_predicted(target.engine, *one) for one in zip(parts, arrived, measured, strict=True)]
+    readings += shards.together(measured)
     lines = [loaded.series()]
-    if order:
-        created = created_in_order(sources)[order.places] if table.dated else None
-        readings = modelled.beside(target.engine, table, keys[order.places], order.note, readings, created)
+    if len(parts) > 1:
+        readings += position.absent(shards.NO_POSITION)
+    elif arrived:
+        ((keys, order),) = arrived
         where, line = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
         )
@@ -97,6 +107,13 @@ def _measure(
     elif bulk.chosen(request.scenario):
         readings += bulk.instead()
     return readings + _never(target.engine, readings), lines
+
+
+def _predicted(on: Engine, part: shards.Shard, arrived: tuple[Keys, Order], measured: list[Reading]) -> list[Reading]:
+    """What was measured of a table, and what the page model says of it."""
+    keys, order = arrived
+    created = created_in_order(part.sources)[order.places] if part.table.dated else None
+    return modelled.beside(on, part.table, keys[order.places], order.note, measured, created)
 
 
 def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:
