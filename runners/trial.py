@@ -7,12 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from keybench.databases.engine import Address, Admin, Engine, Table
+from keybench.databases.pageorder import ReadsPageOrder
 from keybench.generators.byteorder import Keys
-from keybench.results.metrics import KEY, MODEL, Metric, Reading, Series
+from keybench.results import blobs
+from keybench.results.metrics import KEY, MODEL, Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, modelled, position, server_keys, shards, verify, workers, writers
+from keybench.runners import after, bulk, grid, modelled, position, server_keys, shards, verify, workers, writers
 from keybench.runners.arrival import Order, Recorder
-from keybench.runners.attempt import attempt
+from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
+from keybench.runners.conditions import Conditions
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, created_in_order, key_sources
 
@@ -39,7 +42,7 @@ def run_trial(
     """
     server = request.servers[trial.database]
 
-    def measure() -> tuple[list[Reading], list[Series]]:
+    def measure() -> Measured:
         nonlocal server
         target = reach(trial.database)
         server = target.server
@@ -49,9 +52,7 @@ def run_trial(
     return replace(ended, server=server)
 
 
-def _measure(
-    request: Request, trial: TrialPlan, target: Target, progress: Callable[[int], None]
-) -> tuple[list[Reading], list[Series]]:
+def _measure(request: Request, trial: TrialPlan, target: Target, progress: Callable[[int], None]) -> Measured:
     table = trial.table(request.scenario)
     sources = key_sources(request, trial)
     parts = shards.deal(table, sources, request.scenario.table.shards)
@@ -63,6 +64,7 @@ def _measure(
         recorders = [Recorder(admin, part.table, part.sources) for part in parts]
         probes = shards.Probes(admin, parts)
         probes.before()
+        conditions = Conditions.before()
         loaded = writers.load(
             target.address,
             table,
@@ -75,8 +77,11 @@ def _measure(
             progress=progress,
         )
         arrived: list[tuple[Keys, Order]] = []  # nobody knows the order where the server makes or sorts the keys
+        around = conditions.after()
         wide, measured = probes.after()
-        readings = loaded.readings() + wide
+        readings = [*loaded.readings(), *around, *wide]
+        drawn = trial.block == DRAWN_BLOCK and len(parts) == 1
+        pictures = _page_map(admin, table) if drawn else []
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
             readings += server_keys.without_reads(request.scenario.after.reads)
@@ -92,24 +97,31 @@ def _measure(
             admin.drop(part.table)
     finally:
         admin.close()
-    if arrived:
-        measured = [_predicted(target.engine, *one) for one in zip(parts, arrived, measured, strict=True)]
-    readings += shards.together(measured)
+    predicted = [_predicted(target.engine, *one) for one in zip(parts, arrived, measured, strict=False)]
+    readings += shards.together([list(one.readings) for one in predicted] or measured)
     lines = [loaded.series()]
     if len(parts) > 1:
         readings += position.absent(shards.NO_POSITION)
     elif arrived:
         ((keys, order),) = arrived
-        where, line = position.readings(
+        where = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
         )
-        readings, lines = readings + where, lines + line
+        readings += [*where.readings, *grid.readings(request, trial)]
+        lines += where.series
+        pictures += [*predicted[0].blobs, *where.blobs]
     elif bulk.chosen(request.scenario):
         readings += bulk.instead()
-    return readings + _never(target.engine, readings), lines
+    return Measured(readings + _never(target.engine, readings), lines, pictures)
 
 
-def _predicted(on: Engine, part: shards.Shard, arrived: tuple[Keys, Order], measured: list[Reading]) -> list[Reading]:
+def _page_map(admin: Admin, table: Table) -> list[blobs.Blob]:
+    """Of the index as it lies on the server, where that can be read."""
+    found = admin.page_order(table) if isinstance(admin, ReadsPageOrder) else None
+    return [blobs.page_map(found.numbers, found.rows, "measured")] if found else []
+
+
+def _predicted(on: Engine, part: shards.Shard, arrived: tuple[Keys, Order], measured: list[Reading]) -> Measured:
     """What was measured of a table, and what the page model says of it."""
     keys, order = arrived
     created = created_in_order(part.sources)[order.places] if part.table.dated else None
