@@ -341,6 +341,9 @@ CLUSTERED = "clustered"
 PARENT = "parent"
 """The key and its index in the parent table, of tables whose key is a foreign key."""
 
+SHARD = "shard "
+"""Begins the object of what is of one shard's table, where rows go to several; its number follows, from 1."""
+
 MODEL = "model"
 """The same index as the page model predicts it beside a server, by the keys that were sent there."""
 
@@ -350,7 +353,8 @@ class Reading:
     """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
 
     `object` says what it is of: `KEY`, `MODEL`, `MODEL: variant` where a model has a parameter that no live server has
-    confirmed, `WRITER` and the id of one, `MACHINE`, or what else a table has: `CLUSTERED`, `PARENT`.
+    confirmed, `WRITER` and the id of one, `MACHINE`, `SHARD` and a number, or what else a table has: `CLUSTERED`,
+    `PARENT`.
     """
 
     metric: Metric

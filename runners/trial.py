@@ -18,9 +18,9 @@ from keybench.runners import (
     grid,
     latency,
     modelled,
-    others,
     position,
     server_keys,
+    shards,
     verify,
     workers,
     writers,
@@ -71,14 +71,15 @@ def _measure(
 ) -> Measured:
     table = trial.table(request.scenario)
     sources = key_sources(request, trial)
+    parts = shards.deal(table, sources, request.scenario.table.shards)
     deadline = time.monotonic() + request.trial_timeout
     admin = target.engine.admin(target.address)
     try:
-        admin.create(table)
-        recorder = Recorder(admin, table, sources)
-        probes = admin.probes()
-        for probe in probes:
-            probe.before(table)
+        for part in parts:
+            admin.create(part.table)
+        recorders = [Recorder(admin, part.table, part.sources) for part in parts]
+        probes = shards.Probes(admin, parts)
+        probes.before()
         conditions = Conditions.before()
         loaded = writers.load(
             target.address,
@@ -89,35 +90,43 @@ def _measure(
             timeout=deadline - time.monotonic(),
             path=request.scenario.load.path,
             crew=crew,
+            tables=shards.tables(parts),
             progress=progress,
         )
-        order: Order | None = None  # nobody knows it where the server makes or sorts the keys
+        arrived: list[tuple[Keys, Order]] = []  # nobody knows the order where the server makes or sorts the keys
         around = conditions.after()
-        readings = [*loaded.readings(), *around, *(reading for probe in probes for reading in probe.after(table))]
-        readings += others.readings(table, probes)
-        pictures = _page_map(admin, table) if trial.block == DRAWN_BLOCK else []
+        wide, measured = probes.after()
+        readings = [*loaded.readings(), *around, *wide]
+        drawn = trial.block == DRAWN_BLOCK and len(parts) == 1
+        pictures = _page_map(admin, table) if drawn else []
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
             readings += server_keys.without_reads(request.scenario.after.reads)
         else:
-            keys = after.keys_in_order(sources)
-            order = None if bulk.chosen(request.scenario) else recorder.order(loaded, keys)
-            _verify(admin, table, keys)
-            readings += _after(request, trial, target, crew, admin, sources, keys, deadline)
-        admin.drop(table)
+            for part, recorder in zip(parts, recorders, strict=True):
+                keys = after.keys_in_order(part.sources)
+                if not bulk.chosen(request.scenario):
+                    arrived.append((keys, recorder.order(part.of(loaded), keys)))
+                _verify(admin, part.table, keys)
+            if len(parts) == 1:
+                readings += _after(request, trial, target, crew, admin, sources, keys, deadline)
+        for part in parts:
+            admin.drop(part.table)
     finally:
         admin.close()
+    predicted = [_predicted(target.engine, *one) for one in zip(parts, arrived, measured, strict=False)]
+    readings += shards.together([list(one.readings) for one in predicted] or measured)
     lines = [loaded.series(), *latency.along(loaded)]
-    if order:
-        created = created_in_order(sources)[order.places] if table.dated else None
-        predicted = modelled.beside(target.engine, table, keys[order.places], order.note, readings, created)
-        readings = list(predicted.readings)
+    if len(parts) > 1:
+        readings += position.absent(shards.NO_POSITION)
+    elif arrived:
+        ((keys, order),) = arrived
         where = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
         )
         readings += [*where.readings, *grid.readings(request, trial)]
         lines += where.series
-        pictures += [*predicted.blobs, *where.blobs]
+        pictures += [*predicted[0].blobs, *where.blobs]
     elif bulk.chosen(request.scenario):
         readings += bulk.instead()
     return Measured(readings + _never(target.engine, readings), lines, pictures)
@@ -127,6 +136,13 @@ def _page_map(admin: Admin, table: Table) -> list[blobs.Blob]:
     """Of the index as it lies on the server, where that can be read."""
     found = admin.page_order(table) if isinstance(admin, ReadsPageOrder) else None
     return [blobs.page_map(found.numbers, found.rows, "measured")] if found else []
+
+
+def _predicted(on: Engine, part: shards.Shard, arrived: tuple[Keys, Order], measured: list[Reading]) -> Measured:
+    """What was measured of a table, and what the page model says of it."""
+    keys, order = arrived
+    created = created_in_order(part.sources)[order.places] if part.table.dated else None
+    return modelled.beside(on, part.table, keys[order.places], order.note, measured, created)
 
 
 def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:

@@ -80,20 +80,23 @@ def load(
     refill: bool = False,
     path: LoadPath = "rows",
     crew: Crew = LOCAL,
+    tables: Sequence[Table] = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> Loaded:
     """Loads a trial's rows (or its refill) with all its writers at once; `progress` is given the rows sent so far.
 
     The writers meet before each phase of the scenario and, where a phase has more rows than they hold ready, before
-    each slice of it.
+    each slice of it. `tables` are the writers' own, of the same form as `table`, where they have several.
     """
     phases = [(s.writer.refill_rows,) if refill else s.writer.phases for s in sources]
     firsts = [s.writer.rows if refill else 0 for s in sources]
     row_bytes = (2 * table.payload + 128) * (1 + table.children if table.parent else 1)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     loads = [
-        Load(address.engine, address, table, source, first, slices, rows_per_tx, skew_rows, path)
-        for source, first, slices in zip(sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True)
+        Load(address.engine, address, own, source, first, slices, rows_per_tx, skew_rows, path)
+        for own, source, first, slices in zip(
+            tables or [table] * len(sources), sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True
+        )
     ]
     return _together(crew.run(loads, timeout=timeout, progress=progress))
 
