@@ -165,9 +165,11 @@ def holm(p: Floats) -> Floats:
 def equivalent(estimate: Estimate, margin: float = MARGIN) -> bool:
     """Whether the whole interval lies within 1 / (1 + margin) … 1 + margin: not "no difference found", but "none".
 
-    Two one-sided tests by interval (Schuirmann 1987), at half of 1 − confidence each.
+    Two one-sided tests by interval (Schuirmann 1987), at half of 1 − confidence each. Never of fewer blocks than an
+    interval of that confidence takes.
     """
-    return estimate.has_interval and 1 / (1 + margin) <= estimate.low and estimate.high <= 1 + margin
+    enough = estimate.blocks >= blocks_needed(1 - estimate.confidence)
+    return enough and 1 / (1 + margin) <= estimate.low and estimate.high <= 1 + margin
 
 
 def verdict(estimate: Estimate | None, p: float, alpha: float = ALPHA, floor: float = MARGIN) -> Verdict:

@@ -17,11 +17,13 @@ from keybench.databases.engine import Engine, Table, engine
 from keybench.databases.pagemodel import PageStats, predict, readings
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
+from keybench.results import blobs
+from keybench.results.blobs import Blob
 from keybench.results.metrics import MODEL, Metric, Reading, Series
 from keybench.results.store import Environment, Trial
-from keybench.runners import position
+from keybench.runners import grid, position
 from keybench.runners.after import keys_in_order
-from keybench.runners.attempt import attempt
+from keybench.runners.attempt import Measured, attempt
 from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan
 from keybench.runners.sources import created_in_order, key_sources
 
@@ -53,21 +55,28 @@ def run_trial(request: Request, trial: TrialPlan) -> Trial:
     return replace(ended, server=MODEL_SERVER)
 
 
-def _measure(request: Request, trial: TrialPlan) -> tuple[list[Reading], list[Series]]:
+def _measure(request: Request, trial: TrialPlan) -> Measured:
     on, table = engine(trial.database), trial.table(request.scenario)
     if table.made:
         raise UsageError(f"{trial.layout} keys are made by a server, and a page model has none: leave the layout out.")
     sources = key_sources(request, trial)
     keys = keys_in_order(sources)
-    places = np.unique(np.linspace(0, len(keys), _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
     created = created_in_order(sources) if table.dated else None
-    stats = predict(on.page_model(table), table.column, keys, [place for place in places if place], created=created)
+    stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)), created=created)
     absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
-    where, line = position.readings(
-        sources, table.column, keys, np.arange(len(keys)), len(keys) / max(1, stats.leaf_pages)
+    where = position.readings(sources, table.column, keys, np.arange(len(keys)), len(keys) / max(1, stats.leaf_pages))
+    return Measured(
+        [
+            *readings(stats),
+            *_others(on, table, keys),
+            *absent,
+            *where.readings,
+            *_variants(on, table, keys, ""),
+            *grid.readings(request, trial),
+        ],
+        [*_series(stats), *where.series],
+        [*_blobs(stats, ""), *where.blobs],
     )
-    found = [*readings(stats), *_others(on, table, keys), *absent, *where, *_variants(on, table, keys, "")]
-    return found, [*_series(stats), *line]
 
 
 def _others(on: Engine, table: Table, keys: Keys) -> list[Reading]:
@@ -81,6 +90,11 @@ def _others(on: Engine, table: Table, keys: Keys) -> list[Reading]:
     return found
 
 
+def _checkpoints(rows: int) -> list[int]:
+    places = np.unique(np.linspace(0, rows, _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
+    return [place for place in places if place]
+
+
 def beside(
     on: Engine,
     table: Table,
@@ -88,7 +102,7 @@ def beside(
     note: str,
     measured: Iterable[Reading],
     created: NDArray[np.int64] | None = None,
-) -> list[Reading]:
+) -> Measured:
     """What the page model says of keys in order of arrival; `note` says what that order is where it is in doubt.
 
     `created`: when their rows were created, of a table by date.
@@ -98,12 +112,27 @@ def beside(
     """
     measured = list(measured)
     try:
-        stats = predict(on.page_model(table), table.column, keys, created=created)
+        stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)), created=created)
         predicted = readings(stats, MODEL, note) + _variants(on, table, keys, note)
     except Exception as error:  # what was measured stands, whatever a model does
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
-        return [*measured, Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {kind}{error}", MODEL)]
-    return _with_kinds(measured, stats) + predicted
+        return Measured([*measured, Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {kind}{error}", MODEL)])
+    return Measured(_with_kinds(measured, stats) + predicted, (), _blobs(stats, note))
+
+
+def _blobs(stats: PageStats, note: str) -> list[Blob]:
+    """The leaf level along the load, and the finished one's page map."""
+    along = stats.checkpoints
+    return [
+        blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note),
+        blobs.growth(
+            [point.rows for point in along],
+            [point.leaf_pages for point in along],
+            [point.interior_splits for point in along],
+            [point.density for point in along],
+            note,
+        ),
+    ]
 
 
 def _variants(on: Engine, table: Table, keys: Keys, note: str) -> list[Reading]:

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from keybench.databases.engine import Address, Admin, Engine, Table
+from keybench.databases.pageorder import ReadsPageOrder
 from keybench.generators.byteorder import Keys
-from keybench.results.metrics import KEY, MODEL, Metric, Reading, Series
+from keybench.results import blobs
+from keybench.results.metrics import KEY, MODEL, Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, modelled, others, position, server_keys, verify, workers, writers
+from keybench.runners import after, bulk, grid, modelled, others, position, server_keys, verify, workers, writers
 from keybench.runners.arrival import Order, Recorder
-from keybench.runners.attempt import attempt
+from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
+from keybench.runners.conditions import Conditions
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, created_in_order, key_sources
 
@@ -39,7 +42,7 @@ def run_trial(
     """
     server = request.servers[trial.database]
 
-    def measure() -> tuple[list[Reading], list[Series]]:
+    def measure() -> Measured:
         nonlocal server
         target = reach(trial.database)
         server = target.server
@@ -49,9 +52,7 @@ def run_trial(
     return replace(ended, server=server)
 
 
-def _measure(
-    request: Request, trial: TrialPlan, target: Target, progress: Callable[[int], None]
-) -> tuple[list[Reading], list[Series]]:
+def _measure(request: Request, trial: TrialPlan, target: Target, progress: Callable[[int], None]) -> Measured:
     table = trial.table(request.scenario)
     sources = key_sources(request, trial)
     deadline = time.monotonic() + request.trial_timeout
@@ -62,6 +63,7 @@ def _measure(
         probes = admin.probes()
         for probe in probes:
             probe.before(table)
+        conditions = Conditions.before()
         loaded = writers.load(
             target.address,
             table,
@@ -73,8 +75,10 @@ def _measure(
             progress=progress,
         )
         order: Order | None = None  # nobody knows it where the server makes or sorts the keys
-        readings = [*loaded.readings(), *(reading for probe in probes for reading in probe.after(table))]
+        around = conditions.after()
+        readings = [*loaded.readings(), *around, *(reading for probe in probes for reading in probe.after(table))]
         readings += others.readings(table, probes)
+        pictures = _page_map(admin, table) if trial.block == DRAWN_BLOCK else []
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
             readings += server_keys.without_reads(request.scenario.after.reads)
@@ -89,14 +93,23 @@ def _measure(
     lines = [loaded.series()]
     if order:
         created = created_in_order(sources)[order.places] if table.dated else None
-        readings = modelled.beside(target.engine, table, keys[order.places], order.note, readings, created)
-        where, line = position.readings(
+        predicted = modelled.beside(target.engine, table, keys[order.places], order.note, readings, created)
+        readings = list(predicted.readings)
+        where = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
         )
-        readings, lines = readings + where, lines + line
+        readings += [*where.readings, *grid.readings(request, trial)]
+        lines += where.series
+        pictures += [*predicted.blobs, *where.blobs]
     elif bulk.chosen(request.scenario):
         readings += bulk.instead()
-    return readings + _never(target.engine, readings), lines
+    return Measured(readings + _never(target.engine, readings), lines, pictures)
+
+
+def _page_map(admin: Admin, table: Table) -> list[blobs.Blob]:
+    """Of the index as it lies on the server, where that can be read."""
+    found = admin.page_order(table) if isinstance(admin, ReadsPageOrder) else None
+    return [blobs.page_map(found.numbers, found.rows, "measured")] if found else []
 
 
 def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:

@@ -18,6 +18,7 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError, model_val
 
 from keybench.errors import UsageError, unknown_name
 from keybench.scenarios import timeline
+from keybench.scenarios.grid import GridPart
 from keybench.scenarios.part import Part
 from keybench.scenarios.writers import ClockPart, DealPart, WriterPart
 
@@ -142,6 +143,7 @@ class Scenario(Part):
     deal: DealPart = DealPart()
     before: BeforePart | None = None
     after: AfterPart = AfterPart()
+    grid: GridPart | None = None
     generation: GenerationPart | None = None
 
     @model_validator(mode="after")
@@ -156,6 +158,12 @@ class Scenario(Part):
             raise ValueError("give either rows or index_over_cache")
         if self.generation and (self.rows is None or len(self.writer) > 1 or self.timed):
             raise ValueError("a scenario with generation has rows, and one writer, whose rate is each thread's")
+        if self.grid and self.generation:
+            raise ValueError("a scenario with generation fills no index: leave out the grid")
+        if self.grid and len({writer.clock for writer in self.writer}) > 1:
+            raise ValueError(
+                "writers of a scenario with a grid have different clocks: make them alike, or leave it out"
+            )
         names = [writer.id for writer in self.writer]
         if len(set(names)) < len(names):
             raise ValueError(f"two writers have the same id: {', '.join(names)}")

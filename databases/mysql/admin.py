@@ -25,7 +25,8 @@ from keybench.databases.mysql.arrival import TrxIdRecorder
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.load import default_path
 from keybench.databases.mysql.pages import UnreadablePagesError
-from keybench.databases.mysql.probe import probes
+from keybench.databases.mysql.probe import probes, read_index
+from keybench.databases.pageorder import PageOrder
 from keybench.databases.provision import base_directory
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.generators.byteorder import Keys
@@ -121,6 +122,14 @@ class MySqlAdmin:
     def probes(self) -> Sequence[Probe]:
         """All probes; what one cannot read here, its readings say."""
         return probes(self)
+
+    def page_order(self, table: Table) -> PageOrder | None:
+        """The leaves of the key's index; None where the server's files are not at hand or cannot be read."""
+        try:
+            found = read_index(self, table)
+        except (UnreadablePagesError, OSError):
+            return None
+        return PageOrder(found.levels[0], found.rows) if found else None
 
     def arrival_recorder(self) -> ArrivalRecorder:
         """From the transaction ids in the rows."""

@@ -44,14 +44,6 @@ class Inserted:
     rows: int
 
 
-@dataclass(frozen=True)
-class Family:
-    """One transaction's rows of a parent table and of its child table."""
-
-    parents: Loaded | Inserted
-    children: Loaded | Inserted
-
-
 def is_uuid(column: Column) -> bool:
     """Whether the server reads the key as the text of a GUID."""
     return column.sql_type == "uuid"
@@ -108,7 +100,7 @@ def loads(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: M
     return _loaded(lines, rows_per_tx)
 
 
-def loads_without_keys(payload: Bytes, rows_per_tx: int) -> list[Loaded]:
+def loads_without_keys(_table: Table, payload: Bytes, rows_per_tx: int) -> list[Loaded]:
     """Batches for LOAD DATA of rows whose keys the server makes."""
     return _loaded(beside(payload, repeated(b"\n", len(payload))), rows_per_tx)
 

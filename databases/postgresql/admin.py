@@ -12,7 +12,8 @@ from psycopg import pq
 
 from keybench.databases.arrival import ArrivalRecorder
 from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.postgresql import connection, keys, settings
+from keybench.databases.pageorder import PageOrder
+from keybench.databases.postgresql import connection, keys, settings, source
 from keybench.databases.postgresql import table as layout
 from keybench.databases.postgresql.arrival import WalRecorder
 from keybench.databases.postgresql.probe import probes
@@ -125,6 +126,13 @@ class PostgresAdmin:
         """(all keys in heap order, the transaction that inserted each). The table holds at least one row."""
         both = np.concatenate(list(self._joined(table, f"int8send(xmin::text::bigint) || {self._sent_key(table)}")))
         return _keys(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
+
+    def page_order(self, table: Table) -> PageOrder | None:
+        """The leaves of the key's index; None where this user may not read its pages."""
+        try:
+            return source.read_order(self, table)
+        except source.UnreadableError:
+            return None
 
     def arrival_recorder(self) -> ArrivalRecorder:
         """From the write-ahead log."""

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.engine import Address, Probe, Settings, Table
+from keybench.databases.pageorder import PageOrder
 from keybench.databases.provision import Kept
 from keybench.databases.sqlite.connection import configured, connect, explained, files
 from keybench.databases.sqlite.keys import check
-from keybench.databases.sqlite.probe import Log, Pages, tree_bytes
+from keybench.databases.sqlite.probe import Log, Pages, page_order, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED
 from keybench.databases.sqlite.table import Files, Statements
 from keybench.errors import ServerError
@@ -97,6 +98,10 @@ class Admin:
     def probes(self) -> Sequence[Probe]:
         """Pages and log."""
         return (Pages(self._connection), Log(self._files))
+
+    def page_order(self, table: Table) -> PageOrder | None:
+        """The leaves of the key's b-tree: always to be read."""
+        return page_order(self._connection(table), Statements(table).tree)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """All keys in slices of 100,000."""

@@ -97,7 +97,7 @@ def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:
 def test_what_the_model_refuses_is_said_and_the_measured_values_stand() -> None:
     measured = [Reading(Metric.LEAF_PAGES, 3.0, "measured")]
     keys = Keys(np.zeros(2, np.int64), "int")
-    found = modelled.beside(engine("postgresql"), _table("postgresql"), keys, "", measured)
+    found = modelled.beside(engine("postgresql"), _table("postgresql"), keys, "", measured).readings
     assert found[: len(measured)] == measured
     (said,) = found[len(measured) :]
     assert (said.value, said.origin, said.object) == (None, "absent", MODEL)
@@ -114,11 +114,11 @@ def test_kinds_of_splits_are_derived_only_from_a_model_of_the_same_index() -> No
         Reading(Metric.LEAF_FRAGMENTATION, 50.0, "measured"),
     ]
     keys = Keys(np.arange(2, dtype=np.int64), "int")
-    found = modelled.beside(_Fixed(stats), table, keys, "", [*same, *absent])  # type: ignore[arg-type]
+    found = modelled.beside(_Fixed(stats), table, keys, "", [*same, *absent]).readings  # type: ignore[arg-type]
     derived = {r.metric: (r.value, r.origin) for r in found if r.object == KEY and r.metric in KINDS}
     assert derived == dict(zip(KINDS, [(2.0, "derived"), (0.0, "derived"), (0.0, "derived")], strict=True))
     other = [Reading(Metric.LEAF_PAGES, 4.0, "measured"), *same[1:]]
-    found = modelled.beside(_Fixed(stats), table, keys, "", [*other, *absent])  # type: ignore[arg-type]
+    found = modelled.beside(_Fixed(stats), table, keys, "", [*other, *absent]).readings  # type: ignore[arg-type]
     assert {r.origin for r in found if r.object == KEY and r.metric in KINDS} == {"absent"}
 
 

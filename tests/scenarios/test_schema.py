@@ -133,3 +133,27 @@ def test_every_field_is_documented() -> None:
 
     for name in _field_names():
         assert f"`{name}`" in text, f"docs/scenarios.md does not explain {name}"
+
+
+GRID = "[grid]\nprocesses = [1, 2]\nrows_per_tick = [1]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[[writer]]\nid = 'a'\n[[writer]]\nid = 'b'\nclock = { offset = 1 }\n",
+            "writers of a scenario with a grid have different clocks: make them alike, or leave it out",
+        ),
+        ("[generation]\n", "a scenario with generation fills no index: leave out the grid"),
+    ],
+)
+def test_a_grid_needs_an_index_and_one_clock(text: str, said: str) -> None:
+    assert parse_scenario("mine", MINIMAL + GRID, where="mine.toml").grid is not None
+    assert said in problem(MINIMAL + GRID + text)
+
+
+def test_a_grid_of_no_processes_is_refused() -> None:
+    assert "grid.processes.0: Input should be greater than or equal to 1" in problem(
+        MINIMAL + GRID.replace("1, 2", "0")
+    )
