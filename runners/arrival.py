@@ -53,8 +53,7 @@ class Recorder:
             found = self._recorder.after(self._table)
         except ServerError as error:
             return Order(planned, f"By the planned order of arrival: {error}")
-        note = "" if found.exact else "By the order of transactions, which is near that of their rows."
-        return Order(by_transactions(found, self._table, keys), note)
+        return Order(by_transactions(found, self._table, keys), found.near)
 
 
 def by_stamps(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +21,7 @@ from keybench.databases.container import KIND
 from keybench.databases.engine import Address, Probe, Table
 from keybench.databases.mysql import connection, keys, rows, settings
 from keybench.databases.mysql import table as layout
-from keybench.databases.mysql.arrival import TrxIdRecorder
+from keybench.databases.mysql.arrival import InsertionRecorder
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.load import default_path
 from keybench.databases.mysql.pages import UnreadablePagesError
@@ -121,8 +121,8 @@ class MySqlAdmin:
         return probes(self)
 
     def arrival_recorder(self) -> ArrivalRecorder:
-        """From the transaction ids in the rows."""
-        return TrxIdRecorder(self)
+        """From the log, and the transaction ids in the rows."""
+        return InsertionRecorder(self)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """The keys in key order, a range at a time, each joined by the server to one value.
@@ -153,23 +153,32 @@ class MySqlAdmin:
         keys = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in found]
         return _keys(table.column, b"".join(keys), len(keys))
 
-    def index(self, table: Table) -> int:
-        """InnoDB's id of the key's index; ServerError where there is no such table."""
-        for number, name in self.rows(self.flavour.indexes, [f"{layout.SCHEMA}/{_file_name(table.name)}"]):
-            if name == layout.index_name(table):
+    def index(self, table: Table, name: str = "") -> int:
+        """InnoDB's id of an index, the key's unless named; ServerError where there is no such table."""
+        for number, found, _ in self.rows(self.flavour.indexes, [f"{layout.SCHEMA}/{_file_name(table.name)}"]):
+            if found == (name or layout.index_name(table)):
                 return int(number)
         raise self._no_table(table)
 
-    @contextmanager
-    def file(self, table: Table) -> Iterator[Path | None]:
+    def table_id(self, table: Table) -> int:
+        """InnoDB's id of the table; ServerError where there is none."""
+        for _, _, number in self.rows(self.flavour.indexes, [f"{layout.SCHEMA}/{_file_name(table.name)}"]):
+            return int(number)
+        raise self._no_table(table)
+
+    def file(self, table: Table) -> AbstractContextManager[Path | None]:
         """The table's file on a private server, for as long as the block lasts: a copy where it is in a container."""
-        name = f"{layout.SCHEMA}/{_file_name(table.name)}.ibd"
+        return self.data_file(f"{layout.SCHEMA}/{_file_name(table.name)}.ibd")
+
+    @contextmanager
+    def data_file(self, name: str) -> Iterator[Path | None]:
+        """As `file`, any file of the data directory."""
         given = self.address.parameters
         if "data" in given:
             yield Path(given["data"], name)
         elif KIND in given:
             with TemporaryDirectory(prefix="keybench-", dir=base_directory(), ignore_cleanup_errors=True) as folder:
-                copy = Path(folder, "table.ibd")
+                copy = Path(folder, "copy")
                 try:
                     daemon.copy_file(given[KIND], f"{str(self.value('SELECT @@datadir')).rstrip('/')}/{name}", copy)
                 except EnvironmentMissing as error:
