@@ -12,6 +12,9 @@ def main() -> None:
     from keybench.databases import cli as databases
     from keybench.generators import cli as generators
     from keybench.results import export
+    from keybench.results.check import command as check
+    from keybench.results.claims import command as claims
+    from keybench.results.compare import command as compare
     from keybench.results.report import command as report
     from keybench.runners import clean, doctor
     from keybench.runners import cli as run
@@ -19,7 +22,10 @@ def main() -> None:
     app = commandline.application(help="Which primary-key layout should this table have? Measured on real servers.")
     app.add_typer(run.app)
     app.add_typer(report.app)
+    app.add_typer(check.app)
+    app.add_typer(compare.app)
     app.add_typer(export.app)
+    app.add_typer(claims.app)
     app.add_typer(doctor.app)
     app.add_typer(clean.app)
     app.add_typer(generators.app, name="generators")

@@ -34,6 +34,7 @@ SHOWN = {
 EXACT = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY)
 _PAYLOADS = (0, 100)
 _PROBE_ROWS = 20_000
+_CHILDREN = 3
 _SLICE, _ROWS_PER_TX = 100_000, 1000
 _SAME = 1e-6
 
@@ -51,7 +52,7 @@ def tables(on: Engine, column: Column) -> Iterator[Table]:
     for payload in _PAYLOADS:
         known = set()
         for role in get_args(KeyRole):
-            table = Table("fidelity", column, payload, role)
+            table = Table("fidelity", column, payload, role, children=_CHILDREN if role == "fk" else 1)
             pages = predict(on.page_model(table), column, keys).page_rows.tobytes()
             if pages not in known:
                 known.add(pages)
@@ -89,7 +90,7 @@ def compared(on: Engine, address: Address, rows: int, names: Iterable[str]) -> I
     for column in columns(on):
         for table in tables(on, column):
             for name in names:
-                keys = streams.keys(streams.STREAMS[name](rows), column)
+                keys = streams.keys(streams.STREAMS[name](rows // table.children), column)
                 begin = time.perf_counter()
                 stats = predict(on.page_model(table), column, keys)
                 rate = rows / (time.perf_counter() - begin)

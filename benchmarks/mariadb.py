@@ -1,4 +1,8 @@
-"""MariaDB: our session's two ways to send rows beside the `mariadb` client with the same statements and rows."""
+"""MariaDB: our session's ways to send rows beside the `mariadb` client with the same rows in the same transactions.
+
+The client sends INSERTs of many rows, beside which stand our arrays, which MariaDB gets, and our INSERTs of many rows,
+which MySQL gets; and LOAD DATA beside LOAD DATA.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from keybench.databases.payload import Payload
 from keybench.errors import EnvironmentMissing
 from keybench.generators.byteorder import Keys
 
-TARGETS: dict[Way, float] = {"load data": 1.05, "insert": 0.80}
+TARGETS: dict[Way, float] = {"load data": 1.05, "arrays": 0.80, "insert": 1.05}
 LAYOUTS = ("uuid-v4", "uuid-v7")
 
 
@@ -31,7 +35,7 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:
     provision = ENGINE.provision("local", ENGINE.settings("durable", "default"))
     address = provision.start()
     try:
-        yield "\nMariaDB: the session's LOAD DATA and INSERT ÷ the mariadb client's; then LOAD DATA ÷ INSERT"
+        yield "\nMariaDB: the session's LOAD DATA and INSERTs ÷ the mariadb client's; then LOAD DATA ÷ arrays"
         wide = f"binary(16) + {pairs.PAYLOAD} characters"
         yield f"  {rows:,} rows, {wide}, {pairs.ROWS_PER_TX:,} rows a transaction, durable settings"
         with tempfile.TemporaryDirectory() as scratch:
@@ -65,7 +69,7 @@ def _measure(address: Address, scratch: Path, rows: int, repetitions: int) -> It
             script = _script(table, keys, way, scratch)
             pair = pairs.interleave(repetitions, partial(ours, keys, way), partial(theirs, script))
             yield pair.line(f"{layout} {way}", target)
-        pair = pairs.interleave(repetitions, partial(ours, keys, "load data"), partial(ours, keys, "insert"))
+        pair = pairs.interleave(repetitions, partial(ours, keys, "load data"), partial(ours, keys, "arrays"))
         yield pair.line(f"{layout} ways", 1.0)
     admin.drop(table)
     admin.close()

@@ -23,45 +23,16 @@ from keybench.databases.pagemodel import PageModel, SizedByValue
 from keybench.databases.payload import Payload
 from keybench.databases.recipe import ContainerOptions
 from keybench.databases.secret import Secret
+from keybench.databases.tables import KeyRole as KeyRole
+from keybench.databases.tables import ServerKeys as ServerKeys
+from keybench.databases.tables import Table as Table
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.byteorder import Keys, Kind, Order
 from keybench.plugins import discover
 from keybench.results.metrics import Metric, Reading
 
-KeyRole = Literal["clustered", "nonclustered"]
-"""Whether the table is to be stored in key order where the engine can do that, or apart from the key's index."""
-
 Profile = Literal["durable", "fast"]
 CacheSize = Literal["default", "small"]
-
-
-@dataclass(frozen=True)
-class ServerKeys:
-    """A layout that only a server of one engine makes: rows are sent without keys, which carry the server's clock."""
-
-    name: str
-    """`server-…`, as layouts are named."""
-    summary: str
-    column: str
-    """Name of the column that holds them."""
-    order: Order
-    """The byte order in which the keys of one session ascend; `none` where in none."""
-    declaration: str
-    """What stands behind the column's type where the table is created."""
-    since: int = 0
-    """The least version of the server that makes them, as the engine numbers its versions."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """The table of one trial: one key column, one text column of `payload` characters (none where 0)."""
-
-    name: str
-    column: Column
-    payload: int
-    key: KeyRole = "clustered"
-    made: ServerKeys | None = None
-    """The keys that the server makes, where it does; a payload is needed then."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +110,11 @@ class Admin(Protocol):
         ...
 
     def create(self, table: Table) -> None:
-        """Drops any table of that name, waits for quiet (checkpoint), creates the table, empty."""
+        """Drops any table of that name, waits for quiet (checkpoint), creates the table, empty, and its parent."""
         ...
 
     def drop(self, table: Table) -> None:
-        """Drops the table if it is there."""
+        """Drops the table, and its parent, if they are there."""
         ...
 
     def probes(self) -> Sequence[Probe]:
@@ -171,11 +142,14 @@ class Session(Protocol):
     """One writer's connection. Preparing is outside the timed window; sending does nothing but send."""
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches of `rows_per_tx` rows (the last may be shorter), ready to be sent; keys[i] has payload start+i."""
+        """Batches of `rows_per_tx` rows (the last may be shorter), ready to be sent; keys[i] has payload start+i.
+
+        Of a table whose key is a foreign key these are rows of the parent, and their children follow them in the batch.
+        """
         ...
 
     def send(self, batch: object) -> int:
-        """Sends one batch as one transaction, in order; the number of rows that the server acknowledged."""
+        """Sends one batch as one transaction, in order; the number of rows (parents) that the server acknowledged."""
         ...
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
@@ -272,7 +246,10 @@ class Engine(ABC):
 
     @abstractmethod
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """Estimated bytes a row on disk: of the key's index when filled in order; of everything, log included."""
+        """Estimated bytes a row on disk: of the key's index when filled in order; of everything, log included.
+
+        Where the key is a foreign key, a row of the child table.
+        """
 
     def page_model(self, table: Table, **parameters: float | str) -> PageModel | SizedByValue:  # noqa: ARG002
         """The model of the index that holds the table's key; `pagemodel.predict` feeds it keys.

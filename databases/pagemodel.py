@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from math import isnan
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -55,7 +56,10 @@ class PageStats:
     back_links: float
     """The common definition: share, in %, of the leaf pages whose successor in key order has a lower page number."""
     nonadjacent: float
-    """Share, in %, of links between successive leaf pages that do not go to the next page number."""
+    """Share, in %, of links between successive leaf pages that do not go to the next page number.
+
+    NaN where other tables' pages lie in between, which the model does not know.
+    """
     page_numbers: NDArray[np.int64]
     """(leaf_pages,): the number of each leaf page, in key order; their zero is the model's."""
     page_rows: NDArray[np.int64]
@@ -75,6 +79,15 @@ class PageModel(Protocol):
 
         `checkpoints` are ascending numbers of rows, each from 1 to n, after which the leaf level is noted.
         """
+        ...
+
+
+@runtime_checkable
+class BesideDated(Protocol):
+    """A page model of a key's index whose pages lie among those of a table by date: it is told the order there."""
+
+    def by_date(self, rows: NDArray[np.int64]) -> PageModel | SizedByValue:
+        """The model for rows of those ranks in the table, by (created, key), in order of arrival: int64 (n,)."""
         ...
 
 
@@ -109,7 +122,7 @@ def readings(stats: PageStats, of: str = KEY, note: str = "", *, origin: Origin 
         Metric.INTERIOR_SPLITS: stats.interior_splits,
         Metric.SPLIT_COUNTER: stats.split_counter,
     }
-    found = [(metric, value) for metric, value in values.items() if value is not None]
+    found = [(metric, value) for metric, value in values.items() if value is not None and not isnan(value)]
     return [Reading(metric, float(value), origin, note, of) for metric, value in found]
 
 
@@ -131,10 +144,18 @@ def parameters(kind: type[P], given: Mapping[str, object]) -> P:
     return kind(**given)
 
 
-def predict(model: PageModel | SizedByValue, column: Column, keys: Keys, checkpoints: Sequence[int] = ()) -> PageStats:
+def predict(
+    model: PageModel | SizedByValue,
+    column: Column,
+    keys: Keys,
+    checkpoints: Sequence[int] = (),
+    *,
+    created: NDArray[np.int64] | None = None,
+) -> PageStats:
     """Ranks the keys, given in order of arrival, by the order of the column that holds them, and inserts them.
 
-    Raises UsageError where two keys are the same or the column does not take them, or not with their width.
+    `created`: int64 (n,), when the rows of a table by date were created; in order of arrival where it is None. Raises
+    UsageError where two keys are the same or the column does not take them, or not with their width.
     """
     if not column.accepts(keys).all():
         raise UsageError(f"the column {column.name} does not take all of these keys: choose another column.")
@@ -144,6 +165,10 @@ def predict(model: PageModel | SizedByValue, column: Column, keys: Keys, checkpo
             "give it their width with `sized` first."
         )
     ranks = ranked(sort_words(keys, column.order))
+    if created is not None and isinstance(model, BesideDated):
+        rows = np.empty(len(ranks), np.int64)
+        rows[np.lexsort((ranks, created))] = np.arange(len(ranks))
+        model = model.by_date(rows)
     if isinstance(model, SizedByValue):
         return model.insert(ranks, checkpoints, sizes=model.sizes(keys))
     return model.insert(ranks, checkpoints)

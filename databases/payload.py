@@ -1,14 +1,16 @@
-"""The text beside the key: the same characters for the same row, whatever layout and engine."""
+"""What stands beside the key: the same text for the same row, and the moment of its creation, whatever the engine."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 _DISTINCT_ROWS = 4096
+_FIRST_MOMENT = 1_767_225_600_000_000
+"""1 January 2026, in microseconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,8 @@ class Payload:
     """`width` ASCII letters a row; rows repeat every 4,096, so that the client's memory holds them once."""
 
     width: int
+    created: NDArray[np.int64] | None = field(default=None, compare=False)
+    """(all rows of a writer,): microseconds since 1970 at which they were created; None for one each microsecond."""
 
     @cached_property
     def pool(self) -> NDArray[np.uint8]:
@@ -31,3 +35,9 @@ class Payload:
     def rows(self, start: int, n: int) -> NDArray[np.uint8]:
         """Rows start … start+n-1: uint8 (n, width)."""
         return self.pool[np.arange(start, start + n) % _DISTINCT_ROWS]
+
+    def moments(self, start: int, n: int) -> NDArray[np.int64]:
+        """When rows start … start+n-1 were created: int64 (n,), microseconds since 1970."""
+        if self.created is None:
+            return np.arange(start, start + n, dtype=np.int64) + _FIRST_MOMENT
+        return self.created[start : start + n]

@@ -31,9 +31,9 @@ SLOT_FIELDS: Final = 8  # half a cache line
 LEAVES, LAST = range(2)
 """Slots in use; the slot of the rightmost leaf of the index, −1 where it lies in another range."""
 
-ROOM_OTHER, ROOM_LAST, KEEP_APPEND, KEEP_EDGE, KEEP_INTERIOR, AT_INSERTION = range(6)
-"""What a leaf has room for, what stays left of a full one and the new entry together by kind of split, and whether
-ascending insertions inside the index split at the new entry."""
+ROOM_OTHER, ROOM_LAST, KEEP_APPEND, KEEP_EDGE, KEEP_INTERIOR, AT_INSERTION, TOGETHER = range(7)
+"""What a leaf has room for, what stays left of a full one and the new entry together by kind of split, whether
+ascending insertions inside the index split at the new entry, and how many entries each key has."""
 
 ALONE: Final = -1
 """Of KEEP_APPEND: everything stays, the new entry goes to the new page alone."""
@@ -98,12 +98,23 @@ def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], s
 
 
 @kernel
+def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int64], together: int) -> int:
+    """Sorts the items; the first of the choices, what stays left, that parts no key's entries. 0 where all do."""
+    items[:n].sort()
+    for keep in choices:
+        if keep > 0 and items[keep - 1] // together != items[keep] // together:
+            return int(keep)
+    return 0
+
+
+@kernel
 def _split(
     slot: int,
     rank: int,
     time: int,
     rules: NDArray[np.int64],
     shares: NDArray[np.float64],
+    choices: NDArray[np.int64],
     sizes: NDArray[np.uint16],
     low: int,
     shift: int,
@@ -133,6 +144,8 @@ def _split(
         keep = count
     elif len(sizes):
         keep = _kept_by_size(scratch, items, sizes, shares[kind])
+    elif rules[TOGETHER] > 1:
+        keep = _kept_between_keys(scratch, items, choices[kind], rules[TOGETHER])
     else:
         keep = keep or rules[KEEP_APPEND + kind]
         _select(scratch, items, keep)
@@ -192,6 +205,7 @@ def insert(
     start: int,
     rules: NDArray[np.int64],
     shares: NDArray[np.float64],
+    choices: NDArray[np.int64],
     sizes: NDArray[np.uint16],
     low: int,
     shift: int,
@@ -226,7 +240,10 @@ def insert(
         if state[LEAVES] == len(slots):
             return i
         time = start + (times[i] if timed else i)
-        _split(slot, rank, time, rules, shares, sizes, low, shift, cells, slots, births, kinds, content, state, scratch)
+        _split(
+            slot, rank, time, rules, shares, choices, sizes, low, shift, cells, slots, births, kinds, content, state,
+            scratch,
+        )  # fmt: skip
         last = state[LAST]
     return len(ranks)
 

@@ -50,6 +50,10 @@ class Rule:
     """Whether insertions that ascend inside the index split at the new entry instead."""
     smallest: int = 1
     """The least that an entry can take."""
+    together: int = 1
+    """Entries of each key, where splits between different keys are preferred: rank // together tells the key."""
+    choices: tuple[tuple[int, ...], ...] = ()
+    """Then for each kind of split what may stay left, the best first; the first that parts no key is taken."""
 
     @property
     def entries(self) -> int:
@@ -59,7 +63,14 @@ class Rule:
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """As the kernel takes it."""
         rules = [self.room, self.room_last, self.keep_append, self.keep_edge, self.keep_interior, self.at_insertion]
-        return np.array(rules, np.int64), np.full(3, self.share)
+        return np.array([*rules, self.together], np.int64), np.full(3, self.share)
+
+    def preferred(self) -> NDArray[np.int64]:
+        """The choices as the kernel takes them: (3, most), zeros behind the last; (3, 0) where there are none."""
+        found = np.zeros((3, max(map(len, self.choices), default=0)), np.int64)
+        for kind, given in enumerate(self.choices):
+            found[kind, : len(given)] = given
+        return found
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,7 @@ class _Range:
         self.low, self.high, self._entries = low, high, rule.entries
         self._shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
         self._rules, self._shares = rule.arrays()
+        self._choices = rule.preferred()
         self.cells = np.zeros(max(1, (high - low + (1 << self._shift) - 1) >> self._shift), np.int32)
         self.slots = np.empty((slots, SLOT_FIELDS), np.int32)
         self.births = np.empty(slots, np.int64)
@@ -116,8 +128,8 @@ class _Range:
         """Inserts ranks of this range that arrive as rows start + times, or one after another from start."""
         while True:
             done = splitting.insert(
-                ranks, times, start, self._rules, self._shares, sizes, self.low, self._shift, self.cells, self.slots,
-                self.births, self.kinds, self.content, self.state, self._scratch,
+                ranks, times, start, self._rules, self._shares, self._choices, sizes, self.low, self._shift, self.cells,
+                self.slots, self.births, self.kinds, self.content, self.state, self._scratch,
             )  # fmt: skip
             if done == len(ranks):
                 return

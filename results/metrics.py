@@ -67,10 +67,17 @@ class Metric(StrEnum):
     DEEP_INSERTS = "deep_inserts"
     FRONTS = "fronts"
     DISPLACEMENT = "displacement"
+    SENTINEL_MS = "sentinel_ms"
+    OTHERS_CPU = "others_cpu"
+    DISK_WAIT = "disk_wait"
+    STOLEN_CPU = "stolen_cpu"
 
 
 KEYS_ALONE = (Metric.KEY_NS, Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.CLOCK_LEAD_MS)
 """Of trials without a database, which have no others."""
+
+OF_MACHINE = (Metric.SENTINEL_MS, Metric.OTHERS_CPU, Metric.DISK_WAIT, Metric.STOLEN_CPU)
+"""Of the machine around a trial, not of its table: their object is `MACHINE`."""
 
 DEEP_LEAVES = 10
 """An insert more leaves behind the right edge than this is a deep one."""
@@ -292,14 +299,47 @@ DEFINITIONS: dict[Metric, Definition] = {
     Metric.DISPLACEMENT: Definition(
         "Displacement", "% of rows", "lower", "Mean distance of a row's places in order of arrival and of keys.", True
     ),
+    Metric.SENTINEL_MS: Definition(
+        "Sentinel", "ms", "lower", "The best of three times of a fixed loop, before the first row: the machine's pace."
+    ),
+    Metric.OTHERS_CPU: Definition(
+        "Others' processors", "processors", "lower", "Processors busy before the first row, while the run waits."
+    ),
+    Metric.DISK_WAIT: Definition(
+        "Disk wait", "% of wall time", "lower", "Time that a process waits for a disk before the first row is sent."
+    ),
+    Metric.STOLEN_CPU: Definition(
+        "Stolen processor time",
+        "% of processor time",
+        "lower",
+        "What the hypervisor gave to other virtual machines while the rows were sent.",
+    ),
 }
 
 
 WRITER = "writer "
 """Begins the object of what is of one writer's inserts; its id follows."""
 
+GRID = "grid "
+"""Begins the object of what a page model says of the same work at another number of processes and of rows in a tick."""
+
+
+def grid_cell(processes: int, rows_per_tick: int) -> str:
+    """The object of that cell."""
+    return f"{GRID}{processes} processes, {rows_per_tick} rows a tick"
+
+
 KEY = "key"
 """The object that most values are of: the table's key and its index."""
+
+MACHINE = "machine"
+"""The object of what is of the machine around a trial."""
+
+CLUSTERED = "clustered"
+"""The b-tree by the moment of creation, of tables that lie in that order; where they cannot, the index on it."""
+
+PARENT = "parent"
+"""The key and its index in the parent table, of tables whose key is a foreign key."""
 
 MODEL = "model"
 """The same index as the page model predicts it beside a server, by the keys that were sent there."""
@@ -310,7 +350,7 @@ class Reading:
     """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
 
     `object` says what it is of: `KEY`, `MODEL`, `MODEL: variant` where a model has a parameter that no live server has
-    confirmed, or `WRITER` and the id of one.
+    confirmed, `WRITER` and the id of one, `MACHINE`, or what else a table has: `CLUSTERED`, `PARENT`.
     """
 
     metric: Metric

@@ -13,14 +13,14 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, and_, select
+from sqlalchemy import Connection, and_, select
 from sqlalchemy.exc import IntegrityError
 
 import keybench
 from keybench.errors import UsageError
-from keybench.results import tables
-from keybench.results.metrics import KEY, Metric, Reading, Series
+from keybench.results import loading, tables
+from keybench.results.blobs import Blob
+from keybench.results.metrics import Metric, Reading, Series
 from keybench.results.storage import Storage, open_storage
 from keybench.results.tables import SCHEMA_VERSION
 
@@ -50,6 +50,11 @@ class Run:
         scenario = self.definition.get("scenario")
         load = scenario.get("load") if isinstance(scenario, dict) else None
         return str(load.get("path", "rows")) if isinstance(load, dict) else "rows"
+
+    def title(self, database: str) -> str:
+        """The product's name; the engine's own name in runs that did not record it."""
+        titles = self.definition.get("titles")
+        return str(titles.get(database, database)) if isinstance(titles, dict) else database
 
 
 @dataclass(frozen=True)
@@ -87,9 +92,10 @@ class Trial:
     error: str
     readings: tuple[Reading, ...] = ()
     series: tuple[Series, ...] = ()
+    blobs: tuple[Blob, ...] = ()
 
 
-_PLAIN_FIELDS = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series"})
+_PLAIN_FIELDS = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
 
 
 def new_run_id() -> str:
@@ -183,6 +189,8 @@ class Store:
             connection.execute(tables.value.insert(), values)
         if series := [_packed(number, line) for line in trial.series]:
             connection.execute(tables.series.insert(), series)
+        if blobs := [{"trial": number, "kind": blob.kind, "content": blob.content} for blob in trial.blobs]:
+            connection.execute(tables.blob.insert(), blobs)
 
     def done(self, run_id: str) -> set[tuple[int, int]]:
         """(block, position) of every recorded trial, failed ones included."""
@@ -191,28 +199,24 @@ class Store:
             rows = connection.execute(select(table.c.block, table.c.position).where(table.c.run == run_id)).all()
         return {(block, position) for block, position in rows}
 
-    def trials(self, run_id: str) -> list[Trial]:
-        """Every trial by block and position; readings in the order of Metric, the key's own before a model's."""
-        trial, value, series = tables.trial, tables.value, tables.series
-        of_run = trial.c.run == run_id
+    def trials(self, run_id: str, *, blobs: bool = False) -> list[Trial]:
+        """Every trial by block and position; readings in the order of Metric, the key's own before a model's.
+
+        Blobs, which only pictures need, where asked for, by kind.
+        """
+        trial = tables.trial
+        query = select(trial).where(trial.c.run == run_id).order_by(trial.c.block, trial.c.position)
         with self._storage.transaction() as connection:
-            rows = connection.execute(select(trial).where(of_run).order_by(trial.c.block, trial.c.position)).all()
-            values = connection.execute(select(value).join(trial).where(of_run)).all()
-            lines = connection.execute(select(series).join(trial).where(of_run)).all()
-        readings: dict[int, list[Reading]] = defaultdict(list)
-        for row in values:
-            metric = self._metric(row.metric)
-            readings[row.trial].append(Reading(metric, row.value, row.origin, row.reason, row.object))
-        curves: dict[int, list[Series]] = defaultdict(list)
-        for row in lines:
-            curves[row.trial].append(Series(self._metric(row.metric), _unpacked(row.x, "<i8"), _unpacked(row.y, "<f8")))
+            rows = connection.execute(query).all()
+            readings = loading.readings(connection, run_id, self._metric)
+            series = loading.series(connection, run_id, self._metric)
+            kept = loading.blobs(connection, run_id) if blobs else defaultdict(tuple)
         return [
-            replace(
-                _trial(row),
-                readings=_ordered(
-                    sorted(readings[row.id], key=lambda reading: (reading.object != KEY, reading.object))
-                ),
-                series=_ordered(curves[row.id]),
+            Trial(
+                **{name: getattr(row, name) for name in _PLAIN_FIELDS},
+                readings=readings[row.id],
+                series=series[row.id],
+                blobs=tuple(Blob(kind, content) for kind, content in kept[row.id]),
             )
             for row in rows
         ]
@@ -272,17 +276,3 @@ def _value(trial: int | None, reading: Reading) -> dict[str, Any]:
 def _packed(trial: int | None, line: Series) -> dict[str, Any]:
     x, y = (zlib.compress(np.asarray(a, dtype).tobytes()) for a, dtype in ((line.x, "<i8"), (line.y, "<f8")))
     return {"trial": trial, "metric": line.metric, "x": x, "y": y}
-
-
-def _unpacked(content: bytes, dtype: str) -> NDArray[Any]:
-    # A copy in the machine's own byte order; an array over bytes could not be written to.
-    return np.frombuffer(zlib.decompress(content), dtype).astype(dtype[1:])
-
-
-def _trial(row: Row[Any]) -> Trial:
-    return Trial(**{name: getattr(row, name) for name in _PLAIN_FIELDS})
-
-
-def _ordered(found: list[Any]) -> tuple[Any, ...]:
-    order = {metric: place for place, metric in enumerate(Metric)}
-    return tuple(sorted(found, key=lambda item: order[item.metric]))

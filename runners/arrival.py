@@ -34,11 +34,12 @@ class Recorder:
     """Recovers the order of one trial; only several writers cost the server anything."""
 
     def __init__(self, admin: Admin, table: Table, sources: Sequence[KeySource]) -> None:
-        self._table, self._sources = table, sources
+        self._table, self._sources = table.parent or table, sources
+        self._children = table.parent is not None
         several = len(sources) > 1 and not table.made
         self._recorder = admin.arrival_recorder() if several and isinstance(admin, RecoversArrivalOrder) else None
         if self._recorder:
-            self._recorder.before(table)
+            self._recorder.before(self._table)
 
     def order(self, loaded: Loaded, keys: Keys) -> Order:
         """The order of `keys`, which are the trial's in planned order."""
@@ -54,6 +55,8 @@ class Recorder:
         except ServerError as error:
             return Order(planned, f"By the planned order of arrival: {error}")
         note = "" if found.exact else "By the order of transactions, which is near that of their rows."
+        if self._children:
+            note = "By the order of parents: how the children of several writers lay between one another is not known."
         return Order(by_transactions(found, self._table, keys), note)
 
 

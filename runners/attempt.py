@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from keybench.errors import KeybenchError
+from keybench.results.blobs import Blob
 from keybench.results.metrics import Reading, Series
 from keybench.results.store import Trial
 from keybench.runners.plan import Request, TrialPlan
 
+DRAWN_BLOCK = 1
+"""The block whose trials keep what only pictures need."""
 
-def attempt(request: Request, trial: TrialPlan, measure: Callable[[], tuple[list[Reading], list[Series]]]) -> Trial:
+
+@dataclass(frozen=True)
+class Measured:
+    """What a trial came to."""
+
+    readings: Sequence[Reading]
+    series: Sequence[Series] = ()
+    blobs: Sequence[Blob] = ()
+
+
+def attempt(request: Request, trial: TrialPlan, measure: Callable[[], Measured]) -> Trial:
     """The trial as it is recorded; whatever goes wrong, short of an interruption, is its error, with no readings."""
     started, clock = datetime.now(UTC), time.monotonic()
     error = ""
-    readings: list[Reading] = []
-    series: list[Series] = []
+    found = Measured(())
     try:
-        readings, series = measure()
+        found = measure()
     except KeybenchError as problem:
         error = str(problem)
     except Exception as problem:  # a driver's surprise: the trial's error, and the run goes on
@@ -40,6 +53,7 @@ def attempt(request: Request, trial: TrialPlan, measure: Callable[[], tuple[list
         seconds=time.monotonic() - clock,
         status="error" if error else "ok",
         error=error,
-        readings=tuple(readings),
-        series=tuple(series),
+        readings=tuple(found.readings),
+        series=tuple(found.series),
+        blobs=tuple(found.blobs) if trial.block == DRAWN_BLOCK else (),
     )

@@ -28,8 +28,8 @@ def disk_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
         server = request.servers[trial.database]
         if not is_url(server) and server != MODEL_SERVER:
             table = trial.table(request.scenario)
-            _, everything = on.bytes_per_row(table.column, table.payload, table.key)
-            needs.append(int(trial.rows * everything))
+            sizes = [on.bytes_per_row(table.column, each.payload, each.key)[1] * each.children for each in table.family]
+            needs.append(int(trial.rows * sum(sizes)))
     return max(needs)
 
 

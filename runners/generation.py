@@ -22,7 +22,8 @@ from keybench.generators.layout import Layout, Stream, layout
 from keybench.generators.process import Process
 from keybench.results.metrics import Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners.attempt import attempt
+from keybench.runners.attempt import Measured, attempt
+from keybench.runners.conditions import Conditions
 from keybench.runners.plan import Request, TrialPlan
 from keybench.scenarios.schema import EntropyKind, Scenario, Way
 
@@ -34,7 +35,7 @@ def run_trial(request: Request, trial: TrialPlan) -> Trial:
     """Makes the keys and looks at them; whatever goes wrong, short of an interruption, is the trial's error."""
     assert request.scenario.generation
     (way,) = [way for way in request.scenario.generation.ways if way.title == trial.column]
-    ended = attempt(request, trial, lambda: (_measure(request, trial, way), []))
+    ended = attempt(request, trial, lambda: Measured(_measure(request, trial, way)))
     return replace(ended, server=way.title, column="", writers=way.threads, rows_per_tx=_BATCH)
 
 
@@ -48,8 +49,10 @@ def _measure(request: Request, trial: TrialPlan, way: Way) -> list[Reading]:
         made.stream(process.partition(i, of=way.threads), VirtualClock(ticks), entropy.partition(i, of=way.threads))
         for i, ticks in enumerate(clocks)
     ]
+    conditions = Conditions.before()
     seconds, keys = _make(streams, counts)
     return [
+        *conditions.after(),
         Reading(Metric.KEY_NS, 1e9 * seconds / trial.rows, "measured"),
         Reading(Metric.DUPLICATE_KEYS, float(duplicates(Keys.concat(keys))), "measured"),
         _order(made, keys),

@@ -10,19 +10,22 @@ from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
+from numpy.typing import NDArray
 
 import keybench
 from keybench.databases.engine import Engine, Table, engine
 from keybench.databases.pagemodel import PageStats, predict, readings
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
+from keybench.results import blobs
+from keybench.results.blobs import Blob
 from keybench.results.metrics import MODEL, Metric, Reading, Series
 from keybench.results.store import Environment, Trial
-from keybench.runners import position
+from keybench.runners import grid, position
 from keybench.runners.after import keys_in_order
-from keybench.runners.attempt import attempt
+from keybench.runners.attempt import Measured, attempt
 from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan
-from keybench.runners.sources import key_sources
+from keybench.runners.sources import created_in_order, key_sources
 
 _CHECKPOINTS = 100
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
@@ -52,35 +55,84 @@ def run_trial(request: Request, trial: TrialPlan) -> Trial:
     return replace(ended, server=MODEL_SERVER)
 
 
-def _measure(request: Request, trial: TrialPlan) -> tuple[list[Reading], list[Series]]:
+def _measure(request: Request, trial: TrialPlan) -> Measured:
     on, table = engine(trial.database), trial.table(request.scenario)
     if table.made:
         raise UsageError(f"{trial.layout} keys are made by a server, and a page model has none: leave the layout out.")
     sources = key_sources(request, trial)
     keys = keys_in_order(sources)
-    places = np.unique(np.linspace(0, len(keys), _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
-    stats = predict(on.page_model(table), table.column, keys, [place for place in places if place])
+    created = created_in_order(sources) if table.dated else None
+    stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)), created=created)
     absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
-    where, line = position.readings(
-        sources, table.column, keys, np.arange(len(keys)), len(keys) / max(1, stats.leaf_pages)
+    where = position.readings(sources, table.column, keys, np.arange(len(keys)), len(keys) / max(1, stats.leaf_pages))
+    return Measured(
+        [
+            *readings(stats),
+            *_others(on, table, keys),
+            *absent,
+            *where.readings,
+            *_variants(on, table, keys, ""),
+            *grid.readings(request, trial),
+        ],
+        [*_series(stats), *where.series],
+        [*_blobs(stats, ""), *where.blobs],
     )
-    return [*readings(stats), *absent, *where, *_variants(on, table, keys, "")], [*_series(stats), *line]
 
 
-def beside(on: Engine, table: Table, keys: Keys, note: str, measured: Iterable[Reading]) -> list[Reading]:
+def _others(on: Engine, table: Table, keys: Keys) -> list[Reading]:
+    """What else the table has, as far as there are models of it."""
+    found = []
+    for of, other in table.others.items():
+        try:
+            found += readings(predict(on.page_model(other), other.column, keys), of)
+        except UsageError as error:
+            found.append(Reading(Metric.LEAF_PAGES, None, "absent", str(error), of))
+    return found
+
+
+def _checkpoints(rows: int) -> list[int]:
+    places = np.unique(np.linspace(0, rows, _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
+    return [place for place in places if place]
+
+
+def beside(
+    on: Engine,
+    table: Table,
+    keys: Keys,
+    note: str,
+    measured: Iterable[Reading],
+    created: NDArray[np.int64] | None = None,
+) -> Measured:
     """What the page model says of keys in order of arrival; `note` says what that order is where it is in doubt.
+
+    `created`: when their rows were created, of a table by date.
 
     Where it has the very index that was measured, the kinds of splits that this server does not tell are derived from
     it: they then stand in place of the measured ones that are absent.
     """
     measured = list(measured)
     try:
-        stats = predict(on.page_model(table), table.column, keys)
+        stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)), created=created)
         predicted = readings(stats, MODEL, note) + _variants(on, table, keys, note)
     except Exception as error:  # what was measured stands, whatever a model does
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
-        return [*measured, Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {kind}{error}", MODEL)]
-    return _with_kinds(measured, stats) + predicted
+        return Measured([*measured, Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {kind}{error}", MODEL)])
+    return Measured(_with_kinds(measured, stats) + predicted, (), _blobs(stats, note))
+
+
+def _blobs(stats: PageStats, note: str) -> list[Blob]:
+    """The leaf level along the load, and the finished one's page map."""
+    along = stats.checkpoints
+    return [
+        blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note),
+        blobs.growth(
+            [point.rows for point in along],
+            [point.leaf_pages for point in along],
+            [point.interior_splits for point in along],
+            [point.density for point in along],
+            note,
+        ),
+    ]
 
 
 def _variants(on: Engine, table: Table, keys: Keys, note: str) -> list[Reading]:

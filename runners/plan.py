@@ -68,13 +68,14 @@ class Request:
         return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus, self.keep_server)
 
     def to_json(self) -> dict[str, Any]:
-        """The request as plain JSON; `from_json` gives it back."""
+        """The request as plain JSON, with the databases' titles for reports; `from_json` gives it back."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {
             **fields,
             "scenario": self.scenario.model_dump(mode="json"),
             "servers": dict(self.servers),
             "images": dict(self.images),
+            "titles": {name: engine(name).title for name in self.databases if name != NO_DATABASE},
         }
 
     @staticmethod
@@ -82,7 +83,8 @@ class Request:
         """The request that `to_json` wrote."""
         scenario = Scenario.model_validate(content["scenario"], strict=False)
         lists = {name: tuple(content[name]) for name in ("databases", "layouts", "columns")}
-        return Request(**{**content, **lists, "scenario": scenario})
+        fields = {name: value for name, value in content.items() if name != "titles"}
+        return Request(**{**fields, **lists, "scenario": scenario})
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class TrialPlan:
         if made := server_keys.made_by(on, self.layout):
             return Table(TABLE, on.column(self.column), self.payload, scenario.table.key, made)
         column = on.column(self.column).sized(layout(self.layout).key_bytes)
-        return Table(TABLE, column, self.payload, scenario.table.key)
+        return Table(TABLE, column, self.payload, scenario.table.key, children=scenario.table.children)
 
 
 def plan(request: Request) -> tuple[TrialPlan, ...]:

@@ -16,7 +16,9 @@ from keybench.databases.pagemodel import ranked
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys, sort_words
 from keybench.generators.clock import TICKS_PER_SECOND
+from keybench.results import blobs
 from keybench.results.metrics import DEEP_LEAVES, FRONT_ROWS, KEY, WINDOW_ROWS, WRITER, Metric, Reading, Series
+from keybench.runners.attempt import Measured
 from keybench.runners.insertion import insertions
 from keybench.runners.sources import KeySource
 
@@ -40,6 +42,8 @@ class Positions:
 
     writer: NDArray[np.int64]
     """Index of the writer that sent it."""
+    moment: NDArray[np.int64]
+    """True tick at which it arrives in the scenario."""
     above: NDArray[np.int64]
     """Keys present above it."""
     lag: NDArray[np.int64]
@@ -67,7 +71,7 @@ def positions(sources: Sequence[KeySource], column: Column, keys: Keys, places: 
     every = max(1, -(-len(ranks) // (WINDOW_ROWS * _POINTS)))
     above, fronts = insertions(ranks, WINDOW_ROWS, every, FRONT_ROWS)
     displacement = float(np.abs(ranks - np.arange(len(ranks))).mean())
-    return Positions(owner[places], above, _lag(ranks, moment[places]), displacement, fronts)
+    return Positions(owner[places], moment[places], above, _lag(ranks, moment[places]), displacement, fronts)
 
 
 def _lag(ranks: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -83,8 +87,9 @@ def readings(
     places: NDArray[np.int64],
     rows_a_leaf: float | None,
     note: str = "",
-) -> tuple[list[Reading], list[Series]]:
-    """The metrics of all inserts and of each of several writers', all derived, and the position along the load.
+) -> Measured:
+    """The metrics of all inserts and of each of several writers', all derived, the position along the load, and a
+    sample of it for pictures.
 
     `rows_a_leaf` is of the finished index, None where neither server nor model tells it; `note` says what the order of
     arrival is where that is in doubt.
@@ -92,7 +97,7 @@ def readings(
     try:
         found = positions(sources, column, keys, places)
     except UsageError as error:
-        return absent(f"No position: {error}"), []
+        return Measured(absent(f"No position: {error}"))
     shares = found.quantiles()
     values = _values(found, shares, np.ones(len(places), np.bool_), rows_a_leaf, KEY, note)
     for i, source in enumerate(sources if len(sources) > 1 else ()):
@@ -104,7 +109,9 @@ def readings(
     else:
         values += Reading.absent([Metric.FRONTS], f"Fronts need {2 * WINDOW_ROWS:,} rows.")
     values.append(Reading(Metric.DISPLACEMENT, 100 * found.displacement / len(places), "derived", note))
-    return values, [_series(shares)]
+    seconds = (found.moment - sources[0].writer.start) / TICKS_PER_SECOND
+    ids = [source.writer.id for source in sources]
+    return Measured(values, [_series(shares)], [blobs.positions(ids, found.writer, seconds, shares, note)])
 
 
 def absent(reason: str) -> list[Reading]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.generators.byteorder import Keys
-from keybench.generators.clock import TICKS_PER_SECOND, VirtualClock, ticks_of
+from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock, ticks_of
 from keybench.generators.entropy import AesEntropy
 from keybench.generators.layout import Stream, layout
 from keybench.generators.process import Process
@@ -18,6 +18,8 @@ from keybench.runners import server_keys
 from keybench.runners.plan import CONTROL, Request, TrialPlan
 from keybench.runners.schedule import Share, shares, through
 from keybench.scenarios.writers import ClockPart, WriterPart
+
+_TICKS_PER_MICROSECOND = 10
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,10 @@ class KeySource:
         rows = [life.rows for life in self.writer.lives]
         return streams[0] if len(streams) == 1 else Lives(streams, rows)
 
+    def created(self) -> NDArray[np.int64]:
+        """When the writer's rows, load and refill, were created by its own clock: microseconds since 1970."""
+        return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
+
     def _stream(self, number: int, life: Life, readings: NDArray[np.int64], planned: NDArray[np.int64]) -> Stream:
         writer, made, entropy = self.writer, layout(life.layout), AesEntropy.seeded(*self.seed, life.layout)
         if made.one_counter and self.everyone is not None:
@@ -129,6 +135,14 @@ class Lives(Stream):
             self._left[0] -= rows
             n -= rows
         return Keys.concat(parts) if parts else self._streams[0].take(0)
+
+
+def created_in_order(sources: Sequence[KeySource]) -> NDArray[np.int64]:
+    """When the rows of the load were created, in planned order: int64 (n,), microseconds since 1970."""
+    moments = [source.created()[: source.writer.rows] for source in sources]
+    numbers = [source.planned[: source.writer.rows] for source in sources]
+    ordered: NDArray[np.int64] = np.concatenate(moments)[np.argsort(np.concatenate(numbers))]
+    return ordered
 
 
 def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:

@@ -7,15 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from keybench.databases.engine import Address, Admin, Engine, Table
+from keybench.databases.pageorder import ReadsPageOrder
 from keybench.generators.byteorder import Keys
-from keybench.results.metrics import KEY, MODEL, Metric, Reading, Series
+from keybench.results import blobs
+from keybench.results.metrics import KEY, MODEL, Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, modelled, position, server_keys, verify, workers, writers
+from keybench.runners import after, bulk, grid, modelled, others, position, server_keys, verify, workers, writers
 from keybench.runners.arrival import Order, Recorder
-from keybench.runners.attempt import attempt
+from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
+from keybench.runners.conditions import Conditions
 from keybench.runners.crews import LOCAL, Crew
 from keybench.runners.plan import Request, TrialPlan
-from keybench.runners.sources import KeySource, key_sources
+from keybench.runners.sources import KeySource, created_in_order, key_sources
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def run_trial(
     """
     server = request.servers[trial.database]
 
-    def measure() -> tuple[list[Reading], list[Series]]:
+    def measure() -> Measured:
         nonlocal server
         target = reach(trial.database)
         server = target.server
@@ -53,7 +56,7 @@ def run_trial(
 
 def _measure(
     request: Request, trial: TrialPlan, target: Target, crew: Crew, progress: Callable[[int], None]
-) -> tuple[list[Reading], list[Series]]:
+) -> Measured:
     table = trial.table(request.scenario)
     sources = key_sources(request, trial)
     deadline = time.monotonic() + request.trial_timeout
@@ -64,6 +67,7 @@ def _measure(
         probes = admin.probes()
         for probe in probes:
             probe.before(table)
+        conditions = Conditions.before()
         loaded = writers.load(
             target.address,
             table,
@@ -76,7 +80,10 @@ def _measure(
             progress=progress,
         )
         order: Order | None = None  # nobody knows it where the server makes or sorts the keys
-        readings = [*loaded.readings(), *(reading for probe in probes for reading in probe.after(table))]
+        around = conditions.after()
+        readings = [*loaded.readings(), *around, *(reading for probe in probes for reading in probe.after(table))]
+        readings += others.readings(table, probes)
+        pictures = _page_map(admin, table) if trial.block == DRAWN_BLOCK else []
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
             readings += server_keys.without_reads(request.scenario.after.reads)
@@ -90,14 +97,24 @@ def _measure(
         admin.close()
     lines = [loaded.series()]
     if order:
-        readings = modelled.beside(target.engine, table, keys[order.places], order.note, readings)
-        where, line = position.readings(
+        created = created_in_order(sources)[order.places] if table.dated else None
+        predicted = modelled.beside(target.engine, table, keys[order.places], order.note, readings, created)
+        readings = list(predicted.readings)
+        where = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
         )
-        readings, lines = readings + where, lines + line
+        readings += [*where.readings, *grid.readings(request, trial)]
+        lines += where.series
+        pictures += [*predicted.blobs, *where.blobs]
     elif bulk.chosen(request.scenario):
         readings += bulk.instead()
-    return readings + _never(target.engine, readings), lines
+    return Measured(readings + _never(target.engine, readings), lines, pictures)
+
+
+def _page_map(admin: Admin, table: Table) -> list[blobs.Blob]:
+    """Of the index as it lies on the server, where that can be read."""
+    found = admin.page_order(table) if isinstance(admin, ReadsPageOrder) else None
+    return [blobs.page_map(found.numbers, found.rows, "measured")] if found else []
 
 
 def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:
@@ -108,7 +125,8 @@ def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:
 
 
 def _verify(admin: Admin, table: Table, keys: Keys) -> None:
-    verify.check(table.column.encode(keys), admin.stored_keys(table))
+    for each in table.family:
+        verify.check(each.column.encode(keys), admin.stored_keys(each), each.children)
 
 
 def _after(

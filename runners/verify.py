@@ -12,16 +12,16 @@ from keybench.errors import VerificationError
 Stored = NDArray[np.uint8] | NDArray[np.int64]
 
 
-def check(expected: Stored, found: Iterable[Stored]) -> None:
-    """Compares two multisets of stored keys exactly.
+def check(expected: Stored, found: Iterable[Stored], times: int = 1) -> None:
+    """Compares two multisets of stored keys exactly: each of the expected ones is there so many times.
 
     `expected` is (n, width) bytes or (n,) integers as `Column.encode` gives them; `found` are slices of the same form,
     in any order. Raises VerificationError with counts and the first difference.
     """
     slices = list(found)
     held: Stored = np.concatenate(slices) if slices else expected[:0]  # type: ignore[assignment]
-    want, have = _sorted(expected), _sorted(held)
-    repeated = int((have[1:] == have[:-1]).sum())
+    want, have = np.repeat(_sorted(expected), times), _sorted(held)
+    repeated = int((have[times:] == have[:-times]).sum())
     if len(want) == len(have) and (want == have).all() and not repeated:
         return
     missing, extra = np.setdiff1d(want, have), np.setdiff1d(have, want)

@@ -108,7 +108,8 @@ def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[ob
     stream = work.source.stream()
     if work.first:
         stream.take(work.first)
-    payload, column = Payload(work.table.payload), work.table.column
+    created, column = work.source.created() if work.table.dated else None, work.table.column
+    payload = Payload(work.table.payload, created)
     ready = in_bulk(session, work).prepare_in_bulk if work.path == "bulk" else session.prepare
 
     def prepare(start: int, n: int) -> Sequence[object]:

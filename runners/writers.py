@@ -88,7 +88,8 @@ def load(
     """
     phases = [(s.writer.refill_rows,) if refill else s.writer.phases for s in sources]
     firsts = [s.writer.rows if refill else 0 for s in sources]
-    slice_rows = max(rows_per_tx, SLICE_BYTES // (2 * table.payload + 128) // rows_per_tx * rows_per_tx)
+    row_bytes = (2 * table.payload + 128) * (1 + table.children if table.parent else 1)
+    slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     loads = [
         Load(address.engine, address, table, source, first, slices, rows_per_tx, skew_rows, path)
         for source, first, slices in zip(sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True)

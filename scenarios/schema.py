@@ -18,6 +18,7 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError, model_val
 
 from keybench.errors import UsageError, unknown_name
 from keybench.scenarios import timeline
+from keybench.scenarios.grid import GridPart
 from keybench.scenarios.part import Part
 from keybench.scenarios.writers import ClockPart, DealPart, WriterPart
 
@@ -29,10 +30,15 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class TablePart(Part):
-    """The table: `payload` characters beside the key (several make several trials), and the key's role."""
+    """The table: `payload` characters beside the key (several make several trials), and the key's role.
+
+    `by-date`: rows say when they were created and lie in that order where the engine can do that. `fk`: the key is a
+    foreign key, repeated in `children` rows, which are sent with their parent.
+    """
 
     payload: Annotated[tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...], Field(min_length=1)] = (100,)
-    key: Literal["clustered", "nonclustered"] = "clustered"
+    key: Literal["clustered", "nonclustered", "by-date", "fk"] = "clustered"
+    children: Annotated[int, Field(ge=1, le=100)] = 1
 
     @model_validator(mode="before")
     @classmethod
@@ -41,6 +47,12 @@ class TablePart(Part):
             payload = values["payload"]
             return {**values, "payload": payload if isinstance(payload, list | tuple) else (payload,)}
         return values
+
+    @model_validator(mode="after")
+    def _children_of_parents(self) -> Self:
+        if self.children > 1 and self.key != "fk":
+            raise ValueError('only a table whose key is a foreign key has children: add key = "fk", or leave them out')
+        return self
 
 
 class LoadPart(Part):
@@ -131,16 +143,27 @@ class Scenario(Part):
     deal: DealPart = DealPart()
     before: BeforePart | None = None
     after: AfterPart = AfterPart()
+    grid: GridPart | None = None
     generation: GenerationPart | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.load.path == "bulk" and self.table.key in ("by-date", "fk"):
+            raise ValueError(f'the bulk path loads a key and its payload alone: leave out key = "{self.table.key}"')
+        if self.table.key == "fk" and (self.after.reads or self.after.delete_oldest or self.after.refill):
+            raise ValueError("what follows the load is done by keys that have one row each: leave out after")
         if not self.writer:
             raise ValueError("the list of writers is empty: name one, or leave it out for one of 1,000 rows a second")
         if (self.rows is None) == (self.index_over_cache is None):
             raise ValueError("give either rows or index_over_cache")
         if self.generation and (self.rows is None or len(self.writer) > 1 or self.timed):
             raise ValueError("a scenario with generation has rows, and one writer, whose rate is each thread's")
+        if self.grid and self.generation:
+            raise ValueError("a scenario with generation fills no index: leave out the grid")
+        if self.grid and len({writer.clock for writer in self.writer}) > 1:
+            raise ValueError(
+                "writers of a scenario with a grid have different clocks: make them alike, or leave it out"
+            )
         names = [writer.id for writer in self.writer]
         if len(set(names)) < len(names):
             raise ValueError(f"two writers have the same id: {', '.join(names)}")

@@ -1,15 +1,17 @@
 #!/bin/sh
 # Brings what the tests use beyond the virtual environment: Debian's PostgreSQL with contrib, beside the embedded one,
-# and its MariaDB. They are never started as system services: no service may start, and no cluster is created.
+# its MariaDB, and Chromium, in which reports are looked at. The servers are never started as system services: no
+# service may start, and no cluster is created.
 set -eu
 packages=
 if ! command -v postgres >/dev/null && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then
   packages="$packages postgresql"
 fi
 if ! command -v mariadbd >/dev/null && [ ! -x /usr/sbin/mariadbd ]; then packages="$packages mariadb-server"; fi
+if ! command -v chromium >/dev/null; then packages="$packages chromium"; fi
 if [ -z "$packages" ]; then exit 0; fi
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-  echo "note: not installed:$packages; tests of that server kind 'local' are skipped (apt-get install$packages)." >&2
+  echo "note: not installed:$packages; tests that need them are skipped (apt-get install$packages)." >&2
   exit 0
 fi
 policy=/usr/sbin/policy-rc.d

@@ -19,7 +19,7 @@ ALLOWED = {
     "results": SHARED | COMMAND,
     "runners": SHARED
     | COMMAND
-    | {"compiled", "generators", "databases", "scenarios", "results.metrics", "results.store"},
+    | {"compiled", "generators", "databases", "scenarios", "results.blobs", "results.metrics", "results.store"},
 }
 DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 import yaml
 
 from keybench.databases.engine import engines
+from keybench.results.check.baseline import load
 from tests.test_compose import SERVICES
 
 ROOT = Path(__file__).parent.parent
@@ -58,6 +62,80 @@ def test_steps_use_commands_that_are_there(job: str) -> None:
     assert [step.split()[1] for step in steps[:2]] == ["env", "contract"]
 
 
+ALL = {path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FILES}
+STEPS = [
+    pytest.param(job, step, id=f"{name}-{key}-{number}")
+    for name, content in ALL.items()
+    for key, job in content["jobs"].items()
+    for number, step in enumerate(job["steps"])
+]
+
+
 def test_a_run_that_somebody_else_started_may_change_nothing() -> None:
-    for path in FILES:
-        assert yaml.safe_load(path.read_text(encoding="utf-8"))["permissions"] == {"contents": "read"}
+    assert {"check.yml", "databases.yml"} <= set(ALL)
+    for content in ALL.values():
+        assert content["permissions"] == {"contents": "read"}
+        assert "pull_request_target" not in content[True]  # YAML takes `on` for a truth value
+        for job in content["jobs"].values():
+            if "permissions" in job:
+                assert job["permissions"] == {"pull-requests": "write"}
+                assert "github.event.pull_request.head.repo.full_name == github.repository" in job["if"]
+                assert not any("checkout" in step.get("uses", "") for step in job["steps"]), "code of the pull request"
+
+
+@pytest.mark.parametrize(("job", "step"), STEPS)
+def test_actions_are_pinned_and_nothing_foreign_is_written_into_scripts(
+    job: dict[str, Any], step: dict[str, Any]
+) -> None:
+    if "uses" in step:
+        assert re.fullmatch(r"actions/[a-z/-]+@[0-9a-f]{40}", step["uses"])
+    else:
+        written = re.findall(r"\$\{\{\s*(.*?)\s*\}\}", step["run"])
+        assert all(re.fullmatch(r"matrix\.\w+", expression) for expression in written)
+    assert job["timeout-minutes"] <= 90
+
+
+def test_the_gate_runs_on_every_push_and_pull_request_and_servers_at_night() -> None:
+    check = ALL["check.yml"]
+    assert {"push", "pull_request", "schedule"} <= set(check[True])
+    assert check[True]["push"] is None
+    assert "if" not in check["jobs"]["models"]
+    assert "github.event_name == 'schedule'" in check["jobs"]["live"]["if"]
+    assert set(check["jobs"]["live"]["strategy"]["matrix"]["db"]) == IN_CONTAINERS
+
+
+def test_the_page_models_give_what_the_baseline_has(tmp_path: Path) -> None:
+    """The very commands of the job that every push runs."""
+    steps = [step for step in ALL["check.yml"]["jobs"]["models"]["steps"] if "-m " in step.get("run", "")]
+    commands = [step["run"] for step in steps if "pull_request" not in step.get("if", "")]
+    assert [re.findall(r"-m (\w+\.\w+)", command) for command in commands] == [["runners.run"], ["results.check"]] * 2
+    before = (ROOT / "baselines" / "models.json").read_bytes()
+    summary = tmp_path / "summary.md"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("KEYBENCH_")}
+    variables = {**kept, "KEYBENCH_RESULTS": str(tmp_path / "results.sqlite"), "GITHUB_STEP_SUMMARY": str(summary)}
+    for command in commands:
+        line = command.replace(".venv/bin/python", sys.executable)
+        done = subprocess.run(
+            ["bash", "-ec", line], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    told = re.findall(
+        r"^### ✅ keybench: no regression: (\d+) page counts compared, 0 metrics changed\.$", text(summary), re.M
+    )
+    assert len(told) == 2
+    assert min(map(int, told)) >= 400
+    assert (ROOT / "baselines" / "models.json").read_bytes() == before
+
+
+def test_the_baseline_has_every_page_model() -> None:
+    modelled = {on.name for on in engines().values() if on.has_page_model}
+    assert len(modelled) >= 5
+    groups = load(ROOT / "baselines" / "models.json").counts
+    for scenario in ("quick", "azure-lag"):
+        of = [group for group in groups if group.of["scenario"] == scenario]
+        assert {group.of["database"] for group in of} == modelled
+        assert all(len({arm.layout for arm in group.arms}) >= 10 for group in of)
+
+
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

@@ -29,7 +29,7 @@ from keybench.databases.engine import (
 )
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.mssql import checks, drivers, keys, licence, options, settings, table
-from keybench.databases.pagemodel import PageModel, parameters
+from keybench.databases.pagemodel import PageModel, SizedByValue, parameters
 from keybench.results.metrics import Metric, Reading
 
 _NO_KINDS = (
@@ -101,7 +101,7 @@ class SqlServer(Engine):
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return table.bytes_per_row(column, payload, key, options.options({}))
 
-    def page_model(self, table: Table, **given: float | str) -> PageModel:
+    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index or heap that holds the key; `pagemodel.Parameters` are the parameters.
 
         What is not given is as the environment's options have it: what is beneath a nonclustered key, row versions.

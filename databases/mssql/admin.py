@@ -118,14 +118,16 @@ class MssqlAdmin:
             return []
 
     def create(self, table: Table) -> None:
-        """Drops the table, writes changed pages to the files, and creates it, empty."""
+        """Drops the table and its parent, writes changed pages to the files, and creates them, empty."""
         self.drop(table)
         self.connection.run("CHECKPOINT")
-        self.connection.run(layout.create(table, self.options))
+        for each in table.family:
+            self.connection.run(layout.create(each, self.options))
 
     def drop(self, table: Table) -> None:
-        """Drops the table if it is there, and the one that keeps the log."""
-        self.connection.run(f"DROP TABLE IF EXISTS {layout.name(table)}")
+        """Drops the table and its parent if they are there, and the one that keeps the log."""
+        for each in table.family:
+            self.connection.run(f"DROP TABLE IF EXISTS {layout.name(each)}")
         self.connection.run(f"DROP TABLE IF EXISTS {log.HOLDER}")
 
     def probes(self) -> Sequence[Probe]:
@@ -147,9 +149,11 @@ class MssqlAdmin:
         return self._sorted_by(table, "ORDER BY [key]")
 
     def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
-        """All keys by the bigint beneath a nonclustered one, or by their places in the heap; None without either."""
+        """All keys by the bigint beneath a nonclustered one, by date, or by their places in the heap; else None."""
         if table.key == "clustered":
             return None
+        if table.dated:
+            return self._sorted_by(table, "ORDER BY created, [key]")
         return self._sorted_by(table, "ORDER BY row_id" if self.options.beneath == "clustered" else PLACES)
 
     def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:

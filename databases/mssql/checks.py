@@ -42,7 +42,7 @@ def _locator(table: Table, sent: int, readings: Sequence[Reading]) -> Iterator[V
     """Whether an index over a heap charges the RID as a column of variable length, by pages that were all appended."""
     real = selfcheck.values(readings)
     pages = real.get(Metric.LEAF_PAGES, 0.0)
-    if table.key == "clustered" or real.get(Metric.EDGE_AND_INTERIOR_SPLITS) != 0 or pages < 10:
+    if table.key != "nonclustered" or real.get(Metric.EDGE_AND_INTERIOR_SPLITS) != 0 or pages < 10:
         return
     fitting = [
         row

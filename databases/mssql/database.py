@@ -121,7 +121,7 @@ def tables(connection: Connection) -> list[tuple[str, int]]:
         "WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) "
         "AND (t.name = ? OR EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') "
         "AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id "
-        "AND c.name NOT IN (N'key', N'payload', N'row_id'))) ORDER BY t.name",
+        "AND c.name NOT IN (N'key', N'payload', N'row_id', N'created'))) ORDER BY t.name",
         SCHEMA,
         BOARD,
     )

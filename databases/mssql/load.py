@@ -34,10 +34,11 @@ Row = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Batch:
-    """One transaction's rows, in arrays that a call takes."""
+    """One transaction's rows, in arrays that a call takes, those of the parent table first."""
 
     arrays: tuple[list[Row], ...]
     rows: int
+    children: tuple[list[Row], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,17 @@ def _cut(data: bytes, width: int) -> list[bytes]:
     return [data[at : at + width] for at in range(0, len(data), width)]
 
 
-def _rows(keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
-    """n rows of key and text; without the one that is not sent."""
+def _rows(keys: list[object] | None, n: int, payload: Payload, start: int, *, dated: bool = False) -> list[Row]:
+    """n rows of moment, key and text; without those that are not sent."""
     texts = payload.texts if payload.width else ()
     beside = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
-    parts = [part for part in (keys, beside) if part is not None]
+    moments: list[object] | None = payload.moments(start, n).tolist() if dated else None
+    parts = [part for part in (moments, keys, beside) if part is not None]
     return list(zip(*parts, strict=True))
+
+
+def _arrays(rows: list[Row]) -> tuple[list[Row], ...]:
+    return tuple(rows[at : at + ARRAY_ROWS] for at in range(0, len(rows), ARRAY_ROWS))
 
 
 class MssqlSession:
@@ -75,7 +81,7 @@ class MssqlSession:
 
     def __init__(self, address: Address, table: Table) -> None:
         self._table = table
-        self._insert = layout.insert(table)
+        self._inserts = [layout.insert(each) for each in table.family]
         self._sizes = layout.parameter_sizes(table)
         self._analysed = False
         self._connection = connection.connect(address)
@@ -98,13 +104,15 @@ class MssqlSession:
         self, keys: list[object] | None, payload: Payload, start: int, rows_per_tx: int, rows: int = 0
     ) -> list[Batch]:
         n = rows if keys is None else len(keys)
-        all_rows = _rows(keys, n, payload, start)
+        all_rows = _rows(keys, n, payload, start, dated=self._table.dated)
+        each = self._table.children if self._table.parent else 0
         self._connection.run(_QUIET)
         self._connection.begin()
         return [
             Batch(
-                tuple(transaction[at : at + ARRAY_ROWS] for at in range(0, len(transaction), ARRAY_ROWS)),
+                _arrays(transaction),
                 len(transaction),
+                _arrays([row for row in transaction for _ in range(each)]),
             )
             for transaction in (all_rows[first : first + rows_per_tx] for first in range(0, n, rows_per_tx))
         ]
@@ -119,8 +127,9 @@ class MssqlSession:
             return self._connection.copy(self._cursor, name, columns, batch.rows)
         assert isinstance(batch, Batch)
         try:
-            for rows in batch.arrays:
-                self._connection.insert(self._cursor, self._insert, rows, self._sizes)
+            for insert, arrays in zip(self._inserts, (batch.arrays, batch.children), strict=False):
+                for rows in arrays:
+                    self._connection.insert(self._cursor, insert, rows, self._sizes)
             self._connection.commit()
         except BaseException:
             self._connection.rollback()

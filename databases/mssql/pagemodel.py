@@ -14,14 +14,15 @@ allocation maps are not modelled, so `fragmentation` is only as exact as the tab
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.engine import Table
 from keybench.databases.mssql import rows
-from keybench.databases.pagemodel import Checkpoint, PageModel, PageStats
+from keybench.databases.pagemodel import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.databases.repeating import repeated
 from keybench.databases.splitmodel import SplitModel
 from keybench.databases.splittree import ALONE, Rule
 from keybench.errors import UsageError, unknown_name
@@ -65,8 +66,19 @@ class Parameters:
                 raise unknown_name(name, getattr(self, name), known)
 
 
-def of(table: Table, given: Parameters) -> PageModel:
+def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table: its clustered index, its nonclustered one, or its heap."""
+    if table.rows:
+        raise UsageError("the page model of SQL Server is that of the key's index, not of the table by date.")
+    if table.dated:
+        given = replace(given, beneath="bigint")
+    if table.key != "fk":
+        return _once(table, given)
+    return repeated(_once(table, given), table.children)
+
+
+def _once(table: Table, given: Parameters) -> PageModel:
+    """The same for one entry of each key."""
     key = table.column.width
     fixed, variable = key + table.payload, []
     if given.payload == "varchar" and table.payload:
@@ -82,7 +94,8 @@ def of(table: Table, given: Parameters) -> PageModel:
         return index(row, rows.branch_row(key), given)
     locator, varies = _LOCATORS[given.beneath], given.rid_varies and given.beneath == "heap"
     leaf = rows.index_row(key, locator, locator_varies=varies, versions=given.row_versions)
-    return index(leaf, rows.branch_row(key), given)
+    # Of an index that is not unique the locator is part of the key on all levels.
+    return index(leaf, rows.branch_row(key + locator if table.key == "fk" else key), given)
 
 
 def index(leaf: int, branch: int, given: Parameters) -> PageModel:

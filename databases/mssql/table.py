@@ -44,8 +44,8 @@ def name(table: Table) -> str:
 
 
 def index_name(table: Table) -> str:
-    """The index of the key: the table itself where it is clustered."""
-    return f"{table.name}_key"
+    """The index of the key, which is the table itself where it is clustered; or by date that of the rows."""
+    return f"{table.name}_{'created' if table.rows else 'key'}"
 
 
 def sql_type(column: Column) -> str:
@@ -64,8 +64,11 @@ def payload_type(payload: int) -> str:
 
 
 def create(table: Table, options: Options) -> str:
-    """The statement that creates the table. A nonclustered key stands over a bigint in order of arrival, or a heap.
+    """The statement that creates the table, without its parent.
 
+    A nonclustered key stands over a bigint in order of arrival, or a heap; so does a foreign key, whose index is not
+    unique. By date, the clustered index is of the moment with the key behind it, so that it is unique without a
+    uniqueifier, and the key's index refers to rows by the moment.
     UsageError for two IDENTITY columns in one table, which SQL Server does not have.
     """
     made = f" {table.made.declaration}" if table.made else ""
@@ -73,7 +76,10 @@ def create(table: Table, options: Options) -> str:
     if table.payload:
         defined.append(f"payload {payload_type(table.payload)} {_BINARY_ORDER} NOT NULL")
     how = "PRIMARY KEY CLUSTERED" if table.key == "clustered" else "PRIMARY KEY NONCLUSTERED"
-    if table.key == "nonclustered" and options.beneath == "clustered":
+    if table.dated:
+        defined.insert(0, "created bigint NOT NULL")
+        defined.append(f"CONSTRAINT [{table.name}_created] UNIQUE CLUSTERED (created, [key])")
+    if table.key in ("nonclustered", "fk") and options.beneath == "clustered":
         if "IDENTITY" in made:
             raise UsageError(
                 "a nonclustered server-identity would be the table's second IDENTITY column: "
@@ -83,13 +89,14 @@ def create(table: Table, options: Options) -> str:
         defined.append(f"CONSTRAINT [{table.name}_row] PRIMARY KEY CLUSTERED (row_id)")
         how = "UNIQUE NONCLUSTERED"
     set_to = f"FILLFACTOR = {options.fill_factor}, OPTIMIZE_FOR_SEQUENTIAL_KEY = {options.sequential_key.upper()}"
-    defined.append(f"CONSTRAINT [{index_name(table)}] {how} ([key]) WITH ({set_to})")
+    what, how = ("INDEX", "NONCLUSTERED") if table.key == "fk" else ("CONSTRAINT", how)
+    defined.append(f"{what} [{index_name(table)}] {how} ([key]) WITH ({set_to})")
     return f"CREATE TABLE {name(table)} ({', '.join(defined)})"
 
 
 def columns(table: Table) -> tuple[str, ...]:
     """The columns in the order in which rows are sent; the key is not, where the server makes it."""
-    key = () if table.made else ("[key]",)
+    key = () if table.made else ("created", "[key]") if table.dated else ("[key]",)
     return (*key, "payload") if table.payload else key
 
 
@@ -114,13 +121,14 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
     else:
         key = ("CHAR" if column.form == "text" else "BINARY", width)
     payload = (("VARCHAR", table.payload),) if table.payload else ()
-    return payload if table.made else (key, *payload)
+    created = (("BIGINT", 19),) if table.dated else ()
+    return payload if table.made else (*created, key, *payload)
 
 
 def leaf_row(column: Column, payload: int, key: KeyRole, options: Options) -> int:
     """Bytes of a row in a leaf of the key's index, without its slot."""
     versions, width = options.row_versioning != "off", column.width or _WIDEST_KEY
-    if key == "nonclustered":
+    if key != "clustered":  # a RID, a bigint and the moment of creation are all of 8 bytes
         return rows.index_row(width, 8, versions=versions)
     return _data_row(width, payload) + rows.VERSION_TAG * versions
 
@@ -134,7 +142,8 @@ def _data_row(fixed: int, payload: int) -> int:
 def bytes_per_row(column: Column, payload: int, key: KeyRole, options: Options) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with log)."""
     index = _share(leaf_row(column, payload, key, options))
-    beneath = _share(_data_row((column.width or _WIDEST_KEY) + 8, payload)) if key == "nonclustered" else 0.0
+    beneath = _share(_data_row((column.width or _WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
+    beneath /= _EMPTIEST if key == "by-date" else 1  # writers whose clocks lag
     outside = payload if payload > _WIDEST_CHAR else 0
     return index, index / _EMPTIEST + beneath + outside + 2.5 * (_LOG_BYTES + payload)
 

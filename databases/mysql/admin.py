@@ -25,7 +25,8 @@ from keybench.databases.mysql.arrival import TrxIdRecorder
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.load import default_path
 from keybench.databases.mysql.pages import UnreadablePagesError
-from keybench.databases.mysql.probe import probes
+from keybench.databases.mysql.probe import probes, read_index
+from keybench.databases.pageorder import PageOrder
 from keybench.databases.provision import base_directory
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.generators.byteorder import Keys
@@ -85,15 +86,17 @@ class MySqlAdmin:
         return {**dict(sorted(found.items())), "load_path": default_path(self._connection)}
 
     def create(self, table: Table) -> None:
-        """Drops the table, waits for quiet on a private server, and creates it, empty."""
+        """Drops the table and its parent, waits for quiet on a private server, and creates them, empty."""
         keys.check(self.flavour, table, str(self.value("SELECT version()")))
         self.drop(table)
         self.checkpoint()
-        self.rows(layout.create(table))
+        for each in table.family:
+            self.rows(layout.create(each))
 
     def drop(self, table: Table) -> None:
-        """Drops the table if it is there."""
-        self.rows(f"DROP TABLE IF EXISTS {layout.name(table)}")
+        """Drops the table and its parent if they are there."""
+        for each in table.family:
+            self.rows(f"DROP TABLE IF EXISTS {layout.name(each)}")
 
     def checkpoint(self) -> bool:
         """Waits for purge and writes all changed pages to the files; False where the server is somebody's own."""
@@ -120,43 +123,58 @@ class MySqlAdmin:
         """All probes; what one cannot read here, its readings say."""
         return probes(self)
 
+    def page_order(self, table: Table) -> PageOrder | None:
+        """The leaves of the key's index; None where the server's files are not at hand or cannot be read."""
+        try:
+            found = read_index(self, table)
+        except (UnreadablePagesError, OSError):
+            return None
+        return PageOrder(found.levels[0], found.rows) if found else None
+
     def arrival_recorder(self) -> ArrivalRecorder:
         """From the transaction ids in the rows."""
         return TrxIdRecorder(self)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
-        """The keys in key order, a range at a time, each joined by the server to one value.
+        """The keys in order of an index that is unique, a range at a time, each joined by the server to one value.
 
         A row of its own for each key would cost the client a call a row.
         """
-        last = ""
+        last, place = "", "row_id" if table.key == "fk" else "`key`"
+        chosen = "`key`" if place == "`key`" else f"`key`, {place}"
         while True:
             ((count, joined, greatest),) = self.rows(
-                f"SELECT count(*), group_concat({_form(table.column)} SEPARATOR ''), max(`key`) FROM "  # noqa: S608  # our own names
-                f"(SELECT `key` FROM {layout.name(table)} {last} ORDER BY `key` LIMIT {_SLICE_ROWS}) part"
+                f"SELECT count(*), group_concat({_form(table.column)} SEPARATOR ''), max({place}) FROM "  # noqa: S608  # our own names
+                f"(SELECT {chosen} FROM {layout.name(table)} {last} ORDER BY {place} LIMIT {_SLICE_ROWS}) part"
             )
             if not count:
                 return
             yield _keys(table.column, joined, count)
-            last = "WHERE `key` > " + self._connection.escape(greatest)  # bytes, text or a number
+            last = f"WHERE {place} > " + self._connection.escape(greatest)  # bytes, text or a number
 
     def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
         """All keys, sorted by the server."""
         return self._sorted_by(table, "`key`")
 
     def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
-        """All keys by the integer primary key of a nonclustered table; None where the table is the key's b-tree."""
-        return None if table.key == "clustered" else self._sorted_by(table, "row_id")
+        """All keys by the primary key of a table that is not the key's b-tree; None where it is."""
+        return None if table.key == "clustered" else self.keys_by_row(table)
 
     def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
         found = self.rows(f"SELECT {_form(table.column)} FROM {layout.name(table)} ORDER BY {order}")  # noqa: S608
         keys = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in found]
         return _keys(table.column, b"".join(keys), len(keys))
 
-    def index(self, table: Table) -> int:
-        """InnoDB's id of the key's index; ServerError where there is no such table."""
+    def keys_by_row(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys in order of the primary key."""
+        if table.key == "clustered":
+            return np.concatenate(list(self.stored_keys(table)))
+        return self._sorted_by(table, layout.row_order(table))
+
+    def index(self, table: Table, named: str = "") -> int:
+        """InnoDB's id of the index that is looked at, or of that name; ServerError where there is no such table."""
         for number, name in self.rows(self.flavour.indexes, [f"{layout.SCHEMA}/{_file_name(table.name)}"]):
-            if name == layout.index_name(table):
+            if name == (named or layout.index_name(table)):
                 return int(number)
         raise self._no_table(table)
 
@@ -192,7 +210,7 @@ class MySqlAdmin:
 
     def index_bytes(self, table: Table) -> int:
         """Size of the key's index: of the table itself where it is clustered."""
-        return self.sizes(table)[table.key == "nonclustered"]
+        return self.sizes(table)[layout.index_name(table) != layout.CLUSTERED_INDEX]
 
     def settle(self, table: Table) -> None:  # noqa: ARG002 (purge works through all tables)
         """Waits for purge, which removes deleted rows in the background."""

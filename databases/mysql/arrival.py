@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.arrival import Arrivals
 from keybench.databases.engine import Table
+from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.pages import UnreadablePagesError, leaves
 from keybench.databases.mysql.probe import flushed
 from keybench.errors import ServerError
@@ -37,16 +38,15 @@ class TrxIdRecorder:
 
     def after(self, table: Table) -> Arrivals:
         """The transaction of each row, and rows in order of their transactions."""
-        if table.key != "clustered":
-            raise ServerError("the key's index is apart from the rows, which alone name their transactions.")
+        rows = self._admin.index(table, layout.CLUSTERED_INDEX)
         try:
             with flushed(self._admin, table) as pages:
                 if pages is None:
                     raise ServerError("the order of arrival is in files that keybench reads on its own servers alone.")
-                found = transactions(leaves(pages, self._admin.index(table)), table.column.width)
+                found = transactions(leaves(pages, rows), layout.primary_bytes(table))
         except UnreadablePagesError as error:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
-        keys = np.concatenate(list(self._admin.stored_keys(table)))
+        keys = self._admin.keys_by_row(table)
         if len(keys) != len(found):
             raise ServerError(f"the table's file holds {len(found)} rows, the table {len(keys)}.")
         return Arrivals(keys, found, np.sort(found), exact=False)
@@ -55,7 +55,7 @@ class TrxIdRecorder:
 def transactions(pages: NDArray[np.uint8], key_bytes: int) -> NDArray[np.int64]:
     """DB_TRX_ID of each record in key order, from the leaves of a clustered index in key order: uint8 (n, page bytes).
 
-    A record's origin is its key; the two bytes before it lead to the next record's, relative to it.
+    A record's origin is its primary key; the two bytes before it lead to the next record's, relative to it.
     """
     own = np.arange(len(pages))
     at = np.full(len(pages), _INFIMUM)

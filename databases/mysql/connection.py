@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,21 +14,26 @@ from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.engine import Address
 from keybench.databases.fulldisk import with_next_step
-from keybench.databases.mysql.flavour import flavour, require
+from keybench.databases.mysql import arrays
+from keybench.databases.mysql.flavour import MARIADB, flavour, require, spoken
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 CONNECT_SECONDS = 5
 _PACKET_BYTES = (1 << 24) - 2
 """The protocol's longest packet that is not the first part of a longer one."""
 
+_HANDSHAKE_BYTES = 32
+"""Of what a client answers to the greeting at least: abilities, longest packet, character set, reserved bytes."""
+
 OWN = frozenset({"data", "container"})
 """Parameters of an address that are not the driver's: a private server's data directory, or its container."""
 
 
 class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes without types
-    """The driver's connection, and LOAD DATA LOCAL from memory, which the driver offers from files alone."""
+    """The driver's connection, and two ways to send rows that it lacks: LOAD DATA from memory, arrays of values."""
 
     _read_timeout: float | None
+    _logged_in = False
 
     def reach(self) -> None:
         """Connects. The driver itself would leave the socket open where nothing answers, and wait for ever where what
@@ -45,6 +51,28 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         self._read_timeout = CONNECT_SECONDS
         self.connect(own)
         self._read_timeout = None
+        self._logged_in = True
+
+    def write_packet(self, payload: bytes) -> None:
+        """Sends a packet; the first ones, with which the driver logs in, tell MariaDB that arrays may come."""
+        if not self._logged_in and len(payload) >= _HANDSHAKE_BYTES and spoken(self.server_version) is MARIADB:
+            payload = arrays.announced(payload)
+        super().write_packet(payload)
+
+    def statement(self, text: bytes) -> bytes:
+        """The number, as the protocol writes it, of a statement made ready for `run_arrays`."""
+        self._execute_command(arrays.COM_STMT_PREPARE, text)
+        made = self._read_packet().get_all_data()
+        columns, places = struct.unpack_from("<HH", made, 5)
+        for count in (places, columns):
+            for _ in range(count + 1 if count else 0):  # what they are, then an end
+                self._read_packet()
+        return bytes(made[1:5])
+
+    def run_arrays(self, statement: bytes, packet: bytes) -> int:
+        """Runs a statement once for each row of values; how many it stored."""
+        self._execute_command(arrays.COM_STMT_BULK_EXECUTE, statement + packet)
+        return int(OKPacketWrapper(self._read_packet()).affected_rows)
 
     def load(self, statement: bytes, rows: bytes) -> int:
         """Runs a LOAD DATA LOCAL statement on these bytes; the rows that it stored.

@@ -24,7 +24,7 @@ from keybench.databases.engine import (
 from keybench.databases.leftovers import Leftovers
 from keybench.databases.mysql import installation, keys, settings, table
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
-from keybench.databases.pagemodel import PageModel, parameters
+from keybench.databases.pagemodel import PageModel, SizedByValue, parameters
 from keybench.results.metrics import Metric
 
 _NO_KINDS = (
@@ -36,7 +36,8 @@ _NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buff
 @dataclass(frozen=True)
 class Family(Engine):
     """The engine of one flavour. A clustered key is the primary key, so that the table is the key's b-tree; the index
-    of a nonclustered one is unique and secondary, over an integer primary key in order of arrival."""
+    of a nonclustered one is unique and secondary, over an integer primary key in order of arrival, or by date over a
+    primary key of moment and key; that of a foreign key is as the former, but not unique."""
 
     flavour: Flavour = field(default=MARIADB, kw_only=True)
 
@@ -113,8 +114,8 @@ class Family(Engine):
         except OtherFlavour as error:
             return Database(address_of(error.found, url))
 
-    def page_model(self, table: Table, **given: float | str) -> PageModel:
-        """The index that holds the key: clustered, or secondary beside a table in order of arrival. No parameters."""
+    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+        """The index that holds the key: clustered, or secondary beside a table by row id or date. No parameters."""
         from keybench.databases.mysql import pagemodel
 
         parameters(pagemodel.Parameters, given)

@@ -1,36 +1,61 @@
 """A writer's connection: one LOAD DATA LOCAL a transaction, its rows packed beforehand; INSERTs where that is barred.
 
-LOAD DATA is the faster of the two: 0.55 to 0.63 of the INSERTs' time on 100,000 rows (`make bench`). A server that does
-not permit it (`local_infile`, off by default in MySQL) gets INSERT statements of many rows; `Admin.settings` says which
-it was.
+A server that does not permit LOAD DATA LOCAL (`local_infile`, off by default in MySQL) gets INSERTs: MariaDB arrays of
+values for one statement, MySQL statements of many rows. `Admin.settings` says which; `make bench` compares them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
 
 from keybench.databases.engine import Address, Table
-from keybench.databases.mysql import connection, rows
+from keybench.databases.mysql import arrays, connection, rows
 from keybench.databases.mysql import table as layout
-from keybench.databases.mysql.flavour import flavour
-from keybench.databases.mysql.rows import inserts_without_keys, loads_without_keys
+from keybench.databases.mysql.flavour import MARIADB, flavour, spoken
 from keybench.databases.payload import Payload
-from keybench.generators.byteorder import Keys
+from keybench.errors import ServerError
+from keybench.generators.byteorder import Bytes, Keys
 
-Path = Literal["load data", "insert"]
+Path = Literal["load data", "arrays", "insert"]
+Batch = rows.Loaded | arrays.Arrays | rows.Inserted
+
+_PACKED: Mapping[Path, Callable[..., Sequence[Batch]]] = {
+    "load data": rows.loads,
+    "arrays": arrays.packed,
+    "insert": rows.inserts,
+}
+_PACKED_WITHOUT_KEYS: Mapping[Path, Callable[[Table, Bytes, int], Sequence[Batch]]] = {
+    "load data": rows.loads_without_keys,
+    "arrays": arrays.packed_without_keys,
+    "insert": rows.inserts_without_keys,
+}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One transaction's rows of a parent table and of its child table."""
+
+    parents: Batch
+    children: Batch
 
 
 def default_path(own: connection.Connection) -> Path:
-    """The faster path that this server permits."""
+    """The fastest path that this server permits."""
     with own.cursor() as cursor:
         cursor.execute("SELECT @@GLOBAL.local_infile")
         permitted = cursor.fetchone()
-    return "load data" if permitted == (1,) else "insert"
+    if permitted == (1,):
+        return "load data"
+    return "arrays" if spoken(own.get_server_info()) is MARIADB else "insert"
 
 
 class MySqlSession:
-    """One writer's connection to one table."""
+    """One writer's connection to one table, and to its parent."""
 
     def __init__(self, address: Address, table: Table, path: Path | None = None) -> None:
         self._table = table
@@ -38,42 +63,59 @@ class MySqlSession:
         self._connection = connection.connect(address)
         with connection.server_errors(self._title):
             self.path: Path = path or default_path(self._connection)
-        self._load = rows.load_statement(table)
+        self._statements: list[bytes] = []
         self._analysed = False
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of `rows_per_tx` rows, as the path takes them. From here on LOAD DATA is committed by `send`, once
         it is known that no row was left out."""
         self._begin()
-        pack = rows.loads if self.path == "load data" else rows.inserts
-        return pack(self._table, keys, payload.rows(start, len(keys)), rows_per_tx)
+        pack = _PACKED[self.path]
+        n, each = len(keys), self._table.children
+        texts, moments = payload.rows(start, n), payload.moments(start, n)
+        if not self._table.parent:
+            return pack(self._table, keys, texts, rows_per_tx, moments)
+        parents = pack(self._table.parent, keys, texts, rows_per_tx)
+        again = np.repeat(np.arange(n), each)
+        children = pack(self._table, keys[again], texts[again], rows_per_tx * each)
+        return list(map(Family, parents, children))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """The same of rows whose keys the server makes."""
         self._begin()
-        texts = payload.rows(start, rows)
-        if self.path == "load data":
-            return loads_without_keys(texts, rows_per_tx)
-        return inserts_without_keys(self._table, texts, rows_per_tx)
+        return _PACKED_WITHOUT_KEYS[self.path](self._table, payload.rows(start, rows), rows_per_tx)
 
     def _begin(self) -> None:
-        if self.path == "load data":
-            with connection.server_errors(self._title):
+        """What the path needs once: of each table, the parent first, the statement that its batches follow."""
+        if self._statements:
+            return
+        family = self._table.family
+        with connection.server_errors(self._title):
+            if self.path == "load data":
                 self._connection.autocommit(False)
+                self._statements = [rows.load_statement(each) for each in family]
+            elif self.path == "arrays":
+                self._statements = [self._connection.statement(arrays.statement(each)) for each in family]
+            else:
+                self._statements = [b"" for _ in family]
 
     def send(self, batch: object) -> int:
-        """One transaction; the rows that the server says it stored."""
+        """One transaction; the rows that the server says it stored, without children."""
         with connection.server_errors(self._title):
+            if isinstance(batch, Family):
+                return self._whole(partial(self._send_family, batch), begin=True)
+            assert isinstance(batch, Batch)
+            part = partial(self._send_part, self._statements[-1], batch)
             if isinstance(batch, rows.Loaded):
-                return self._send_loaded(batch)
-            assert isinstance(batch, rows.Inserted)
-            if len(batch.statements) == 1:
-                return self._connection.run(batch.statements[0])
-            return self._send_in_parts(batch.statements)
+                return self._whole(part, begin=False)  # autocommit is off
+            return part() if len(batch.statements) == 1 else self._whole(part, begin=True)
 
-    def _send_loaded(self, batch: rows.Loaded) -> int:
+    def _whole(self, part: Callable[[], int], *, begin: bool) -> int:
+        """All of it or nothing."""
+        if begin:
+            self._connection.run("BEGIN")
         try:
-            stored = self._connection.load(self._load, batch.data)
+            stored = part()
         except BaseException:
             if self._connection.open:
                 self._connection.run("ROLLBACK")
@@ -81,16 +123,19 @@ class MySqlSession:
         self._connection.run("COMMIT")
         return stored
 
-    def _send_in_parts(self, statements: Sequence[bytes]) -> int:
-        self._connection.run("BEGIN")
-        try:
-            stored = sum(self._connection.run(statement) for statement in statements)
-        except BaseException:
-            if self._connection.open:
-                self._connection.run("ROLLBACK")
-            raise
-        self._connection.run("COMMIT")
-        return stored
+    def _send_family(self, batch: Family) -> int:
+        parents, children = map(self._send_part, self._statements, (batch.parents, batch.children))
+        if children != parents * self._table.children:
+            raise ServerError(f"{self._title}: {parents} rows were stored with {children} children. Report this.")
+        return parents
+
+    def _send_part(self, statement: bytes, batch: Batch) -> int:
+        if isinstance(batch, rows.Loaded):
+            return self._connection.load(statement, batch.data)
+        run: Any = self._connection.run
+        if isinstance(batch, arrays.Arrays):
+            run = partial(self._connection.run_arrays, statement)
+        return sum(map(run, batch.statements))
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
         """The keys as literals. The first time, the optimiser's statistics are gathered."""

@@ -1,4 +1,4 @@
-"""The page model of InnoDB: a table's clustered index, or the unique secondary index over an integer primary key.
+"""The page model of InnoDB: a table's clustered index, or a secondary index over an integer primary key.
 
 Rules: btree.md B, and the modules beside this one. Found equal to MariaDB 10.11 in every page number of all levels, in
 records a page, garbage, split counter and file size (tests/databases/mysql/test_pagemodel.py). MySQL differs where
@@ -8,7 +8,7 @@ records a page, garbage, split counter and file size (tests/databases/mysql/test
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -37,7 +37,8 @@ from keybench.databases.mysql.pagemodel_pages import (
 from keybench.databases.mysql.pagemodel_space import SIZE, Space
 from keybench.databases.mysql.pagemodel_tree import start
 from keybench.databases.mysql.table import PAGE_BYTES, branch_record, leaf_record, row_records
-from keybench.databases.pagemodel import Checkpoint, PageStats
+from keybench.databases.pagemodel import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.databases.repeating import repeated
 from keybench.errors import UsageError
 
 
@@ -66,9 +67,11 @@ class InnodbModel:
     branch_bytes: int
     clustered: bool = True
     table: InnodbModel | None = None
-    """The clustered index of a table in order of arrival, which takes pages of the same file, for a secondary index."""
+    """The clustered index of a table by row id or date, which takes pages of the same file, for a secondary index."""
     mysql: bool = False
     page_bytes: int = PAGE_BYTES
+    rows: NDArray[np.int64] | None = field(default=None, compare=False)
+    """(n,): ranks of the rows in that table, where they do not arrive in its order."""
 
     def __post_init__(self) -> None:
         for size in (self.leaf_bytes, self.branch_bytes):
@@ -81,6 +84,7 @@ class InnodbModel:
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> InnodbStats:
         """Builds the index from keys in order of arrival; see `PageModel.insert`."""
         n, shrinks = len(ranks), not self.mysql
+        rows = ranks[:0] if self.rows is None else self.rows
         space = spaces.new(256, mysql=self.mysql)
         trees = [
             pages.new(model._sizes, self.page_bytes, n, 2 * i + 1, clustered=model.clustered, shrinks=shrinks)
@@ -92,7 +96,7 @@ class InnodbModel:
         for begin, end in pairwise((0, *checkpoints, n)):
             while True:
                 if self.table:
-                    begin = load_beside(trees[0], index, space, ranks, begin, end)
+                    begin = load_beside(trees[0], index, space, rows, ranks, begin, end)
                 else:
                     begin = load(index, space, ranks, begin, end, True)
                 if begin == end:
@@ -102,6 +106,10 @@ class InnodbModel:
                     pages.grow(tree)
             noted.append(self._noted(index, end))
         return self._stats(index, space, noted)
+
+    def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
+        """The model for rows of those ranks by (created, key) (`pagemodel.BesideDated`)."""
+        return replace(self, rows=rows)
 
     @property
     def _sizes(self) -> tuple[int, int]:
@@ -140,12 +148,15 @@ class InnodbModel:
         )
 
 
-def of(table: Table, *, mysql: bool) -> InnodbModel:
+def of(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
     """The model of the index that holds the table's key; UsageError where its records have no one size."""
+    if table.rows:
+        raise UsageError("the page model of InnoDB is that of the key's index, not of the table by date.")
     if table.column.width == 0:
         raise UsageError(f"the width of the column {table.column.name} is not known: size it by a layout's keys first.")
     leaf, branch = leaf_record(table.column, table.payload, table.key), branch_record(table.column, table.key)
     if table.key == "clustered":
         return InnodbModel(leaf, branch, mysql=mysql)
-    rows = InnodbModel(*row_records(table.column, table.payload), mysql=mysql)
-    return InnodbModel(leaf, branch, clustered=False, table=rows, mysql=mysql)
+    rows = InnodbModel(*row_records(table.column, table.payload, table.key), mysql=mysql)
+    model = InnodbModel(leaf, branch, clustered=False, table=rows, mysql=mysql)
+    return repeated(model, table.children) if table.key == "fk" else model

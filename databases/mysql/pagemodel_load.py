@@ -120,17 +120,18 @@ def load(tree: Tree, space: Space, ranks: NDArray[np.int64], begin: int, end: in
 
 
 @kernel
-def load_beside(table: Tree, index: Tree, space: Space, ranks: NDArray[np.int64], begin: int, end: int) -> int:
-    """`load` for an index beside a table in order of arrival, into which each row goes first."""
-    arrival = ranks[:0]
+def load_beside(
+    table: Tree, index: Tree, space: Space, rows: NDArray[np.int64], ranks: NDArray[np.int64], begin: int, end: int
+) -> int:
+    """`load` for an index beside a table, into which each row goes first: by the ranks `rows`, else as they arrive."""
     while begin < end:
-        ahead = load(table, space, arrival, table.facts[ROWS], end, False)  # nothing that the index could notice
+        ahead = load(table, space, rows, table.facts[ROWS], end, False)  # nothing that the index could notice
         table.facts[ROWS] = ahead
         begin = load(index, space, ranks, begin, ahead, True)
         if begin < ahead or not _has_room(table, space):
             return begin
         if ahead < end:
-            table.facts[ROWS] = load(table, space, arrival, ahead, ahead + 1, True)
+            table.facts[ROWS] = load(table, space, rows, ahead, ahead + 1, True)
     return end
 
 

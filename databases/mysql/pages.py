@@ -53,6 +53,8 @@ class IndexPages:
     nonadjacent: float
     garbage: int
     levels: tuple[NDArray[np.int64], ...] = field(repr=False, compare=False)
+    rows: NDArray[np.int64] = field(repr=False, compare=False)
+    """Records on each leaf, in key order."""
 
 
 def pages_of(path: Path, page_bytes: int) -> NDArray[np.uint8]:
@@ -77,6 +79,7 @@ def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
         nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
         garbage=int(heads["garbage"][leaves].astype(np.int64).sum()),
         levels=tuple(levels),
+        rows=heads["records"][leaves].astype(np.int64),
     )
 
 

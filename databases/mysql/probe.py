@@ -152,7 +152,8 @@ class SizesProbe(FinalState):
     def after(self, table: Table) -> Iterable[Reading]:
         """Both sizes in bytes."""
         clustered, others = self._admin.sizes(table)
-        return measured(self.supplies, (others if table.key == "nonclustered" else clustered, clustered + others))
+        own = clustered if layout.index_name(table) == layout.CLUSTERED_INDEX else others
+        return measured(self.supplies, (own, clustered + others))
 
 
 class OrderProbe(FinalState):
@@ -167,7 +168,8 @@ class OrderProbe(FinalState):
         """The correlation of row ids in order of the key, over all rows."""
         if table.key == "clustered":
             return Reading.absent(self.supplies, NO_HEAP)
-        found = self._admin.rows(f"SELECT row_id FROM {layout.name(table)} FORCE INDEX (`key`) ORDER BY `key`")  # noqa: S608
+        place = "created" if table.dated else "row_id"
+        found = self._admin.rows(f"SELECT {place} FROM {layout.name(table)} FORCE INDEX (`key`) ORDER BY `key`")  # noqa: S608
         if len(found) < 2:
             return Reading.absent(self.supplies, NO_ORDER)
         places = np.argsort(np.argsort(np.array(found, np.int64).ravel()))  # LOAD DATA leaves gaps between row ids

@@ -9,12 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.column import Column
 from keybench.databases.engine import Table
 from keybench.databases.mysql import table as layout
 from keybench.databases.packing import beside, decimal, repeated
 from keybench.generators.byteorder import Bytes, Keys, hexadecimal, text36
+
+Moments = NDArray[np.int64]
+"""When rows were created, in microseconds since 1970."""
+NO_MOMENTS: Moments = np.empty(0, np.int64)
+
+_BIGINT_CHARACTERS = 20
+"""Width of the field of a bigint in rows of fixed width (manual, "LOAD DATA Statement")."""
 
 STATEMENT_BYTES = 8 << 20
 """Longest INSERT: half of what servers take unless told otherwise (max_allowed_packet)."""
@@ -76,10 +84,15 @@ def load_statement(table: Table) -> bytes:
     ).encode()
 
 
-def loads(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int) -> list[Loaded]:
-    """Batches for LOAD DATA. `payload` is uint8 (n, characters)."""
+def loads(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: Moments = NO_MOMENTS) -> list[Loaded]:
+    """Batches for LOAD DATA. `payload` is uint8 (n, characters), `moments` int64 (n,) of a table by date."""
     n, text = len(keys), key_text(table.column, keys)
-    if _is_fixed(table):
+    fixed = _is_fixed(table)
+    if table.dated:  # in rows of fixed width, as wide as a bigint can get
+        digits = decimal(moments)
+        pad = repeated(b" " * (_BIGINT_CHARACTERS - digits.shape[1]) if fixed else b"\t", n)
+        text = beside(pad, digits, text) if fixed else beside(digits, pad, text)
+    if fixed:
         lines = beside(text, payload)
     else:
         tab = repeated(b"\t" if payload.shape[1] else b"", n)
@@ -87,7 +100,7 @@ def loads(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int) -> list[Lo
     return _loaded(lines, rows_per_tx)
 
 
-def loads_without_keys(payload: Bytes, rows_per_tx: int) -> list[Loaded]:
+def loads_without_keys(_table: Table, payload: Bytes, rows_per_tx: int) -> list[Loaded]:
     """Batches for LOAD DATA of rows whose keys the server makes."""
     return _loaded(beside(payload, repeated(b"\n", len(payload))), rows_per_tx)
 
@@ -100,10 +113,15 @@ def _loaded(lines: Bytes, rows_per_tx: int) -> list[Loaded]:
     ]
 
 
-def inserts(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int) -> list[Inserted]:
-    """Batches of INSERT statements of many rows. `payload` is uint8 (n, characters)."""
+def inserts(
+    table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: Moments = NO_MOMENTS
+) -> list[Inserted]:
+    """Batches of INSERT statements of many rows. `payload` and `moments` as of `loads`."""
     n = len(keys)
-    parts = [repeated(b"(", n), literals(table.column, keys)]
+    parts = [repeated(b"(", n)]
+    if table.dated:
+        parts += [decimal(moments), repeated(b",", n)]
+    parts.append(literals(table.column, keys))
     if payload.shape[1]:
         parts += [repeated(b",'", n), payload, repeated(b"'", n)]
     return _inserted(table, beside(*parts, repeated(b"),", n)), rows_per_tx)

@@ -17,6 +17,9 @@ SCHEMA = "keybench"
 COMMENT = "a trial of keybench, which removes it"
 """The comment of a trial's table, by which `clean` knows it."""
 
+CLUSTERED_INDEX = "PRIMARY"
+"""The table itself, as the server names it."""
+
 PAGE_BYTES = 16_384
 LEAF_BYTES = PAGE_BYTES - 120 - 8 - 4
 """For records: without header, system records, trailer and the directory's two slots."""
@@ -24,6 +27,7 @@ LEAF_BYTES = PAGE_BYTES - 120 - 8 - 4
 _HEADER = 5
 _HIDDEN = 6 + 7
 _ROW_ID = 8
+"""What stands for a row in an index beside its table: the row's number, or the moment of its creation."""
 _PAGE_NUMBER = 4
 _ASCENDING_FILL, _LOWEST_FILL = 0.92, 0.35
 """Measured shares of a leaf: ascending keys; four ascending sources that lag behind one another (btree.md D2)."""
@@ -39,7 +43,7 @@ def name(table: Table) -> str:
 
 def index_name(table: Table) -> str:
     """The key's index, as the server names it."""
-    return "PRIMARY" if table.key == "clustered" else "key"
+    return CLUSTERED_INDEX if table.key == "clustered" or table.rows else "key"
 
 
 def sql_type(column: Column) -> str:
@@ -48,20 +52,37 @@ def sql_type(column: Column) -> str:
 
 
 def create(table: Table) -> str:
-    """The statement that creates the table."""
+    """The statement that creates the table, without its parent.
+
+    By date, the primary key is the moment of creation with the key behind it, for two rows may have one moment.
+    """
     payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
     by_server = f" {table.made.declaration}" if table.made else ""
     columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
     if table.key == "clustered":
         columns += ", PRIMARY KEY (`key`)"
+    elif table.dated:
+        columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`), UNIQUE KEY `key` (`key`)"
     else:
-        columns = f"row_id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, {columns}, UNIQUE KEY `key` (`key`)"
+        unique = "" if table.key == "fk" else "UNIQUE "
+        columns = f"row_id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, {columns}, {unique}KEY `key` (`key`)"
     return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = '{COMMENT}'"
+
+
+def row_order(table: Table) -> str:
+    """The primary key of a table that has another index on its key."""
+    return "created, `key`" if table.dated else "row_id"
+
+
+def primary_bytes(table: Table) -> int:
+    """Bytes of the primary key in a record, where all of its columns are of fixed width."""
+    of_key = table.column.width if table.key in ("clustered", "by-date") else 0
+    return of_key + (_ROW_ID if table.key != "clustered" else 0)
 
 
 def columns(table: Table) -> str:
     """The columns in the order in which they are sent and read."""
-    return "`key`, payload" if table.payload else "`key`"
+    return ", ".join(["created"] * table.dated + ["`key`"] + ["payload"] * bool(table.payload))
 
 
 def sent(table: Table) -> str:
@@ -76,20 +97,20 @@ def key_bytes(column: Column) -> int:
 
 def leaf_record(column: Column, payload: int, key: KeyRole) -> int:
     """Size of a record in a leaf of the key's index."""
-    if key == "nonclustered":
+    if key != "clustered":
         return _HEADER + key_bytes(column) + _ROW_ID
     return _HEADER + _HIDDEN + key_bytes(column) + _payload_bytes(payload)
 
 
 def branch_record(column: Column, key: KeyRole) -> int:
     """Size of a node pointer of the key's index: in a secondary index, it holds the row's id too."""
-    return _HEADER + key_bytes(column) + (_ROW_ID if key == "nonclustered" else 0) + _PAGE_NUMBER
+    return _HEADER + key_bytes(column) + (_ROW_ID if key != "clustered" else 0) + _PAGE_NUMBER
 
 
-def row_records(column: Column, payload: int) -> tuple[int, int]:
-    """Sizes of a record in a leaf and in a branch page of a table whose key is nonclustered: it is by row id."""
+def row_records(column: Column, payload: int, key: KeyRole) -> tuple[int, int]:
+    """Sizes of a record in a leaf and in a branch page of a table with an index on its key: by row id, or by date."""
     leaf = _HEADER + _HIDDEN + _ROW_ID + key_bytes(column) + _payload_bytes(payload)
-    return leaf, _HEADER + _ROW_ID + _PAGE_NUMBER
+    return leaf, _HEADER + _ROW_ID + (key_bytes(column) if key == "by-date" else 0) + _PAGE_NUMBER
 
 
 def _payload_bytes(payload: int) -> int:
@@ -101,6 +122,7 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
     share = PAGE_BYTES / LEAF_BYTES
     entry = (leaf_record(column, payload, key) + 0.5) * share
     rows = 0.0
-    if key == "nonclustered":
-        rows = row_records(column, payload)[0] * share / _ASCENDING_FILL
+    if key != "clustered":
+        fill = _LOWEST_FILL if key == "by-date" else _ASCENDING_FILL  # writers whose clocks lag
+        rows = row_records(column, payload, key)[0] * share / fill
     return entry / _ASCENDING_FILL, entry / _LOWEST_FILL + rows + _LOG_BYTES

@@ -93,8 +93,9 @@ class Oracle(Engine):
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index that holds the key, or the index-organised table; `pagemodel.Parameters` are the parameters."""
         from keybench.databases.oracle import pagemodel
+        from keybench.databases.oracle import table as on_disk
 
-        default = {"unique": table.key == "clustered" or options.options({}).unique == "yes"}
+        default = {"unique": on_disk.is_unique(table, options.options({}))}
         return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:  # noqa: ARG002

@@ -56,14 +56,16 @@ class OracleAdmin:
             return []
 
     def create(self, table: Table) -> None:
-        """Drops the table and creates it, empty, with the one that takes the writers' statistics."""
+        """Drops the table and its parent and creates them, empty, with the one that takes the writers' statistics."""
         self.drop(table)
-        for statement in (statistics.CREATE, *layout.create(table, self.options)):
+        created = [statement for each in table.family for statement in layout.create(each, self.options)]
+        for statement in (statistics.CREATE, *created):
             self.connection.run(statement)
 
     def drop(self, table: Table) -> None:
-        """Drops the table if it is there, past the recycle bin, and the one for statistics."""
-        self.connection.run(f"DROP TABLE IF EXISTS {layout.name(table)} PURGE")
+        """Drops the table and its parent if they are there, past the recycle bin, and the one for statistics."""
+        for each in table.family:
+            self.connection.run(f"DROP TABLE IF EXISTS {layout.name(each)} PURGE")
         self.connection.run(statistics.DROP)
 
     def probes(self) -> Sequence[Probe]:

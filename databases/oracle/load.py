@@ -32,10 +32,11 @@ Row = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Batch:
-    """One transaction's rows, in arrays that a call takes."""
+    """One transaction's rows, in arrays that a call takes, those of the parent table first."""
 
     arrays: tuple[list[Row], ...]
     rows: int
+    children: tuple[list[Row], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,16 @@ def values(column: Column, keys: Keys) -> list[object]:
     return [piece.decode("ascii") for piece in pieces] if column.form == "text" else list(pieces)
 
 
-def _rows(keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
-    """n rows of key and text; without the one that is not sent."""
+def _rows(keys: list[object] | None, n: int, payload: Payload, start: int, *, dated: bool = False) -> list[Row]:
+    """n rows of moment, key and text; without those that are not sent."""
     texts = payload.texts if payload.width else ()
     beside = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
-    return list(zip(*(part for part in (keys, beside) if part is not None), strict=True))
+    moments: list[object] | None = payload.moments(start, n).tolist() if dated else None
+    return list(zip(*(part for part in (moments, keys, beside) if part is not None), strict=True))
+
+
+def _arrays(rows: list[Row]) -> tuple[list[Row], ...]:
+    return tuple(rows[at : at + ARRAY_ROWS] for at in range(0, len(rows), ARRAY_ROWS))
 
 
 class OracleSession:
@@ -67,7 +73,7 @@ class OracleSession:
 
     def __init__(self, address: Address, table: Table) -> None:
         self._table = table
-        self._insert = layout.insert(table)
+        self._inserts = [layout.insert(each) for each in table.family]
         self._connection = connection.connect(address)
         self._cursor: Any = self._connection.raw.cursor()
         self._key_type = self._type()
@@ -86,7 +92,8 @@ class OracleSession:
         """What is bound to the statement: without it the driver looks at each value, and makes room anew for longer."""
         module, payload = self._connection.module, self._table.payload
         text = [] if not payload else [payload if payload <= 4000 else module.DB_TYPE_CLOB]
-        return text if self._table.made else [self._key_type, *text]
+        created = [module.DB_TYPE_NUMBER] if self._table.dated else []
+        return text if self._table.made else [*created, self._key_type, *text]
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch]:
         """Batches of `rows_per_tx` rows as the driver takes them."""
@@ -107,10 +114,11 @@ class OracleSession:
         self, keys: list[object] | None, n: int, payload: Payload, start: int, rows_per_tx: int
     ) -> list[Batch]:
         self._note()
-        rows = _rows(keys, n, payload, start)
+        rows = _rows(keys, n, payload, start, dated=self._table.dated)
+        each = self._table.children if self._table.parent else 0
         transactions = (rows[first : first + rows_per_tx] for first in range(0, n, rows_per_tx))
         return [
-            Batch(tuple(some[at : at + ARRAY_ROWS] for at in range(0, len(some), ARRAY_ROWS)), len(some))
+            Batch(_arrays(some), len(some), _arrays([row for row in some for _ in range(each)]))
             for some in transactions
         ]
 
@@ -123,15 +131,18 @@ class OracleSession:
                 self._begin = {}
 
     def send(self, batch: object) -> int:
-        """One transaction; the rows that the server says it stored."""
+        """One transaction; the rows that the server says it stored, without children."""
         if isinstance(batch, BulkBatch):
             self._connection.load(self._schema, layout.name(self._table), layout.plain_columns(self._table), batch.rows)
             return len(batch.rows)
         assert isinstance(batch, Batch)
         try:
-            stored = sum(
-                self._connection.many(self._cursor, self._insert, rows, self._sizes()) for rows in batch.arrays
+            stored, *children = (
+                sum(self._connection.many(self._cursor, insert, rows, self._sizes()) for rows in arrays)
+                for insert, arrays in zip(self._inserts, (batch.arrays, batch.children), strict=False)
             )
+            if any(of != stored * self._table.children for of in children):
+                raise ServerError(f"Oracle: {stored} rows were stored with {children[0]} children. Report this.")
             self._connection.commit()
         except BaseException:
             self._connection.rollback()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from keybench.databases.engine import Table
 from keybench.databases.oracle import entries
 from keybench.databases.pagemodel import PageModel, SizedByValue
+from keybench.databases.repeating import repeated
 from keybench.databases.splitmodel import SizedSplitModel, SplitModel
 from keybench.databases.splittree import ALONE, Rule
 from keybench.errors import UsageError, unknown_name
@@ -56,6 +57,17 @@ class Parameters:
 
 def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table's index on its key, or of the table itself where it is organised by it."""
+    if table.rows:
+        raise UsageError("there is no page model of Oracle's index on the moment of creation: look at the key's.")
+    if table.key == "fk":
+        if given.unique:
+            raise UsageError("the index of a foreign key repeats its keys: leave out unique.")
+        return repeated(_once(table, given), table.children)
+    return _once(table, given)
+
+
+def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
+    """The same for one entry of each key."""
     if table.key == "clustered" and not given.unique:
         raise UsageError("the key of an index-organised table is unique: leave out unique, or make it nonclustered.")
     if table.column.form == "int":

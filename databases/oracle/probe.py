@@ -26,6 +26,7 @@ _NO_STATISTICS = (
     "the writers' sessions may not read their statistics: GRANT SELECT ON v_$mystat and v_$statname as in "
     "databases/oracle/user.py."
 )
+_TWO_INDEXES = "Oracle counts the splits of a session's indexes together, and this trial's rows go into two."
 
 
 def probes(admin: OracleAdmin) -> tuple[Probe, ...]:
@@ -38,7 +39,7 @@ def _measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Readin
 
 
 class SessionsProbe:
-    """Splits and redo of the sessions that wrote. Of all their indexes: there is the key's alone."""
+    """Splits and redo of the sessions that wrote. Of all their indexes: splits are the key's where it is alone."""
 
     supplies: Sequence[Metric] = (
         Metric.APPENDS,
@@ -54,7 +55,7 @@ class SessionsProbe:
     def before(self, _table: Table) -> None:
         """Nothing to note: the writers do."""
 
-    def after(self, _table: Table) -> Iterable[Reading]:
+    def after(self, table: Table) -> Iterable[Reading]:
         """What the writers left; `leaf node splits` counts appends, too."""
         try:
             found = statistics.kept(self._admin.connection)
@@ -62,6 +63,9 @@ class SessionsProbe:
             return Reading.absent(self.supplies, f"the writers' statistics cannot be read ({error}).")
         if not set(statistics.NAMES) <= set(found):
             return Reading.absent(self.supplies, _NO_STATISTICS)
+        if table.others:
+            redo = Reading(Metric.LOG_BYTES, float(found[statistics.REDO]), "measured")
+            return [*Reading.absent(self.supplies[:-1], _TWO_INDEXES), redo]
         leaf, appends = found[statistics.LEAF_SPLITS], found[statistics.APPENDS]
         branch = found[statistics.BRANCH_SPLITS] + found[statistics.ROOT_SPLITS]
         return _measured(self.supplies, (appends, leaf - appends, leaf, branch, found[statistics.REDO]))

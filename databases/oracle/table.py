@@ -31,6 +31,8 @@ _WIDEST_TEXT = 4000
 _BLOCK_BYTES = 8192
 _WIDEST_KEY = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""
+_MOMENT_BYTES = 9
+"""A NUMBER of sixteen digits."""
 _EMPTIEST = 0.5
 _REDO_BYTES = 700
 
@@ -41,8 +43,8 @@ def name(table: Table) -> str:
 
 
 def index_name(table: Table) -> str:
-    """The key's index, as the dictionary has it: of an index-organised table that is all there is."""
-    return f"{table.name}_key"
+    """The key's index, as the dictionary has it: of an index-organised table that is all there is. Or that by date."""
+    return f"{table.name}_{'created' if table.rows else 'key'}"
 
 
 def sql_type(column: Column) -> str:
@@ -56,25 +58,34 @@ def payload_type(payload: int) -> str:
 
 
 def create(table: Table, options: Options) -> tuple[str, ...]:
-    """The statements that create the table. A clustered key is that of an index-organised table, without overflow; a
-    nonclustered one has an index beside the heap, the usual case in Oracle."""
+    """The statements that create the table, without its parent. A clustered key is that of an index-organised table,
+    without overflow; any other has an index beside the heap, the usual case in Oracle. So it is by date: the heap has
+    an index on the moment of creation too, for an index-organised table would make the key's index guess at places."""
     made = f" {table.made.declaration}" if table.made else ""
-    defined = [f"key {sql_type(table.column)}{made} NOT NULL"]
+    defined = ["created NUMBER(19) NOT NULL"] * table.dated
+    defined += [f"key {sql_type(table.column)}{made} NOT NULL"]
     if table.payload:
         defined.append(f"payload {payload_type(table.payload)} NOT NULL")
     if table.key == "clustered":
         defined.append(f'CONSTRAINT "{index_name(table)}" PRIMARY KEY (key)')
         return (f"CREATE TABLE {name(table)} ({', '.join(defined)}) ORGANIZATION INDEX",)
-    unique = "UNIQUE " if options.unique == "yes" else ""
+    unique = "UNIQUE " if is_unique(table, options) else ""
+    by_date = (f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)',) if table.dated else ()
     return (
         f"CREATE TABLE {name(table)} ({', '.join(defined)})",
-        f'CREATE {unique}INDEX "{index_name(table)}" ON {name(table)} (key)',
+        f'CREATE {unique}INDEX "{table.name}_key" ON {name(table)} (key)',
+        *by_date,
     )
+
+
+def is_unique(table: Table, options: Options) -> bool:
+    """Whether the key's index is declared so."""
+    return table.key == "clustered" or (options.unique == "yes" and table.key != "fk")
 
 
 def columns(table: Table) -> tuple[str, ...]:
     """The columns in the order in which rows are sent; the key is not, where the server makes it."""
-    key = () if table.made else ("key",)
+    key = () if table.made else ("created", "key") if table.dated else ("key",)
     return (*key, "payload") if table.payload else key
 
 
@@ -95,11 +106,13 @@ def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
     width = column.width or _WIDEST_KEY
     if key == "clustered":
         return entries.table_entry(width, payload if payload <= _WIDEST_TEXT else 40)
-    return entries.unique_entry(width)
+    return entries.nonunique_entry(width) if key == "fk" else entries.unique_entry(width)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with redo and undo)."""
     index = entry_bytes(column, payload, key) * _BLOCK_BYTES / entries.leaf_bytes(2)
-    beneath = 1.25 * (entries.table_entry(column.width or _WIDEST_KEY, payload)) if key == "nonclustered" else 0.0
+    beneath = 1.25 * (entries.table_entry(column.width or _WIDEST_KEY, payload)) if key != "clustered" else 0.0
+    if key == "by-date":
+        beneath += entries.nonunique_entry(_MOMENT_BYTES) * (1.25 + 1 / _EMPTIEST)
     return index, index / _EMPTIEST + beneath + 2 * (_REDO_BYTES + payload)

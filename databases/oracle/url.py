@@ -17,7 +17,7 @@ _PORT = "1521"
 TABLES = (
     "SELECT t.table_name FROM user_tables t WHERE EXISTS (SELECT 1 FROM user_tab_columns c "
     "WHERE c.table_name = t.table_name AND c.column_name = 'KEY') AND NOT EXISTS (SELECT 1 FROM user_tab_columns c "
-    "WHERE c.table_name = t.table_name AND c.column_name NOT IN ('KEY', 'PAYLOAD')) "
+    "WHERE c.table_name = t.table_name AND c.column_name NOT IN ('KEY', 'PAYLOAD', 'CREATED')) "
     "AND t.table_name LIKE 'keybench%' ORDER BY t.table_name"
 )
 """Trials' tables by name and shape: names in lower case are keybench's own habit."""

@@ -21,14 +21,14 @@ from keybench.databases.engine import (
     Table,
 )
 from keybench.databases.leftovers import Leftovers
-from keybench.databases.pagemodel import PageModel, parameters
+from keybench.databases.pagemodel import PageModel, SizedByValue, parameters
 from keybench.databases.postgresql import installation, keys, settings, table
 from keybench.results.metrics import Metric
 
 
 @dataclass(frozen=True)
 class PostgreSQL(Engine):
-    """The engine. Its tables are heaps beside the key's index in both key roles: there are no clustered tables."""
+    """The engine. Its tables are heaps beside the key's index in all key roles: there are no clustered tables."""
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The server settings of a profile and cache size."""
@@ -72,12 +72,12 @@ class PostgreSQL(Engine):
 
         return board(address)
 
-    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:  # noqa: ARG002  # a heap in both roles
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
-        return table.bytes_per_row(column, payload)
+        return table.bytes_per_row(column, payload, key)
 
-    def page_model(self, table: Table, **given: float | str) -> PageModel:
-        """The primary key's nbtree; `pagemodel.Parameters` are the parameters."""
+    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+        """The key's nbtree; `pagemodel.Parameters` are the parameters."""
         from keybench.databases.postgresql import pagemodel
 
         return pagemodel.of(table, parameters(pagemodel.Parameters, given))

@@ -12,7 +12,8 @@ from psycopg import pq
 
 from keybench.databases.arrival import ArrivalRecorder
 from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.postgresql import connection, keys, settings
+from keybench.databases.pageorder import PageOrder
+from keybench.databases.postgresql import connection, keys, settings, source
 from keybench.databases.postgresql import table as layout
 from keybench.databases.postgresql.arrival import WalRecorder
 from keybench.databases.postgresql.probe import probes
@@ -85,16 +86,19 @@ class PostgresAdmin:
         return str(self.value(f"SELECT {what} FROM pg_database WHERE datname = current_database()"))  # noqa: S608
 
     def create(self, table: Table) -> None:
-        """Drops the table, checkpoints where that is permitted, and creates it, empty."""
+        """Drops the table and its parent, checkpoints where that is permitted, and creates them, empty."""
         if table.made:
             keys.check(table.made, self.version)
         self.drop(table)
         self.checkpoint()
-        self.rows(layout.create(table))
+        for each in table.family:
+            for statement in layout.create(each):
+                self.rows(statement)
 
     def drop(self, table: Table) -> None:
-        """Drops the table if it is there."""
-        self.rows(f"DROP TABLE IF EXISTS {layout.name(table)}")
+        """Drops the table and its parent if they are there."""
+        for each in table.family:
+            self.rows(f"DROP TABLE IF EXISTS {layout.name(each)}")
 
     def checkpoint(self) -> bool:
         """Writes everything to the files; False where this user may not."""
@@ -122,6 +126,13 @@ class PostgresAdmin:
         """(all keys in heap order, the transaction that inserted each). The table holds at least one row."""
         both = np.concatenate(list(self._joined(table, f"int8send(xmin::text::bigint) || {self._sent_key(table)}")))
         return _keys(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
+
+    def page_order(self, table: Table) -> PageOrder | None:
+        """The leaves of the key's index; None where this user may not read its pages."""
+        try:
+            return source.read_order(self, table)
+        except source.UnreadableError:
+            return None
 
     def arrival_recorder(self) -> ArrivalRecorder:
         """From the write-ahead log."""
@@ -159,9 +170,9 @@ class PostgresAdmin:
         return np.concatenate(slices) if slices else self.ordered_keys(table)  # type: ignore[return-value]
 
     def index(self, table: Table) -> int:
-        """Object id of the key's index; ServerError where there is no such table."""
-        statement = "SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary"
-        if not (found := self.rows(statement, [layout.name(table)])):
+        """Object id of the index that is looked at; ServerError where there is no such table."""
+        statement = "SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary = %s"
+        if not (found := self.rows(statement, [layout.name(table), layout.is_primary(table)])):
             raise ServerError(f"PostgreSQL: there is no table {layout.name(table)}.")
         return int(found[0][0])
 

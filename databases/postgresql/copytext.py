@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.column import Column
 from keybench.databases.packing import beside, decimal, repeated
@@ -26,6 +27,14 @@ class Batch:
     rows: int
 
 
+@dataclass(frozen=True)
+class Family:
+    """One transaction's rows of a parent table and of its child table."""
+
+    parents: Batch
+    children: Batch
+
+
 def key_text(column: Column, keys: Keys) -> Bytes:
     """The keys as the column's type reads them in COPY: uint8 (n, width). No character but a backslash is escaped."""
     encoded = column.encode(keys)
@@ -36,6 +45,11 @@ def key_text(column: Column, keys: Keys) -> Bytes:
     if column.sql_type == "uuid":
         return text36(keys)
     return beside(repeated(rb"\\x", len(keys)), hexadecimal(encoded.astype(np.uint8, copy=False)))
+
+
+def moment_text(moments: NDArray[np.int64]) -> Bytes:
+    """The moments of creation and the tab behind them: uint8 (n, width)."""
+    return beside(decimal(moments), repeated(b"\t", len(moments)))
 
 
 def pack(keys: Bytes, payload: Bytes, rows_per_tx: int) -> list[Batch]:

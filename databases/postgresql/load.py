@@ -13,10 +13,11 @@ from psycopg import pq
 from keybench.databases.column import Column
 from keybench.databases.engine import Address, Table
 from keybench.databases.fulldisk import with_next_step
+from keybench.databases.packing import beside
 from keybench.databases.payload import Payload
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql import table as layout
-from keybench.databases.postgresql.copytext import Batch, key_text, pack
+from keybench.databases.postgresql.copytext import Batch, Family, key_text, moment_text, pack
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys
 
@@ -51,30 +52,61 @@ def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
     return np.ascontiguousarray(encoded, np.uint8)
 
 
+def _copy(table: Table) -> bytes:
+    sent = "payload" if table.made else layout.columns(table)
+    return f"COPY {layout.name(table)} ({sent}) FROM STDIN".encode()
+
+
 class PostgresSession:
     """One writer's connection to one table."""
 
     def __init__(self, address: Address, table: Table) -> None:
         self._table = table
         self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
-        sent = "payload" if table.made else layout.columns(table)
-        self._copy = f"COPY {layout.name(table)} ({sent}) FROM STDIN".encode()
+        self._copies = [_copy(each) for each in table.family]
         self._prepared = False
         self._raw = connection.connect_raw(address)
 
-    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch]:
-        """The text of `rows_per_tx` rows a batch; all of the batches lie in one buffer."""
-        return pack(key_text(self._table.column, keys), payload.rows(start, len(keys)), rows_per_tx)
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch | Family]:
+        """The text of `rows_per_tx` rows a batch; all of the batches lie in one buffer; those of children too."""
+        text, texts = key_text(self._table.column, keys), payload.rows(start, len(keys))
+        if self._table.dated:
+            text = beside(moment_text(payload.moments(start, len(keys))), text)
+        batches = pack(text, texts, rows_per_tx)
+        if not self._table.parent:
+            return batches
+        each = self._table.children
+        children = pack(np.repeat(text, each, axis=0), np.repeat(texts, each, axis=0), rows_per_tx * each)
+        return list(map(Family, batches, children))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[Batch]:
         """The text of rows whose keys the server makes."""
         return pack(np.empty((rows, 0), np.uint8), payload.rows(start, rows), rows_per_tx)
 
     def send(self, batch: object) -> int:
-        """One COPY, its own transaction; the rows of the server's command tag."""
-        assert isinstance(batch, Batch)
+        """One COPY, its own transaction; the rows of the server's command tag. With children two in a transaction."""
+        if isinstance(batch, Batch):
+            return self._send(self._copies[0], batch)
+        assert isinstance(batch, Family)
+        self._command(b"BEGIN")
+        try:
+            parents, children = map(self._send, self._copies, (batch.parents, batch.children))
+        except BaseException:
+            if self._raw.transaction_status != pq.TransactionStatus.UNKNOWN:  # else the connection is gone
+                self._command(b"ROLLBACK")
+            raise
+        self._command(b"COMMIT")
+        if children != parents * self._table.children:
+            raise ServerError(f"PostgreSQL: {parents} rows were stored with {children} children. Report this.")
+        return parents
+
+    def _command(self, statement: bytes) -> None:
         with connection.server_errors():
-            self._expect(self._raw.exec_(self._copy), pq.ExecStatus.COPY_IN)
+            self._expect(self._raw.exec_(statement), pq.ExecStatus.COMMAND_OK)
+
+    def _send(self, copy: bytes, batch: Batch) -> int:
+        with connection.server_errors():
+            self._expect(self._raw.exec_(copy), pq.ExecStatus.COPY_IN)
             for part in batch.parts:
                 self._raw.put_copy_data(part)
             self._raw.put_copy_end()

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.pageorder import PageOrder
+
 _SLICE_PAGES = 8192
 _HEADER_BYTES, _LINE_POINTER = 24, 4
 _LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16
@@ -39,15 +41,7 @@ def _fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArr
 
 def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexPages:
     """From all pages of an index in order, in slices of uint8 (n, page bytes); ValueError where it is no nbtree."""
-    heads, tails, page_bytes = [], [], 0
-    for pages in slices:
-        page_bytes = pages.shape[1]
-        heads.append(_fields(pages, _HEADER, 0))
-        tails.append(_fields(pages, _SPECIAL, page_bytes - _SPECIAL.itemsize))
-    if not tails or not tails[0]["flags"][0] & _META:
-        raise ValueError("no nbtree index: the first page is not its metapage")
-    head, tail = np.concatenate(heads), np.concatenate(tails)
-    used = (head["upper"] > 0) & (tail["flags"] & (_META | _DELETED | _HALF_DEAD) == 0)
+    head, tail, used, page_bytes = _read(slices)
     leaf = used & (tail["flags"] & _LEAF != 0)
     number, following = np.flatnonzero(leaf), tail["next"][leaf].astype(np.int64)
     gap = head["upper"][leaf].astype(np.int64) - head["lower"][leaf]
@@ -61,6 +55,37 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexPages:
         fragmentation=100 * int((linked & (following < number)).sum()) / max(1, len(number)),
         nonadjacent=100 * int((linked & (following != number + 1)).sum()) / max(1, int(linked.sum())),
     )
+
+
+def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
+    """The leaves in key order, from the same; ValueError where it is no nbtree or its leaves are no chain.
+
+    Of a leaf's line pointers one is its high key's, unless it is the rightmost.
+    """
+    head, tail, used, _ = _read(slices)
+    leaf = used & (tail["flags"] & _LEAF != 0)
+    following = tail["next"].astype(np.int64).tolist()
+    chain = np.flatnonzero(leaf & (tail["prev"] == 0))[:1].tolist()
+    while chain and following[chain[-1]] and len(chain) <= len(following):
+        chain.append(following[chain[-1]])
+    if len(chain) != int(leaf.sum()):
+        raise ValueError(f"no nbtree index: {len(chain)} of {int(leaf.sum())} leaves are in the chain")
+    numbers = np.array(chain, np.int64)
+    pointers = (head["lower"][numbers].astype(np.int64) - _HEADER_BYTES) // _LINE_POINTER
+    return PageOrder(numbers, pointers - (tail["next"][numbers] != 0))
+
+
+def _read(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.bool_], int]:
+    """Page headers, what nbtree keeps at the end of its pages, which of them are in use, and the bytes of a page."""
+    heads, tails, page_bytes = [], [], 0
+    for pages in slices:
+        page_bytes = pages.shape[1]
+        heads.append(_fields(pages, _HEADER, 0))
+        tails.append(_fields(pages, _SPECIAL, page_bytes - _SPECIAL.itemsize))
+    if not tails or not tails[0]["flags"][0] & _META:
+        raise ValueError("no nbtree index: the first page is not its metapage")
+    head, tail = np.concatenate(heads), np.concatenate(tails)
+    return head, tail, (head["upper"] > 0) & (tail["flags"] & (_META | _DELETED | _HALF_DEAD) == 0), page_bytes
 
 
 def of_file(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:

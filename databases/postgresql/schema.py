@@ -1,8 +1,9 @@
 """The schema of trials on somebody's own server: making it, using it, and removing what keybench put there.
 
-The results database can be in the same schema, so a table is known by its shape, not by its place: columns `key` and
-perhaps `payload`, or those of the writers' board, autovacuum off, owned by this user. A schema that keybench made says
-so in its comment. While a run uses the server it holds an advisory lock, which the server itself gives up when the run
+The results database can be in the same schema, so a table is known by its shape, not by its place: columns `key`,
+perhaps `created` before and `payload` after it, or those of the writers' board, autovacuum off, owned by this user. A
+schema that keybench made says so in its comment. While a run uses the server it holds an advisory lock, which the
+server itself gives up when the run
 dies.
 """
 
@@ -29,7 +30,8 @@ SELECT relname, pg_size_pretty(pg_total_relation_size(c.oid)) FROM pg_class c
 WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r' AND pg_has_role(relowner, 'USAGE')
   AND 'autovacuum_enabled=false' = ANY (reloptions)
   AND (SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
-       WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) IN (ARRAY['key'], ARRAY['key', 'payload'], %s)
+       WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) IN
+       (ARRAY['key'], ARRAY['key', 'payload'], ARRAY['created', 'key'], ARRAY['created', 'key', 'payload'], %s)
 ORDER BY relname
 """
 _MADE_HERE = """

@@ -6,18 +6,24 @@ and permitted is used; `UnreadableError` says what was missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.engine import Table
+from keybench.databases.pageorder import PageOrder
 from keybench.databases.postgresql import pages, wal
 from keybench.databases.postgresql.pages import IndexPages
 from keybench.errors import ServerError
 
 if TYPE_CHECKING:
     from keybench.databases.postgresql.admin import PostgresAdmin
+
+T = TypeVar("T")
 
 _FILE_BYTES = 1 << 30  # relations are cut into files of this size
 
@@ -57,13 +63,22 @@ def _extension(admin: PostgresAdmin, name: str) -> str:
 
 def read_index(admin: PostgresAdmin, table: Table) -> IndexPages:
     """Reads the key's index: a private server's file, else by pageinspect, else by pg_read_binary_file."""
+    return _read(admin, table, pages.summarise)
+
+
+def read_order(admin: PostgresAdmin, table: Table) -> PageOrder:
+    """The leaves of the key's index in key order, read likewise."""
+    return _read(admin, table, pages.in_order)
+
+
+def _read(admin: PostgresAdmin, table: Table, read: Callable[[Iterable[NDArray[np.uint8]]], T]) -> T:
     index, page_bytes = admin.index(table), admin.page_bytes
     if files := files_of(admin):
         admin.checkpoint()
-        return pages.summarise(pages.of_file(files.data / _path(admin, index), page_bytes))
+        return read(pages.of_file(files.data / _path(admin, index), page_bytes))
     try:
         total = int(admin.value("SELECT pg_relation_size(%s::oid)", index)) // page_bytes
-        return pages.summarise(pages.of_chunks(_chunks(admin, index, total), page_bytes))
+        return read(pages.of_chunks(_chunks(admin, index, total), page_bytes))
     except ServerError as error:
         raise UnreadableError(f"the index cannot be read on this server ({error}).") from error
 

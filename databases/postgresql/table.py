@@ -8,7 +8,7 @@ a 1-byte header and no alignment, a longer one 4 bytes and alignment to 4.
 from __future__ import annotations
 
 from keybench.databases.column import Column
-from keybench.databases.engine import Table
+from keybench.databases.engine import KeyRole, Table
 
 SCHEMA = "keybench"
 """The one schema that keybench works in."""
@@ -33,6 +33,7 @@ _FILLFACTOR = 0.9
 _SHORT_VARLENA = 126
 _LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
 
+_MOMENT_BYTES = 8
 _FIXED = frozenset({"uuid", "bigint"})
 """Types without a length of their own in front."""
 _SENDER = {
@@ -71,19 +72,36 @@ def name(table: Table) -> str:
     return f'{SCHEMA}."{table.name}"'
 
 
-def create(table: Table) -> str:
-    """The statement that creates the table; the key's index is that of its primary key."""
+def create(table: Table) -> tuple[str, ...]:
+    """The statements that create the table, without its parent; the key's index is that of its primary key.
+
+    By date, the heap has an index on the moment of creation: PostgreSQL keeps no table in an index's order. A foreign
+    key's index keeps an entry for each row: merging equal keys to one (`deduplicate_items`), on by default, hides what
+    order of arrival does to it, and depends on when a page happens to be full.
+    """
     payload = ", payload text NOT NULL" if table.payload else ""
     made = f" {table.made.declaration}" if table.made else ""
-    return (
-        f"CREATE TABLE {name(table)} (key {table.column.sql_type} PRIMARY KEY{made}{payload}) "
+    created = "created bigint NOT NULL, " if table.dated else ""
+    constraint = "NOT NULL" if table.key == "fk" else "PRIMARY KEY"
+    statements = [
+        f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{made}{payload}) "
         "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
-    )
+    ]
+    if table.dated:
+        statements.append(f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)')
+    if table.key == "fk":
+        statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key) WITH (deduplicate_items = off)')
+    return tuple(statements)
+
+
+def is_primary(table: Table) -> bool:
+    """Whether the index that is looked at is the primary key's; a table has one other at most."""
+    return table.key != "fk" and not table.rows
 
 
 def columns(table: Table) -> str:
     """The columns in the order in which rows are sent."""
-    return "key, payload" if table.payload else "key"
+    return ", ".join(["created"] * table.dated + ["key"] + ["payload"] * bool(table.payload))
 
 
 def sender(column: Column) -> str:
@@ -101,9 +119,9 @@ def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
     return (page_bytes - PAGE_OVERHEAD) // (entry_bytes(column) + _LINE_POINTER)
 
 
-def heap_row_bytes(column: Column, payload: int) -> int:
+def heap_row_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
     """Size of a row in the heap, with its line pointer."""
-    data = _datum_bytes(column)
+    data = _datum_bytes(column) + _MOMENT_BYTES * dated
     if payload > _SHORT_VARLENA:
         data = _aligned(data, 4) + 4 + payload
     elif payload:
@@ -111,7 +129,7 @@ def heap_row_bytes(column: Column, payload: int) -> int:
     return _aligned(24 + data) + _LINE_POINTER
 
 
-def bytes_per_row(column: Column, payload: int) -> tuple[float, float]:
+def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, heap, half-empty index and log together).
 
     The log counts two and a half times what the rows themselves put there: splits, page images, and what a checkpoint
@@ -119,6 +137,7 @@ def bytes_per_row(column: Column, payload: int) -> tuple[float, float]:
     """
     entry = entry_bytes(column) + _LINE_POINTER
     index = entry / _FILLFACTOR
-    heap = heap_row_bytes(column, payload)
-    log = 2.5 * (heap + entry + _LOG_RECORDS_BYTES)
-    return index, heap + 2 * entry + log
+    heap = heap_row_bytes(column, payload, dated=key == "by-date")
+    beside = _aligned(8 + _MOMENT_BYTES) + _LINE_POINTER if key == "by-date" else 0
+    log = 2.5 * (heap + entry + beside + _LOG_RECORDS_BYTES)
+    return index, heap + 2 * (entry + beside) + log

@@ -28,6 +28,7 @@ class Session:
     def __init__(self, address: Address, table: Table) -> None:
         self._table = table
         self._sql = Statements(table)
+        self._inserts = [Statements(each).insert for each in table.family]
         self._files = files(address, table.name)
         self._connection = connect(address, self._files.database)
         self._closed = False
@@ -37,8 +38,10 @@ class Session:
         self._counts.touch()  # empty until the end: a session that is lost or still open is seen to be missing
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches of columns: a list of keys and, where the table has a payload, a list of texts that rows share."""
-        columns = [self.prepare_keys(keys)]
+        """Batches of columns: moments by date, keys and, where the table has a payload, texts that rows share."""
+        columns: list[Sequence[Any]] = [self.prepare_keys(keys)]
+        if self._table.dated:
+            columns.insert(0, payload.moments(start, len(keys)).tolist())
         if self._table.payload:
             columns.append(_texts(payload, start, len(keys)))
         return _batches(columns, len(keys), rows_per_tx)
@@ -48,8 +51,13 @@ class Session:
         return _batches([_texts(payload, start, rows)], rows, rows_per_tx)
 
     def send(self, batch: object) -> int:
-        """Inserts one batch in one transaction; rows inserted."""
-        return self._transaction(self._sql.insert, zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True))
+        """Inserts one batch in one transaction, and then the children of its rows; rows inserted, without those."""
+        rows = list(zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)) if self._table.parent else None
+        if rows is None:
+            return self._transaction((self._sql.insert, zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)))
+        each = self._table.children
+        children = (row for row in rows for _ in range(each))
+        return self._transaction(*zip(self._inserts, (rows, children), strict=True)) // (1 + each)
 
     def prepare_keys(self, keys: Keys) -> Sequence[Any]:
         """The keys as SQLite takes them: bytes, str or int."""
@@ -65,7 +73,7 @@ class Session:
 
     def delete(self, keys: Sequence[object]) -> int:
         """Deletes the rows of these keys in one transaction; rows deleted."""
-        return self._transaction(self._sql.delete, zip(keys))
+        return self._transaction((self._sql.delete, zip(keys)))
 
     def close(self) -> None:
         """Closes the connection and leaves what it counted beside the table, for the probe of another process."""
@@ -81,12 +89,13 @@ class Session:
             with suppress(OSError):  # a full disk leaves it empty, and must not hide the error that ended the load
                 self._counts.write_text(json.dumps({"written": written, "spilled": spilled}), encoding="ascii")
 
-    def _transaction(self, statement: str, rows: Any) -> int:
+    def _transaction(self, *work: tuple[str, Any]) -> int:
         before = self._connection.total_changes()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self.entered = time.perf_counter()
-            self._connection.executemany(statement, rows)
+            for statement, rows in work:
+                self._connection.executemany(statement, rows)
             self._connection.execute("COMMIT")
         except apsw.Error as error:
             if self._connection.in_transaction:  # some errors have rolled it back already

@@ -1,4 +1,4 @@
-"""The page model of SQLite: a WITHOUT ROWID table, a rowid table, or the unique index of one beside it.
+"""The page model of SQLite: a WITHOUT ROWID table, a rowid table, or an index beside one of them.
 
 Rules: btree.md C, and the modules beside this one. Found equal to SQLite 3.54 in every leaf's number and cells
 (tests/databases/sqlite/test_pagemodel.py); for an index, the pages that its table takes lie in between.
@@ -12,19 +12,21 @@ gives a leaf back (three sparse siblings that fit two) counts one less. Their su
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.engine import Table
 from keybench.databases.pagemodel import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.databases.repeating import repeated
 from keybench.databases.sqlite import cells
 from keybench.databases.sqlite import pagemodel_tree as trees
 from keybench.databases.sqlite.pagemodel_load import chain, load, load_beside
 from keybench.databases.sqlite.pagemodel_tree import CELLS, LEVEL, NUMBER, USED, Ints, Tree
-from keybench.databases.sqlite.table import PAGE_SIZE, Statements
+from keybench.databases.sqlite.table import MOMENT_BYTES, PAGE_SIZE, Statements
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
 
@@ -46,10 +48,16 @@ class FixedModel:
 
     table: Table
     page_bytes: int = PAGE_SIZE
+    rows: Ranks | None = field(default=None, compare=False)
+    """(n,): ranks of the rows in a table by date, where they do not arrive in its order."""
 
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the b-tree from keys in order of arrival; see `PageModel.insert`."""
-        return _build(self.table, self.page_bytes, ranks, checkpoints, np.zeros(1, np.uint16))
+        return _build(self, ranks, checkpoints, np.zeros(1, np.uint16))
+
+    def by_date(self, rows: Ranks) -> FixedModel:
+        """The model for rows of those ranks by (created, key) (`pagemodel.BesideDated`)."""
+        return replace(self, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,8 @@ class IntegerModel:
 
     table: Table
     page_bytes: int = PAGE_SIZE
+    rows: Ranks | None = field(default=None, compare=False)
+    """As of `FixedModel`."""
 
     def sizes(self, keys: Keys) -> Sizes:
         """What each key takes in its cell, in bytes: as a varint where it is the rowid, else as a value of a record."""
@@ -67,7 +77,11 @@ class IntegerModel:
 
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
         """As `FixedModel.insert`."""
-        return _build(self.table, self.page_bytes, ranks, checkpoints, sizes)
+        return _build(self, ranks, checkpoints, sizes)
+
+    def by_date(self, rows: Ranks) -> IntegerModel:
+        """As `FixedModel.by_date`."""
+        return replace(self, rows=rows)
 
 
 def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
@@ -76,14 +90,17 @@ def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
         raise UsageError(f"SQLite has no pages of {given.page_bytes} bytes: take a power of two from 512 to 65536.")
     if table.column.width == 0:
         raise UsageError(f"the width of the column {table.column.name} is not known: size it by a layout's keys first.")
-    model = IntegerModel if table.column.form == "int" else FixedModel
-    return model(table, given.page_bytes)
+    if table.rows:
+        raise UsageError("the page model of SQLite is that of the key's index, not of the table by date.")
+    model = (IntegerModel if table.column.form == "int" else FixedModel)(table, given.page_bytes)
+    return repeated(model, table.children) if table.key == "fk" else model
 
 
-def _build(table: Table, page_bytes: int, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> PageStats:
+def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> PageStats:
     """`sizes` are what keys take beyond `cells.record`, in order of arrival, or zero for all."""
-    n = len(ranks)
-    rows, tree = _trees(table, page_bytes, ranks, sizes)
+    n, table, page_bytes = len(ranks), model.table, model.page_bytes
+    order = ranks[:0] if model.rows is None else model.rows
+    rows, tree = _trees(table, page_bytes, ranks, order, sizes)
     file, reached = trees.new_file(page_bytes), 0
     for each in filter(None, (rows, tree)):
         trees.start(each, file)
@@ -91,7 +108,7 @@ def _build(table: Table, page_bytes: int, ranks: Ranks, checkpoints: Sequence[in
     for begin, end in pairwise((0, *checkpoints, n)):
         while True:
             if rows:
-                begin, reached = load_beside(rows, tree, file, ranks, begin, end, reached)
+                begin, reached = load_beside(rows, tree, file, order, ranks, begin, end, reached)
             else:
                 begin = load(tree, file, ranks, begin, end, True)
             if begin == end:
@@ -99,11 +116,14 @@ def _build(table: Table, page_bytes: int, ranks: Ranks, checkpoints: Sequence[in
             for each in filter(None, (rows, tree)):
                 trees.grow(each)
         noted.append(_noted(tree, end))
-    return _stats(tree, noted)
+    return _stats(tree, noted, alone=table.key != "fk")
 
 
-def _trees(table: Table, page_bytes: int, ranks: Ranks, sizes: Sizes) -> tuple[Tree | None, Tree]:
-    """The b-tree of a table in order of arrival, where the key has an index beside it; and that of the key."""
+def _trees(table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes) -> tuple[Tree | None, Tree]:
+    """The b-tree of a table by rowid or date, where the key has an index beside it; and that of the key.
+
+    `order`: ranks of rows by date; none where they arrive in that order.
+    """
     column, payload = table.column, table.payload
     if Statements(table).is_rowid:
         rest = cells.whole(np.array([cells.rowid_record(payload)], np.uint16), page_bytes, table=True)
@@ -111,6 +131,13 @@ def _trees(table: Table, page_bytes: int, ranks: Ranks, sizes: Sizes) -> tuple[T
     if table.key == "clustered":
         cell = cells.whole(cells.record(column, payload) + sizes, page_bytes, table=False)
         return None, trees.new(ranks, cell, None, page_bytes)
+    if table.dated:
+        both = cells.record(column, payload, rowid=True) + MOMENT_BYTES + sizes
+        entry = cells.record(column, 0, rowid=True) + MOMENT_BYTES + sizes
+        return (
+            trees.new(order, _each(cells.whole(both, page_bytes, table=False), len(ranks)), None, page_bytes),
+            trees.new(ranks, cells.whole(entry, page_bytes, table=False), None, page_bytes),
+        )
     rowids = np.arange(1, len(ranks) + 1)
     entry = cells.record(column, 0, rowid=True) + sizes + cells.integer_bytes(rowids)
     varints = cells.varint_bytes(rowids)
@@ -119,6 +146,11 @@ def _trees(table: Table, page_bytes: int, ranks: Ranks, sizes: Sizes) -> tuple[T
         trees.new(ranks[:0], row, 4 + varints, page_bytes),
         trees.new(ranks, cells.whole(entry, page_bytes, table=False), None, page_bytes),
     )
+
+
+def _each(sizes: Sizes, n: int) -> Sizes:
+    """A size for each of n rows: by their number `trees.new` knows how much room to make where it gets no ranks."""
+    return np.broadcast_to(sizes, n).copy() if len(sizes) == 1 else sizes
 
 
 def _noted(tree: Tree, rows: int) -> Checkpoint:
@@ -130,7 +162,11 @@ def _noted(tree: Tree, rows: int) -> Checkpoint:
     return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
 
 
-def _stats(tree: Tree, noted: Sequence[Checkpoint]) -> PageStats:
+def _stats(tree: Tree, noted: Sequence[Checkpoint], *, alone: bool) -> PageStats:
+    """`alone`: whether no other table takes pages in between, so that page numbers are known and not only their order.
+
+    A parent's pages do, some or many at a time by the size of transactions.
+    """
     end = noted[-1]
     state: Ints = tree.state[chain(tree)]
     steps = np.diff(state[:, NUMBER])
@@ -145,7 +181,7 @@ def _stats(tree: Tree, noted: Sequence[Checkpoint]) -> PageStats:
         density=end.density,
         fragmentation=back,
         back_links=back,
-        nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
+        nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)) if alone else nan,
         page_numbers=state[:, NUMBER].copy(),
         page_rows=state[:, CELLS].copy(),
         checkpoints=tuple(noted[:-1]),

@@ -106,21 +106,27 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
 
 @kernel
 def load_beside(
-    table: Tree, index: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int, reached: int
+    table: Tree,
+    index: Tree,
+    file: Ints,
+    rows: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    begin: int,
+    end: int,
+    reached: int,
 ) -> tuple[int, int]:
-    """`load` for an index beside a rowid table in order of arrival; a row goes into the index first.
+    """`load` for an index beside a table by the ranks `rows`, else as they arrive; a row goes into the index first.
 
     `reached` rows are in the table already. Returns the rows of index and table to go on from.
     """
-    arrival = ranks[:0]
     while begin < end:
-        ahead = load(table, file, arrival, reached, end, False)  # nothing that the index could notice
+        ahead = load(table, file, rows, reached, end, False)  # nothing that the index could notice
         reached = ahead
         begin = load(index, file, ranks, begin, min(ahead + 1, end), True)
         if begin < min(ahead + 1, end) or not _has_room(table):
             return begin, reached
         if ahead < end:
-            reached = load(table, file, arrival, ahead, ahead + 1, True)
+            reached = load(table, file, rows, ahead, ahead + 1, True)
     return end, reached
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from keybench.databases.engine import Table
 from keybench.databases.finalstate import NO_HEAP, NO_ORDER, FinalState, measured
+from keybench.databases.pageorder import PageOrder
 from keybench.databases.sqlite.table import PAGE_SIZE, Files, Statements
 from keybench.results.metrics import Metric, Reading
 
@@ -96,6 +97,15 @@ class Log:
         else:
             pages = sum(count["written"] for count in counts)
             yield Reading(Metric.LOG_BYTES, float(pages * _FRAME_BYTES), "measured")
+
+
+def page_order(connection: apsw.Connection, name: str) -> PageOrder:
+    """The leaves of one b-tree in key order."""
+    rows = connection.execute(
+        "SELECT pageno, ncell FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (name,)
+    ).fetchall()
+    numbers, cells = np.array(rows, np.int64).T
+    return PageOrder(numbers, cells)
 
 
 def tree_bytes(connection: apsw.Connection, name: str) -> int:

@@ -1,4 +1,4 @@
-"""SQLite's server: a private folder, where each table is a database file of its own."""
+"""SQLite's server: a private folder, where each table, with its parent, is a database file of its own."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.engine import Address, Probe, Settings, Table
+from keybench.databases.pageorder import PageOrder
 from keybench.databases.provision import Kept
 from keybench.databases.sqlite.connection import configured, connect, explained, files
 from keybench.databases.sqlite.keys import check
-from keybench.databases.sqlite.probe import Log, Pages, tree_bytes
+from keybench.databases.sqlite.probe import Log, Pages, page_order, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED
 from keybench.databases.sqlite.table import Files, Statements
 from keybench.errors import ServerError
@@ -82,8 +83,9 @@ class Admin:
         connection = connect(self._address, self._files(table.name).database, create=True)
         self._open = self._files(table.name).database, connection
         try:
-            for statement in Statements(table).create():
-                connection.execute(statement)
+            for each in table.family:
+                for statement in Statements(each).create():
+                    connection.execute(statement)
         except apsw.Error as error:
             raise explained(error, self._files(table.name).folder) from error
         self._checkpoint(connection)
@@ -97,6 +99,10 @@ class Admin:
         """Pages and log."""
         return (Pages(self._connection), Log(self._files))
 
+    def page_order(self, table: Table) -> PageOrder | None:
+        """The leaves of the key's b-tree: always to be read."""
+        return page_order(self._connection(table), Statements(table).tree)
+
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """All keys in slices of 100,000."""
         yield from self._slices(table, Statements(table).keys)
@@ -106,7 +112,7 @@ class Admin:
         return self._all(table, Statements(table).ordered_keys)
 
     def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
-        """All keys by rowid; None where the table is the key's b-tree."""
+        """All keys by rowid, or by date; None where the table is the key's b-tree."""
         return None if table.key == "clustered" else self._all(table, Statements(table).arrived_keys)
 
     def index_bytes(self, table: Table) -> int:
@@ -127,7 +133,7 @@ class Admin:
         return files(self._address, table)
 
     def _connection(self, table: Table) -> apsw.Connection:
-        database = self._files(table.name).database
+        database = self._files(table.child or table.name).database
         if self._open is None or self._open[0] != database:
             self.close()
             self._open = database, connect(self._address, database)

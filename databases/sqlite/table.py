@@ -2,7 +2,9 @@
 
 A key that is `clustered` is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree; the column
 `integer` then is an INTEGER PRIMARY KEY, which SQLite makes the rowid itself. A key that is `nonclustered` has a unique
-index beside a table in order of arrival (of rowid); there `integer` is an ordinary column like `bigint`, no rowid.
+index beside a table in order of arrival (of rowid); there `integer` is an ordinary column like `bigint`, no rowid. So
+it is with a foreign key, whose index is not unique. By date, the table is WITHOUT ROWID by (created, key), as near to
+clustering by date as SQLite comes; the key's index then refers to rows by both.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ _LEAF_HEADER = 8
 _CELL_POINTER = 2
 _ROWID_BYTES = 3
 """A rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151."""
+MOMENT_BYTES = 8
+"""Microseconds since 1970, of any moment since 1975."""
 _WIDEST = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""
 _LARGE_VARINT_BYTES = 9
@@ -57,30 +61,35 @@ class Statements:
     @property
     def tree(self) -> str:
         """Name of the b-tree that holds the key, as dbstat calls it."""
-        return self.table.name if self.table.key == "clustered" else f"{self.table.name}_key"
+        one = self.table.key == "clustered" or self.table.rows
+        return self.table.name if one else f"{self.table.name}_key"
 
     @property
     def trees(self) -> tuple[str, ...]:
         """Names of the table's b-trees."""
-        return (self.table.name,) if self.table.key == "clustered" else (self.table.name, self.tree)
+        return (self.table.name,) if self.table.key == "clustered" else (self.table.name, f"{self.table.name}_key")
 
     def create(self) -> tuple[str, ...]:
-        """The statements that make the table."""
+        """The statements that make the table, without its parent."""
         primary = " PRIMARY KEY" if self.table.key == "clustered" else ""
         payload = ", payload TEXT NOT NULL" if self.table.payload else ""
-        ending = " WITHOUT ROWID" if primary and not self.is_rowid else ""
+        ending = " WITHOUT ROWID" if self.table.dated or (primary and not self.is_rowid) else ""
+        created, both = ("created INTEGER NOT NULL, ", ", PRIMARY KEY (created, key)") if self.table.dated else ("", "")
         table = (
-            f'CREATE TABLE "{self.table.name}" (key {self.table.column.sql_type} NOT NULL{primary}{payload}){ending}'
+            f'CREATE TABLE "{self.table.name}" '
+            f"({created}key {self.table.column.sql_type} NOT NULL{primary}{payload}{both}){ending}"
         )
-        index = f'CREATE UNIQUE INDEX "{self.tree}" ON "{self.table.name}" (key)'
+        unique = "" if self.table.key == "fk" else "UNIQUE "
+        index = f'CREATE {unique}INDEX "{self.table.name}_key" ON "{self.table.name}" (key)'
         return (table,) if primary else (table, index)
 
     @property
     def insert(self) -> str:
-        """One row: key, and payload where the table has one; without the key where SQLite makes it."""
+        """One row: created by date, key, and payload where the table has one; without the key where SQLite makes it."""
         if self.table.made:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
-        return f'INSERT INTO "{self.table.name}" VALUES ({"?, ?" if self.table.payload else "?"})'  # noqa: S608
+        given = ["?"] * (self.table.dated + 1 + bool(self.table.payload))
+        return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(given)})'  # noqa: S608
 
     @property
     def find(self) -> str:
@@ -109,13 +118,14 @@ class Statements:
 
     @property
     def arrived_keys(self) -> str:
-        """All keys of a table that is apart from the key's b-tree, in order of arrival."""
-        return f"{self.keys} ORDER BY rowid"
+        """All keys of a table that is apart from the key's b-tree, in its order: of arrival, or by date."""
+        return f"{self.keys} ORDER BY {'created, key' if self.table.dated else 'rowid'}"
 
     @property
     def rowids(self) -> str:
-        """The rowids of all rows in order of key."""
-        return f'SELECT rowid FROM "{self.table.name}" ORDER BY key'  # noqa: S608
+        """The places of all rows in the table, in order of key: rowids, or numbers by date."""
+        place = "row_number() OVER (ORDER BY created, key)" if self.table.dated else "rowid"
+        return f'SELECT {place} FROM "{self.table.name}" ORDER BY key'  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -159,6 +169,10 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
     if key == "clustered":
         cell = 1 + key_type + text_type + data + payload
         return _index_leaf(cell, _ASCENDING_FILL), _index_leaf(cell, _LOWEST_FILL)
+    if key == "by-date":
+        row = 1 + 1 + key_type + text_type + MOMENT_BYTES + data + payload
+        entry = 1 + key_type + 1 + data + MOMENT_BYTES
+        return _index_leaf(entry, _ASCENDING_FILL), _index_leaf(entry, _LOWEST_FILL) + _index_leaf(row, _LOWEST_FILL)
     index = 1 + key_type + 1 + data + _ROWID_BYTES
     heap = _rowid_leaf(1 + key_type + text_type + data + payload, _ROWID_BYTES)
     return _index_leaf(index, _ASCENDING_FILL), _index_leaf(index, _LOWEST_FILL) + heap

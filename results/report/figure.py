@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from keybench.results.blobs import Blob
 from keybench.results.drawing import Style
 from keybench.results.metrics import DEFINITIONS, Direction, Metric
-from keybench.results.plots import Row
-from keybench.results.report.groups import Arm, Group
+from keybench.results.panels import Row
+from keybench.results.report.groups import Arm, Group, Summary
 from keybench.results.report.wording import BETTER, listed, number, plural
 
+MOST_SHOWN = 100
+"""Rows of a figure's data that stand on the page; all are in the download."""
+
+MOST_PANELS = 24
+"""Panels of a picture of lines."""
+
+MOST_CLOUDS = 12
+"""Panels of a picture of points: each takes tens of kilobytes."""
+
 Value = str | float | None
+Styles = Mapping[str, Style]
+"""How each layout looks."""
 
 
 @dataclass(frozen=True)
@@ -33,23 +45,73 @@ class Figure:
 
     @property
     def shown_rows(self) -> list[list[str]]:
-        """The data as a page shows it."""
+        """The data as a page shows it, the first `MOST_SHOWN` rows."""
         return [
             [cell if isinstance(cell, str) else "–" if cell is None else number(cell) for cell in row]
-            for row in self.rows
+            for row in self.rows[:MOST_SHOWN]
         ]
+
+    @property
+    def rest(self) -> str:
+        """What is said where that is not all."""
+        more = len(self.rows) - MOST_SHOWN
+        return f"{plural(more, 'more row')} in the file." if more > 0 else ""
 
     @property
     def csv(self) -> str:
         """The data as a link: every digit, absent values empty."""
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\n").writerows([self.header, *self.rows])
-        return "data:text/csv;charset=utf-8," + quote(buffer.getvalue())
+        return "data:text/csv;charset=utf-8," + quote(buffer.getvalue(), safe=",:/")
 
 
-def rows_of(group: Group, arms: Sequence[Arm], styles: Mapping[str, Style]) -> list[Row]:
+@dataclass(frozen=True)
+class GroupFigure:
+    """A figure of one group: `draw` is given the group, the looks of layouts and the figure's key.
+
+    It gives None where the group's work has nothing to do with it, a `Figure` without picture where values are absent.
+    """
+
+    name: str
+    """Ends the figure's key."""
+    place: int
+    """Figures stand in this order."""
+    draw: Callable[[Group, Styles, str], Figure | None]
+    keys_alone: bool = False
+    """Whether it is of trials that make keys and put them nowhere; else of an index."""
+
+
+@dataclass(frozen=True)
+class RunFigure:
+    """A figure of all groups of one run, likewise."""
+
+    name: str
+    place: int
+    draw: Callable[[Sequence[Group], Styles, str], Sequence[Figure]]
+
+
+def kept(arm: Arm, *kinds: str) -> Blob | None:
+    """What a trial of the arm keeps for pictures: of the first of these kinds that there is."""
+    found = {blob.kind: blob for trial in arm.trials if trial.status == "ok" for blob in trial.blobs}
+    return next((found[kind] for kind in kinds if kind in found), None)
+
+
+def rows_of(group: Group, arms: Sequence[Arm], styles: Styles) -> list[Row]:
     """Names for a picture: with their columns, unless all layouts but the control share one."""
-    return [Row(arm.layout, arm.column if group.several_columns else "", styles[arm.layout]) for arm in arms]
+    column = group.several_columns
+    return [Row(arm.layout, arm.column if column else "", styles[arm.layout], group.modelled) for arm in arms]
+
+
+def shown(group: Group, arms: Sequence[Arm], most: int) -> tuple[list[Arm], str]:
+    """The control and as many others as fit, evenly from the first to the last, and a note where that is not all."""
+    if len(arms) <= most:
+        return list(arms), ""
+    first = [arm for arm in arms[:1] if arm is group.control]
+    rest = list(arms[len(first) :])
+    room = most - len(first)
+    chosen = [rest[round(i * (len(rest) - 1) / (room - 1))] for i in range(room)]
+    note = f"{most} of {len(arms)} are drawn, evenly from the fastest to the slowest; the numbers have them all."
+    return first + chosen, note
 
 
 def blocks_note(group: Group) -> str:
@@ -59,6 +121,13 @@ def blocks_note(group: Group) -> str:
     return (
         f"Dots are medians over {plural(len(group.blocks), 'block')}; lines reach from the lowest block to the highest."
     )
+
+
+def ratios_note(group: Group, ratios: Sequence[Summary | None]) -> str:
+    """What a dot and its line stand for where they are ratios: from six blocks on they have intervals."""
+    if not any(found.interval for found in ratios if found):
+        return blocks_note(group)
+    return f"Dots are medians over {plural(len(group.blocks), 'block')}; lines are their 95 % intervals."
 
 
 def medians_note(group: Group) -> str:

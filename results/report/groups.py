@@ -6,12 +6,13 @@ Nothing here is a picture or a sentence. A summary is over blocks; a ratio is ta
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
 from keybench.results.metrics import KEY, MODEL, Metric, Origin, Reading
+from keybench.results.statistics import blocks_needed, ratio_to_control
 from keybench.results.store import Environment, Run, Trial
 
 CONTROL = "bigint-identity"
@@ -24,14 +25,19 @@ SERVER_MODEL = "model"
 """The server kind whose figures are computed, not measured."""
 
 
+ENOUGH_BLOCKS = blocks_needed()
+"""From so many blocks on a ratio has an interval and a test can find a difference; with fewer there is only a range."""
+
+
 @dataclass(frozen=True)
 class Summary:
-    """Median, lowest and highest over `blocks` blocks."""
+    """Median over `blocks` blocks; from `low` to `high` is its range, or where `interval` says so a 95 % interval."""
 
     median: float
     low: float
     high: float
     blocks: int
+    interval: bool = False
 
     @staticmethod
     def of(values: Sequence[float]) -> Summary | None:
@@ -173,13 +179,30 @@ class Group:
 
     def over(self, arm: Arm, base: Arm, metric: Metric) -> Summary | None:
         """The arm's value over another's in the same block, over blocks; None without such a pair."""
-        own, other = arm.values(metric), base.values(metric)
-        return Summary.of([own[block] / other[block] for block in sorted(own) if other.get(block, 0) > 0])
+        key = (arm.layout, arm.column, base.layout, base.column, metric)
+        if key not in self._ratios:
+            self._ratios[key] = _over(arm.values(metric), base.values(metric))
+        return self._ratios[key]
+
+    @cached_property
+    def _ratios(self) -> dict[tuple[str, str, str, str, Metric], Summary | None]:
+        """What `over` has found so far: text, tables and pictures ask for the same."""
+        return {}
 
     def values(self, metric: Metric) -> list[tuple[Arm, Summary]]:
         """Arms that have the metric."""
         found = ((arm, arm.summary(metric)) for arm in self.arms)
         return [(arm, summary) for arm, summary in found if summary is not None]
+
+
+def _over(own: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:
+    found = ratio_to_control(own, other)
+    if found is None:
+        return None
+    if found.blocks >= ENOUGH_BLOCKS:
+        return Summary(found.ratio, found.low, found.high, found.blocks, interval=True)
+    ratios = [own[block] / other[block] for block in own if own[block] > 0 and other.get(block, 0) > 0]
+    return Summary(found.ratio, min(ratios), max(ratios), len(ratios))
 
 
 def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[Group]:
@@ -245,16 +268,16 @@ def _in_order(group: Group) -> Group:
     """The control first, then from the smallest ratio of time to the largest, then by pages and name."""
 
     def place(arm: Arm) -> tuple[bool, float, float, str]:
-        time = next(
-            (
-                summary.median
-                for metric in (Metric.SECOND_HALF_SECONDS, Metric.INSERT_SECONDS, Metric.KEY_NS)
-                for summary in (group.ratio(arm, metric), arm.summary(metric))
-                if summary
-            ),
-            float("inf"),
-        )
+        metrics = (Metric.SECOND_HALF_SECONDS, Metric.INSERT_SECONDS, Metric.KEY_NS)
+        time = next((found for metric in metrics if (found := _relative(group, arm, metric)) is not None), float("inf"))
         pages = arm.summary(Metric.LEAF_PAGES)
         return not arm.is_control, time, pages.median if pages else float("inf"), arm.name
 
     return replace(group, arms=tuple(sorted(group.arms, key=place)))
+
+
+def _relative(group: Group, arm: Arm, metric: Metric) -> float | None:
+    """The median ratio to the control, without its interval; the metric itself where there is no control."""
+    own, base = arm.values(metric), group.control.values(metric) if group.control else {}
+    found = [own[block] / base[block] for block in own if base.get(block, 0) > 0] or list(own.values())
+    return median(found) if found else None

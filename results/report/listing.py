@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isnan
 
 from keybench.results.metrics import DEFINITIONS, KEYS_ALONE, Metric, Origin
 from keybench.results.report.groups import Arm, Group, Summary
+from keybench.results.report.judgement import Judgement
 from keybench.results.report.wording import decimals, heading, number, ratio
+from keybench.results.statistics import MARGIN, Verdict
 
 _THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
     (
@@ -59,6 +62,13 @@ _THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
     ),
 )  # fmt: skip
 
+_VERDICTS: dict[Verdict, str] = {
+    "faster": "faster",
+    "slower": "slower",
+    "same": f"within {MARGIN:.0%}".replace("%", "\u00a0%"),
+    "unclear": "not decided",
+}
+
 MARKS: dict[Origin, str] = {"measured": "", "derived": "d", "modelled": "m", "absent": ""}
 
 
@@ -102,9 +112,11 @@ class Notes:
         return self.texts.index(text) + 1
 
 
-def listings(group: Group) -> tuple[list[Listing], list[str]]:
-    """The tables of all metrics that any trial of the group mentions, and their footnotes."""
+def listings(group: Group, judgement: Judgement | None = None) -> tuple[list[Listing], list[str]]:
+    """What was proven of times, the tables of all metrics that any trial of the group mentions, and their footnotes."""
     notes, found = Notes(), []
+    if judgement is not None and judgement.enough:
+        found.append(_proven(group, judgement, notes))
     themed = {metric for _, metrics in _THEMES for metric in metrics}
     rest = tuple(metric for metric in Metric if metric not in themed)
     for title, metrics in (*_THEMES, ("More", rest)):
@@ -141,6 +153,38 @@ def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes:
     return Cell(number(summary.median, places), mark=marks)
 
 
+def _proven(group: Group, judgement: Judgement, notes: Notes) -> Listing:
+    """Each arm beside the control: ratio with its interval, p of the joint test, verdict, and who is first."""
+    ratios, chances, verdicts, first = [], [], [], []
+    for arm in group.arms:
+        found = judgement.of(arm)
+        if found is not None:
+            ratios.append(_ratio(found.ratio))
+            chances.append(Cell("–" if isnan(found.p) else number(found.p, 3)))
+            verdicts.append(Cell(_VERDICTS[found.verdict]))
+        else:
+            missing = (
+                Cell("1.00×") if arm is group.control else Cell("–", note=notes.number(arm.reason(judgement.metric)))
+            )
+            ratios.append(missing)
+            chances.append(Cell("–"))
+            verdicts.append(Cell("the control" if arm is group.control else "–"))
+        first.append(Cell("yes" if arm in judgement.first else "no"))
+    title = DEFINITIONS[judgement.metric].title
+    columns = (
+        Column(title, "× control ↓", tuple(ratios)),
+        Column("p", "of the joint test", tuple(chances)),
+        Column("Against the control", "", tuple(verdicts)),
+        Column("Shares the first place", "", tuple(first)),
+    )
+    return Listing("What the times prove", columns)
+
+
+def _ratio(summary: Summary) -> Cell:
+    span = f"{ratio(summary.low)[:-1]}–{ratio(summary.high)[:-1]}" if summary.blocks > 1 else ""
+    return Cell(ratio(summary.median), span, MARKS["derived"])
+
+
 def _ratios(group: Group, notes: Notes) -> Column:
     found: Sequence[Summary | None] = [group.ratio(arm, Metric.INSERT_SECONDS) for arm in group.arms]
     cells = []
@@ -148,7 +192,5 @@ def _ratios(group: Group, notes: Notes) -> Column:
         if summary is None:
             cells.append(Cell("–", note=notes.number(arm.reason(Metric.INSERT_SECONDS))))
         else:
-            several = summary.blocks > 1 and arm is not group.control
-            span = f"{ratio(summary.low)[:-1]}–{ratio(summary.high)[:-1]}" if several else ""
-            cells.append(Cell(ratio(summary.median), span, MARKS["derived"]))
+            cells.append(Cell(ratio(1.0), mark=MARKS["derived"]) if arm is group.control else _ratio(summary))
     return Column("Insert time", "× control ↓", tuple(cells))

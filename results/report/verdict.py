@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from keybench.results.metrics import Metric
-from keybench.results.report.groups import CONTROL, Arm, Group, Summary
-from keybench.results.report.wording import listed, number, plural, ratio
-
-CLOSE = 1.10
-"""A layout keeps up with the control while every block stays under this ratio."""
-
-ENOUGH_BLOCKS = 6
-"""Fewer paired blocks cannot reach p < 0.05 in a two-sided sign-flip test: 2 / 2**6 = 0.031."""
+from keybench.results.report.groups import CONTROL, ENOUGH_BLOCKS, Arm, Group, Summary
+from keybench.results.report.judgement import Judged, Judgement, judge, time_metric
+from keybench.results.report.wording import listed, number, ratio, span
+from keybench.results.statistics import MARGIN
 
 _HALF_EMPTY = 15.0
 _IN_ORDER = 5.0
-_CLOSE_TEXT = f"{CLOSE - 1:.0%}".replace("%", "\u00a0%")
+_MARGIN_TEXT = f"{MARGIN:.0%}".replace("%", "\u00a0%")
+_SPLITS = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 
-def verdict(group: Group) -> list[str]:
-    """Sentences on time, on pages, and on how far both can be trusted."""
-    parts = (_keys(group),) if group.only_keys else (_time(group), _pages(group), _trust(group))
+def verdict(group: Group, judgement: Judgement | None = None) -> list[str]:
+    """Sentences on time, on pages, and on how far both can be trusted; the first says most."""
+    if group.only_keys:
+        return [sentence for sentence in (_keys(group),) if sentence]
+    parts = (*_time(group, judgement or judge(group)), _pages(group), _splits(group), _trust(group))
     return [sentence for sentence in parts if sentence]
 
 
@@ -41,42 +42,81 @@ def _keys(group: Group) -> str:
     return sentence
 
 
-def _time(group: Group) -> str:
-    metric = Metric.SECOND_HALF_SECONDS if group.values(Metric.SECOND_HALF_SECONDS) else Metric.INSERT_SECONDS
+def _time(group: Group, judgement: Judgement | None) -> list[str]:
+    metric = time_metric(group)
     times = group.values(metric)
     if not times:
-        return ""
+        return []
     over = "the second half of the rows" if metric == Metric.SECOND_HALF_SECONDS else "all rows"
     if group.control is None:
         fast, slow = min(times, key=_median), max(times, key=_median)
-        return (
+        return [
             f"Ratios need the control {CONTROL}, which has no good trial here. Over {over} {group.label(fast[0])} took "
             f"least time ({number(fast[1].median)} s) and {group.label(slow[0])} most ({number(slow[1].median)} s)."
-        )
-    found = [(arm, summary) for arm in group.others if (summary := group.ratio(arm, metric))]
-    if not found:
-        return "No layout but the control has a good trial here."
-    close = [group.label(arm) for arm, summary in found if summary.high <= CLOSE]
-    worst, most = max(found, key=_median)
-    cost = f"{group.label(worst)} costs most: {_times(most, over)}"
-    if len(close) == len(found):
-        every = f"All {len(found)} layouts keep" if len(found) > 1 else f"{close[0]} keeps"
-        slowest = f"; the slowest is {group.label(worst)} at {_times(most, over)}" if len(found) > 1 else ""
-        return f"{every} within {_CLOSE_TEXT} of {CONTROL}{slowest}."
-    if close:
-        return f"{listed(close)} {'keeps' if len(close) == 1 else 'keep'} within {_CLOSE_TEXT} of {CONTROL}. {cost}."
-    best, least = min(found, key=_median)
+        ]
+    if judgement is None:
+        return ["No layout but the control has a good trial here."]
+    if not judgement.enough:
+        return [_range(group, judgement, over)]
+    return [f"{_first(group, judgement)} {_dearest(group, judgement, over)}", _against_control(group, judgement)]
+
+
+def _range(group: Group, judgement: Judgement, over: str) -> str:
+    """With too few blocks: what was seen, without a claim."""
+    best, worst = judgement.others[0], judgement.others[-1]
     if best is worst:
-        return f"{cost}."
-    nearest = f"{group.label(best)} comes nearest at {ratio(least.median)}"
-    return f"No layout keeps within {_CLOSE_TEXT} of {CONTROL}: {nearest}. {cost}."
+        return f"{group.label(best.arm)} took {_times(best, over)}."
+    return f"{group.label(worst.arm)} took most, {_times(worst, over)}; {group.label(best.arm)} {_least(best)}."
 
 
-def _times(summary: Summary, over: str) -> str:
-    text = f"{ratio(summary.median)} the time of {CONTROL} over {over}"
-    if summary.blocks == 1:
-        return text
-    return f"{text} ({ratio(summary.low)} to {ratio(summary.high)} in {plural(summary.blocks, 'block')})"
+def _least(best: Judged) -> str:
+    return f"took least of the others, {ratio(best.ratio.median)}{span(best.ratio)}"
+
+
+def _first(group: Group, judgement: Judgement) -> str:
+    first = [group.label(arm) for arm in judgement.first]
+    if len(first) == 1:
+        return f"{first[0]} is fastest."
+    if len(first) == 1 + len(judgement.others) and len(first) > 2:
+        return f"No layout is shown to be slower than another: all {len(first)} share the first place."
+    return f"{listed(first)} share the first place."
+
+
+def _dearest(group: Group, judgement: Judgement, over: str) -> str:
+    worst = judgement.others[-1]
+    if worst.verdict == "slower":
+        return f"{group.label(worst.arm)} costs most: {_times(worst, over)}."
+    if worst.verdict == "same":
+        return f"None costs more than {group.label(worst.arm)}, {_times(worst, over)}."
+    return f"{group.label(worst.arm)} took most, but is not proven slower: {_times(worst, over)}."
+
+
+def _times(one: Judged, over: str) -> str:
+    return f"{ratio(one.ratio.median)} the time of {CONTROL} over {over}{span(one.ratio)}"
+
+
+def _against_control(group: Group, judgement: Judgement) -> str:
+    """Every layout's verdict beside the control; the undecided with their intervals."""
+
+    def names(found: Sequence[Judged]) -> str:
+        return listed([group.label(one.arm) for one in found])
+
+    parts = [
+        (judgement.those("faster"), f"faster than {CONTROL}", False),
+        (judgement.those("same"), f"within {_MARGIN_TEXT} of {CONTROL}", False),
+        (judgement.those("slower"), f"slower than {CONTROL}", False),
+        (judgement.those("unclear"), "not decided", True),
+    ]
+    sentences = []
+    for found, what, undecided in parts:
+        if undecided and found:
+            edges = [(one.ratio.low, one.ratio.high) for one in found]
+            between = f"{ratio(min(low for low, _ in edges))} to {ratio(max(high for _, high in edges))}"
+            sentences.append(f"{what}: {names(found)} ({between}; more blocks may tell)")
+        elif found:
+            sentences.append(f"{what}: {names(found)}")
+    text = "; ".join(sentences)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _pages(group: Group) -> str:
@@ -102,18 +142,44 @@ def _hides(arm: Arm, density: Summary, base: Summary) -> bool:
     return order is not None and order.median < _IN_ORDER and density.median < base.median - _HALF_EMPTY
 
 
+def harmful_splits(group: Group) -> list[tuple[Arm, float]]:
+    """Edge and interior splits per 1,000 rows, of the arms that have them: medians over blocks."""
+    found = []
+    for arm in group.arms:
+        parts = [arm.summary(metric) for metric in _SPLITS]
+        both = [part.median for part in parts if part is not None]
+        together = arm.summary(Metric.EDGE_AND_INTERIOR_SPLITS)
+        if len(both) == len(_SPLITS):
+            found.append((arm, sum(both) * 1000 / group.rows))
+        elif together is not None:
+            found.append((arm, together.median * 1000 / group.rows))
+    return found
+
+
+def _splits(group: Group) -> str:
+    found = harmful_splits(group)
+    if not found:
+        return ""
+    what = "Edge and interior splits"
+    none = [group.label(arm) for arm, splits in found if splits == 0]
+    if len(none) == len(found):
+        return f"{what}: none with any layout."
+    arm, most = max(found, key=lambda item: item[1])
+    without = f"none with {listed(none)}, " if none else ""
+    return f"{what}: {without}most with {group.label(arm)}, {number(most)} per 1,000 rows."
+
+
 def _percent(summary: Summary) -> str:
     return f"{summary.median:.1f}\u00a0%"
 
 
 def _trust(group: Group) -> str:
-    if not group.values(Metric.INSERT_SECONDS):
+    """Whether the blocks suffice; what else weakens the figures stands among the run's warnings."""
+    if not group.values(Metric.INSERT_SECONDS) or len(group.blocks) >= ENOUGH_BLOCKS:
         return ""
     if len(group.blocks) == 1:
-        return "One block: no interval; use --blocks 6."
-    if len(group.blocks) < ENOUGH_BLOCKS:
-        return f"{len(group.blocks)} blocks give a range but no significance; use --blocks {ENOUGH_BLOCKS}."
-    return ""
+        return f"One block shows no spread: of times nothing is proven, which takes {ENOUGH_BLOCKS} blocks."
+    return f"Of times {len(group.blocks)} blocks show a range and prove nothing, which takes {ENOUGH_BLOCKS}."
 
 
 def _median(item: tuple[Arm, Summary]) -> float:

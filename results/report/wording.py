@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import floor, isfinite, log10
 
 from keybench.results.metrics import DEFINITIONS, Direction, Metric
+from keybench.results.report.groups import Summary
 
 ARROWS: dict[Direction, str] = {"lower": "↓", "higher": "↑", "neither": ""}
 BETTER: dict[Direction, str] = {"lower": "lower is better", "higher": "higher is better", "neither": ""}
@@ -27,6 +28,16 @@ def number(value: float, places: int | None = None) -> str:
 def ratio(value: float) -> str:
     """As a multiple: 1.84×."""
     return f"{value:.2f}×" if value < 10 else f"{value:,.1f}×" if value < 100 else f"{value:,.0f}×"
+
+
+def span(summary: Summary) -> str:
+    """Where a ratio's median lies, in brackets: its interval, or its range where blocks are too few; empty of one."""
+    if summary.blocks == 1:
+        return ""
+    edges = f"{ratio(summary.low)} to {ratio(summary.high)}"
+    if summary.interval:
+        return f" (95\u00a0% interval {edges}, {plural(summary.blocks, 'block')})"
+    return f" ({edges} in {plural(summary.blocks, 'block')})"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
@@ -54,3 +65,11 @@ def heading(metric: Metric) -> tuple[str, str]:
     """A metric's title, and its unit with an arrow to the better side."""
     about = DEFINITIONS[metric]
     return about.title, f"{about.unit} {ARROWS[about.better]}".strip()
+
+
+def rows_unit(rows: int) -> tuple[float, str]:
+    """By what to divide numbers of rows up to this one, and what they are then."""
+    for divisor, word in ((1e6, "million rows"), (1e3, "thousand rows")):
+        if rows >= 2 * divisor:
+            return divisor, word
+    return 1.0, "rows"

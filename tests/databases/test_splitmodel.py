@@ -70,6 +70,9 @@ class Plain:
         if self.sizes:
             fitting = [k for k in range(1, n) if self.size(items[:k]) <= self.rule.share * self.size(items)]
             return max(fitting, default=1)
+        if self.rule.together > 1:
+            keys = [item // self.rule.together for item in items]
+            return next(k for k in self.rule.choices[KINDS.index(kind)] if keys[k - 1] != keys[k])
         return {"append": self.rule.keep_append, "edge": self.rule.keep_edge, "interior": self.rule.keep_interior}[kind]
 
 
@@ -121,6 +124,30 @@ def arrivals(draw: st.DrawFn) -> list[int]:
     direction = draw(st.sampled_from([1, 1, 1, -1]))
     keys = (np.arange(n) * direction - who * lag + who * apart) * 8 + who
     return np.argsort(np.argsort(keys, kind="stable"), kind="stable").tolist()
+
+
+@st.composite
+def rules_between_keys(draw: st.DrawFn) -> Rule:
+    """As PostgreSQL's: any of the splits around some best one, more of them than a key has entries."""
+    together = draw(st.integers(2, 5))
+    room = draw(st.integers(20, 60))
+    choices = []
+    for _ in KINDS:
+        best = draw(st.integers(together, room - together))
+        near = range(best - together // 2 - 1, best + together // 2 + 2)
+        choices.append(tuple(draw(st.permutations([left for left in near if 0 < left <= room]))))
+    return Rule(room, room, 1, 1, 1, together=together, choices=tuple(choices))
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrivals(), rules_between_keys())
+def test_splits_between_keys_are_those_of_the_plain_simulator(stream: list[int], rule: Rule) -> None:
+    branch, each = Rule(10, 10, 5, 5, 5), range(rule.together)
+    entries = [key * rule.together + number for key in stream for number in each]
+    plain = Plain(rule)
+    for time, entry in enumerate(entries):
+        plain.insert(time, entry)
+    assert_as_plain(SplitModel(rule, branch, density).insert(np.array(entries, np.int64)), plain, branch)
 
 
 @st.composite

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from keybench.results import blobs
+from keybench.results.blobs import Blob
 from keybench.results.metrics import Metric, Reading, Series
 from keybench.results.store import Environment, Run, Store, Trial
 
@@ -108,6 +110,23 @@ def series(found: list[Reading], rows: int, noise: np.random.Generator) -> Serie
     return Series(Metric.INSERT_SECONDS, x, y / y[-1] * (first + second))
 
 
+def pictures(found: list[Reading], layout: str, rows: int, noise: np.random.Generator) -> tuple[Blob, ...]:
+    """What the first block keeps, consistent with the readings."""
+    chaos, _ = LAYOUTS[layout]
+    values = {reading.metric: reading.value or 0.0 for reading in found}
+    leaves = int(values[Metric.LEAF_PAGES])
+    numbers = np.argsort(np.arange(leaves) + noise.random(leaves) * chaos * leaves) + 1
+    on_each = np.full(leaves, rows // leaves)
+    points = np.linspace(0, rows, 101)[1:].astype(int)
+    shares = noise.random(5_000) * chaos
+    return (
+        blobs.growth(points.tolist(), (points // 100).tolist(), (points // 200).tolist(), [72.5] * 100, ""),
+        blobs.page_map(numbers, on_each, "measured"),
+        blobs.page_map(np.sort(numbers), on_each, "modelled"),
+        blobs.positions(["first", "second"], np.arange(5_000) % 2, np.arange(5_000) / 10, shares),
+    )
+
+
 def trials(
     layouts: Iterable[str], databases: Iterable[str], blocks: int, rows: int, payloads: Iterable[int], *, after: bool
 ) -> list[Trial]:
@@ -138,6 +157,7 @@ def trials(
                 error="",
                 readings=tuple(measured),
                 series=(series(measured, rows, noise),),
+                blobs=pictures(measured, layout, rows, noise) if block == 1 else (),
             )
             found.append(trial)
     return found

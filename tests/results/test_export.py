@@ -5,12 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from keybench.results.export import Form, series, values, write
+import pandas
+import pytest
+
+from keybench.results.export import POINT, TRIAL, VALUE, Form, series, values, write
+from keybench.results.export import export as command
+from keybench.results.output import whole
 
 FEW = ("bigint-identity", "uuid-v4")
 
@@ -64,11 +70,56 @@ def test_the_command(fake_run, tmp_path) -> None:
     rows = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     assert len(rows) == len(printed.stdout.splitlines()) - 1
     assert export(tmp_path, "feed").returncode == 2
-    command = f"{sys.executable} -m keybench.results.export latest --results results.sqlite | head -1"
-    headed = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    piped = f"{sys.executable} -m keybench.results.export latest --results results.sqlite | head -1"
+    headed = subprocess.run(["bash", "-c", piped], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (headed.stdout.count("\n"), headed.stderr) == (1, "")
     refused = export(tmp_path, "latest", "-o", "nowhere/run.csv")
     assert refused.returncode == 2
     assert refused.stderr == (
         "keybench: nowhere/run.csv cannot be written (No such file or directory): give -o another file.\n"
     )
+
+
+def test_parquet_holds_what_csv_holds(fake_run, tmp_path) -> None:
+    fake_run(layouts=FEW, databases=("sqlite",), blocks=2).close()
+    for along in (False, True):
+        for form in (Form.PARQUET, Form.CSV):
+            command(["latest"], tmp_path / f"run.{form}", form, along, str(tmp_path / "results.sqlite"))
+        table = pandas.read_parquet(tmp_path / "run.parquet")
+        text = pandas.read_csv(tmp_path / "run.csv", keep_default_na=False)
+        assert list(table.columns) == list(text.columns)
+        for name in table.columns:
+            if name == "started":
+                assert [moment.isoformat() for moment in table[name]] == text[name].tolist()
+            elif name == "value":
+                assert ["" if math.isnan(v) else v for v in table[name]] == [v and float(v) for v in text[name]]
+            else:
+                assert table[name].tolist() == text[name].tolist(), name
+
+
+def test_parquet_needs_a_file(fake_run, tmp_path) -> None:
+    fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
+    refused = export(tmp_path, "latest", "--format", "parquet")
+    assert refused.returncode == 2
+    assert refused.stderr == "keybench: Parquet is no text for a terminal: give -o a file.\n"
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(tmp_path) -> None:
+    there = tmp_path / "run.csv"
+    there.write_text("earlier", encoding="utf-8")
+
+    def interrupted() -> None:
+        with whole(there) as part:
+            part.write_text("half", encoding="utf-8")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.csv"]
+    assert there.read_text(encoding="utf-8") == "earlier"
+
+
+def test_every_column_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    for name, meaning in (TRIAL | VALUE | POINT).items():
+        assert f"| `{name}` | {meaning} |" in text, name

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import keybench
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.results import tables
+from keybench.results.blobs import Blob
 from keybench.results.metrics import Metric, Reading, Series
 from keybench.results.store import SCHEMA_VERSION, Environment, Run, Store, Trial, new_run_id
 
@@ -489,3 +490,13 @@ def test_series_are_stored_as_their_version_says(store: Store, file: str) -> Non
     direct.close()
     assert np.frombuffer(zlib.decompress(x), "<i8").tolist() == a_trial().series[0].x.tolist()
     assert np.frombuffer(zlib.decompress(y), "<f8").tolist() == a_trial().series[0].y.tolist()
+
+
+def test_blobs_come_back_where_they_are_asked_for(store: Store) -> None:
+    kept = tuple(Blob.of(kind, {"n": 1}, {"a": np.arange(9)}) for kind in ("pages", "positions"))
+    store.record(a_run().id, replace(a_trial(), blobs=kept[::-1]))
+    (without,) = store.trials(a_run().id)
+    assert without.blobs == ()
+    (back,) = store.trials(a_run().id, blobs=True)
+    assert back.blobs == kept
+    assert back.blobs[0].arrays["a"].tolist() == list(range(9))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import apsw
 import numpy as np
 import pytest
 
 from keybench.databases.arrival import Arrivals, RecoversArrivalOrder
-from keybench.databases.engine import Admin, Table, engine
+from keybench.databases.engine import Admin, KeyRole, Table, engine
 from keybench.databases.pagemodel import predict
 from keybench.databases.sqlite.connection import files
 from keybench.databases.sqlite.table import Statements
@@ -97,10 +98,12 @@ def test_rows_of_single_row_transactions_arrive_in_the_order_that_the_server_num
     assert disorder.mean() < 3, "of 300; a random order has 100"
 
 
-def test_a_transaction_holds_one_batch_of_one_writer(target: Target, admin: Admin) -> None:
+@pytest.mark.parametrize("role", ["clustered", "nonclustered", "by-date"])
+def test_a_transaction_holds_one_batch_of_one_writer(target: Target, admin: Admin, role: KeyRole) -> None:
     if not isinstance(admin, RecoversArrivalOrder):
         pytest.skip(f"{target.engine.title} has no number of a transaction in its rows")
     table, sources = prepared(target, count=4)
+    table = replace(table, key=role)
     admin.create(table)
     recorder = admin.arrival_recorder()
     recorder.before(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from keybench.databases.engine import Table, engine, engines
 from keybench.databases.pagemodel import PageStats
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
-from keybench.results.metrics import KEY, MODEL, Metric, Reading
+from keybench.results.metrics import CLUSTERED, KEY, MODEL, PARENT, Metric, Reading
 from keybench.results.store import Store, Trial
 from keybench.runners import modelled
 from keybench.runners.servers import resolve
@@ -62,10 +63,41 @@ def test_the_model_is_beside_the_server_and_equal(command: Run, tmp_path: Path) 
             assert model[metric] == pytest.approx(real[metric], abs=1e-9), metric
 
 
+@pytest.mark.parametrize(
+    ("scenario", "beside"),
+    [("clustered-by-date", CLUSTERED), ("fk-index", PARENT)],
+    ids=["clustered-by-date", "fk-index"],
+)
+def test_tables_beyond_the_single_key(command: Run, tmp_path: Path, scenario: str, beside: str) -> None:
+    """Four writers, one row a transaction: SQLite tells their order, so that the model is equal."""
+    options = ("--db", "sqlite", "--layout", "efcore-sequential", "--rows", "1500", "--profile", "fast")
+    done = command("--scenario", scenario, *options, "--server", "embedded", "--column", "binary16-mssql")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for trial in recorded(tmp_path):
+        real, model, other = (values(trial, of) for of in (KEY, MODEL, beside))
+        assert (other[Metric.LEAF_PAGES] or 0) > 10
+        assert Metric.APPENDS not in other
+        for metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION):
+            assert model[metric] == pytest.approx(real[metric], abs=1e-9), metric
+
+
+def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:
+    keys = Keys(np.arange(1000, dtype=np.int64), "int")
+    parent = modelled._others(engine("mssql"), replace(_table("mssql"), key="fk", children=2), keys)
+    assert {reading.object for reading in parent} == {PARENT}
+    assert {reading.metric: reading.value for reading in parent}[Metric.LEAF_PAGES] == 3
+    for on in engines().values():
+        if on.has_page_model:
+            column = on.default_column("int", "rfc")
+            (said,) = modelled._others(on, Table("t", column, 0, "by-date"), keys)
+            assert (said.object, said.value, said.origin) == (CLUSTERED, None, "absent")
+            assert said.reason.endswith(".")
+
+
 def test_what_the_model_refuses_is_said_and_the_measured_values_stand() -> None:
     measured = [Reading(Metric.LEAF_PAGES, 3.0, "measured")]
     keys = Keys(np.zeros(2, np.int64), "int")
-    found = modelled.beside(engine("postgresql"), _table("postgresql"), keys, "", measured)
+    found = modelled.beside(engine("postgresql"), _table("postgresql"), keys, "", measured).readings
     assert found[: len(measured)] == measured
     (said,) = found[len(measured) :]
     assert (said.value, said.origin, said.object) == (None, "absent", MODEL)
@@ -82,11 +114,11 @@ def test_kinds_of_splits_are_derived_only_from_a_model_of_the_same_index() -> No
         Reading(Metric.LEAF_FRAGMENTATION, 50.0, "measured"),
     ]
     keys = Keys(np.arange(2, dtype=np.int64), "int")
-    found = modelled.beside(_Fixed(stats), table, keys, "", [*same, *absent])  # type: ignore[arg-type]
+    found = modelled.beside(_Fixed(stats), table, keys, "", [*same, *absent]).readings  # type: ignore[arg-type]
     derived = {r.metric: (r.value, r.origin) for r in found if r.object == KEY and r.metric in KINDS}
     assert derived == dict(zip(KINDS, [(2.0, "derived"), (0.0, "derived"), (0.0, "derived")], strict=True))
     other = [Reading(Metric.LEAF_PAGES, 4.0, "measured"), *same[1:]]
-    found = modelled.beside(_Fixed(stats), table, keys, "", [*other, *absent])  # type: ignore[arg-type]
+    found = modelled.beside(_Fixed(stats), table, keys, "", [*other, *absent]).readings  # type: ignore[arg-type]
     assert {r.origin for r in found if r.object == KEY and r.metric in KINDS} == {"absent"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from keybench.generators.byteorder import Keys
 from keybench.results.metrics import KEY, WRITER, Metric, Reading
 from keybench.runners import modelled, position
 from keybench.runners.after import keys_in_order
+from keybench.runners.attempt import attempt
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, key_sources
 from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
@@ -25,7 +28,8 @@ def planned(work: Scenario, name: str, rows: int) -> tuple[Request, TrialPlan, t
 
 def found(work: Scenario, name: str, rows: int) -> dict[str, dict[Metric, float | None]]:
     _, _, sources = planned(work, name, rows)
-    readings, (line,) = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(rows), 100.0)
+    measured = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(rows), 100.0)
+    readings, (line,) = measured.readings, measured.series
     assert {reading.origin for reading in readings} <= {"derived", "absent"}
     assert (line.metric, line.x[-1]) == (Metric.POSITION_MEAN, rows)
     values: dict[str, dict[Metric, float | None]] = {}
@@ -100,7 +104,7 @@ def test_the_published_morris_generator_hands_out_one_stale_key_after_each_idle_
 
 def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_every_value() -> None:
     _, _, sources = planned(load_scenario("clock-skew"), "uuid-v7", 500)
-    readings, _ = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(500), None, "In doubt.")
+    readings = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(500), None, "In doubt.").readings
     absent = {reading.metric: reading.reason for reading in readings if reading.value is None}
     assert absent == {
         Metric.EDGE_DISTANCE_PAGES: "Neither server nor model tells the leaf pages.",
@@ -113,10 +117,28 @@ def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_e
 def test_keys_that_are_the_same_have_no_position() -> None:
     _, _, sources = planned(load_scenario("quick"), "uuid-v7", 500)
     same = Keys(np.zeros((500, 16), np.uint8), "uuid")
-    readings, lines = position.readings(sources, COLUMN, same, np.arange(500), 100.0)
-    assert lines == []
+    found = position.readings(sources, COLUMN, same, np.arange(500), 100.0)
+    readings, lines = found.readings, found.series
+    assert not lines
+    assert not found.blobs
     assert {reading.value for reading in readings} == {None}
     assert all(reading.reason.startswith("No position: two of the keys are the same") for reading in readings)
+
+
+def test_the_sampled_positions_are_those_of_the_metrics_and_only_the_first_block_keeps_them() -> None:
+    request, trial, sources = planned(load_scenario("clock-skew"), "morris-corrected", 40_000)
+    measured = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(40_000), 100.0, "In doubt.")
+    (blob,) = measured.blobs
+    assert blob.about == {"rows": 40_000, "writers": [f"machine-{i}" for i in (1, 2, 3, 4)], "note": "In doubt."}
+    found, late = blob.arrays, np.arange(40_000) > 10_000
+    exact = position.positions(sources, COLUMN, keys_in_order(sources), np.arange(40_000))
+    assert np.array_equal(found["writer"], exact.writer[found["row"]])
+    assert found["above"] == pytest.approx(exact.quantiles()[found["row"]])
+    assert found["second"] == pytest.approx(found["row"] / 200, abs=0.05)  # 40,000 rows stand for 200 seconds
+    behind = [found["above"][late[found["row"]] & (found["writer"] == i)].mean() for i in range(4)]
+    assert behind == sorted(behind), "the further a clock is behind, the further from the right edge"
+    kept = [len(attempt(request, replace(trial, block=block), lambda: measured).blobs) for block in (1, 2)]
+    assert kept == [1, 0]
 
 
 def density(readings: tuple[Reading, ...]) -> float:

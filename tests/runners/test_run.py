@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from keybench.generators.layout import layouts
-from keybench.results.metrics import KEY, KEYS_ALONE, OF_SOME_ENGINES, Metric
+from keybench.results import blobs
+from keybench.results.metrics import KEY, KEYS_ALONE, MACHINE, OF_MACHINE, OF_SOME_ENGINES, Metric
 from keybench.results.store import Store
 from keybench.runners.plan import CONTROL
 from keybench.scenarios.schema import load_scenario
@@ -26,7 +27,7 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
     assert done.stderr == ""
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         run = store.run("latest")
-        trials = store.trials(run.id)
+        trials = store.trials(run.id, blobs=True)
         assert {e.database for e in store.environments(run.id)} == {"postgresql", "sqlite"}
     names = {CONTROL, *load_scenario("quick").layouts}
     assert {(t.database, t.layout) for t in trials} == {(d, n) for d in ("postgresql", "sqlite") for n in names}
@@ -38,13 +39,20 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
         others = {
             *KEYS_ALONE,
             *OF_SOME_ENGINES,
+            *OF_MACHINE,
             Metric.DELETE_SECONDS,
             Metric.REFILL_SECONDS,
             Metric.REFILLED_INDEX_BYTES,
         }
+        assert {r.metric for r in trial.readings if r.object == MACHINE} == set(OF_MACHINE)
         missing = set(Metric) - set(given) - others
         assert not missing, f"{trial.database} neither gives {missing} nor says why not"
         assert all((r.value is None) == (r.origin == "absent") and bool(r.reason) == (r.value is None) for r in own)
+        kept = {blob.kind: blob for blob in trial.blobs}
+        assert set(kept) == {blobs.PAGES, blobs.MODEL_PAGES, blobs.GROWTH, blobs.POSITIONS}
+        real, predicted = (kept[kind].arrays["rows"].tolist() for kind in (blobs.PAGES, blobs.MODEL_PAGES))
+        assert real == predicted, "rows on each leaf, in key order"
+        assert kept[blobs.GROWTH].arrays["leaf_pages"][-1] == len(real)
     assert f"next: python -m results.report {run.id} -o report.html" in done.stdout
     assert not list(servers_folder.iterdir())
 

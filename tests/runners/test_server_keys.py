@@ -105,6 +105,13 @@ start = 2026-01-01T00:00:00Z
             "server-identity keys do not fit scenario bare: its rows have nothing beside the key, and rows without a "
             "key would have nothing at all." + INSTEAD,
         ),
+        (
+            "server-identity",
+            "sqlite",
+            "dated.toml",
+            "server-identity keys do not fit scenario dated: its table has columns or rows beside the key's, and a "
+            "server's keys are made row by row in one table." + INSTEAD,
+        ),
     ],
 )
 def test_where_they_do_not_fit_the_reason_is_said(
@@ -112,6 +119,7 @@ def test_where_they_do_not_fit_the_reason_is_said(
 ) -> None:
     rates = '[[writer]]\nid = "a"\nrate = 100.0\n[[writer]]\nid = "b"\nrate = 200.0\n'
     (tmp_path / "rates.toml").write_text(EDITED + rates)
+    (tmp_path / "dated.toml").write_text(EDITED + '[table]\nkey = "by-date"\n')
     (tmp_path / "bare.toml").write_text(EDITED + "[table]\npayload = 0\n")
     done = command("--db", database, "--layout", layout, "--scenario", scenario)
     assert (done.returncode, done.stderr) == (2, f"keybench: {message}\n")

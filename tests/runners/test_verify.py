@@ -52,3 +52,12 @@ def test_a_missing_a_foreign_and_a_repeated_key_are_found(values: set[int], data
 def test_an_empty_table_holds_nothing() -> None:
     with pytest.raises(VerificationError, match=r"^the table holds 0 rows where 2 were acknowledged: 2 keys missing"):
         check(np.array([1, 2], np.int64), [])
+
+
+def test_keys_that_must_be_there_several_times() -> None:
+    keys = binary([3, 1, 2])
+    check(keys, [binary([1, 1, 2, 3]), binary([2, 3])], times=2)
+    with pytest.raises(VerificationError, match=r"^the table holds 5 rows where 6 were acknowledged: 0 keys missing"):
+        check(keys, [binary([1, 1, 2, 2, 3])], times=2)
+    with pytest.raises(VerificationError, match="1 keys missing, 0 never sent, 2 repeated"):
+        check(keys, [binary([1, 1, 2, 2, 2, 2])], times=2)

@@ -94,6 +94,24 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
     assert lines[-1] == "Fields: docs/scenarios.md."
 
 
+def test_tables_beyond_the_single_key() -> None:
+    child = parse_scenario("mine", MINIMAL + '[table]\nkey = "fk"\nchildren = 3\n', where="mine.toml")
+    assert (child.table.key, child.table.children) == ("fk", 3)
+    assert parse_scenario("mine", MINIMAL + '[table]\nkey = "by-date"\n', where="mine.toml").table.children == 1
+    assert problem(MINIMAL + "[table]\nchildren = 3\n") == (
+        "scenario mine.toml:\n  table: only a table whose key is a foreign key has children: "
+        'add key = "fk", or leave them out\nFields: docs/scenarios.md.'
+    )
+    assert problem(MINIMAL + '[table]\nkey = "by-date"\n[load]\npath = "bulk"\n') == (
+        "scenario mine.toml:\n  the bulk path loads a key and its payload alone: "
+        'leave out key = "by-date"\nFields: docs/scenarios.md.'
+    )
+    assert problem(MINIMAL + '[table]\nkey = "fk"\n[after]\nreads = 5\n') == (
+        "scenario mine.toml:\n  what follows the load is done by keys that have one row each: leave out after\n"
+        "Fields: docs/scenarios.md."
+    )
+
+
 def test_what_is_no_toml() -> None:
     assert problem("rows = = 3").startswith("scenario mine.toml is no valid TOML: ")
 
@@ -115,3 +133,27 @@ def test_every_field_is_documented() -> None:
 
     for name in _field_names():
         assert f"`{name}`" in text, f"docs/scenarios.md does not explain {name}"
+
+
+GRID = "[grid]\nprocesses = [1, 2]\nrows_per_tick = [1]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[[writer]]\nid = 'a'\n[[writer]]\nid = 'b'\nclock = { offset = 1 }\n",
+            "writers of a scenario with a grid have different clocks: make them alike, or leave it out",
+        ),
+        ("[generation]\n", "a scenario with generation fills no index: leave out the grid"),
+    ],
+)
+def test_a_grid_needs_an_index_and_one_clock(text: str, said: str) -> None:
+    assert parse_scenario("mine", MINIMAL + GRID, where="mine.toml").grid is not None
+    assert said in problem(MINIMAL + GRID + text)
+
+
+def test_a_grid_of_no_processes_is_refused() -> None:
+    assert "grid.processes.0: Input should be greater than or equal to 1" in problem(
+        MINIMAL + GRID.replace("1, 2", "0")
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from keybench.databases.column import Column
 from keybench.databases.engine import KeyRole
+from keybench.databases.pageorder import ReadsPageOrder
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import DEFINITIONS, OF_SOME_ENGINES, Metric
 from tests.databases.contract.conftest import Bench
@@ -45,13 +47,18 @@ def test_identities(bench: Bench, guids: Column, stream: str, role: KeyRole) -> 
     if (fragmentation := values.get(Metric.LEAF_FRAGMENTATION)) is not None:
         assert (fragmentation == 0) == (stream == "increasing")
         assert fragmentation <= values[Metric.LEAF_NONADJACENT] + 1
+    if isinstance(bench.admin, ReadsPageOrder) and (order := bench.admin.page_order(table)):
+        assert len(order.numbers) == len(order.rows) == leaves
+        back = 100 * np.count_nonzero(np.diff(order.numbers) < 0) / len(order.numbers)
+        assert back == pytest.approx(values[Metric.LEAF_FRAGMENTATION])
+        assert ROWS - leaves < order.rows.sum() <= ROWS  # in SQLite a branch page has a row for each leaf but the last
     if Metric.APPENDS in values:
         appends, *others = (values[metric] for metric in (*SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS) if metric in values)
         assert appends + sum(others) == values[Metric.LEAF_PAGES] - 1
         assert (sum(others) == 0) == (stream == "increasing")
-    if (order := values.get(Metric.HEAP_CORRELATION)) is not None:
-        expected = {"increasing": 1, "random": 0, "descending": -1}.get(stream, order)
-        assert order == pytest.approx(expected, abs=0.03)
+    if (heap := values.get(Metric.HEAP_CORRELATION)) is not None:
+        expected = {"increasing": 1, "random": 0, "descending": -1}.get(stream, heap)
+        assert heap == pytest.approx(expected, abs=0.03)
 
 
 def test_a_tree_of_one_leaf(bench: Bench, guids: Column) -> None:

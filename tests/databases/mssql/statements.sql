@@ -59,6 +59,14 @@ SELECT [key], payload FROM [keybench].[rows] WHERE [key] BETWEEN CAST(? AS bigin
 DELETE FROM [keybench].[rows] WHERE [key] IN (CAST(? AS bigint), CAST(? AS bigint));
 SELECT STRING_AGG(CONVERT(varchar(max), CAST([key] AS binary(8)), 2), '') FROM (SELECT [key], (ROW_NUMBER() OVER (ORDER BY [key]) - 1) / 4000 AS piece FROM [keybench].[rows]) AS numbered GROUP BY piece;
 SELECT CONVERT(varchar(max), CAST([key] AS binary(8)), 2) FROM [keybench].[rows] ORDER BY [key];
+CREATE TABLE [keybench].[rows] (created bigint NOT NULL, [key] uniqueidentifier NOT NULL, payload char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_created] UNIQUE CLUSTERED (created, [key]), CONSTRAINT [rows_key] PRIMARY KEY NONCLUSTERED ([key]) WITH (FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF));
+INSERT INTO [keybench].[rows] (created, [key], payload) VALUES (?, ?, ?);
+SELECT CONVERT(varchar(max), CAST([key] AS binary(16)), 2) FROM [keybench].[rows] ORDER BY created, [key];
+DROP TABLE IF EXISTS [keybench].[rows_parent];
+CREATE TABLE [keybench].[rows_parent] ([key] uniqueidentifier NOT NULL, payload char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_parent_key] PRIMARY KEY CLUSTERED ([key]) WITH (FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF));
+CREATE TABLE [keybench].[rows] ([key] uniqueidentifier NOT NULL, payload char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, INDEX [rows_key] NONCLUSTERED ([key]) WITH (FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF));
+INSERT INTO [keybench].[rows_parent] ([key], payload) VALUES (?, ?);
+SELECT CONVERT(varchar(max), CAST([key] AS binary(16)), 2) FROM [keybench].[rows] CROSS APPLY sys.fn_PhysLocCracker(%%physloc%%) AS place ORDER BY place.file_id, place.page_id, place.slot_id;
 CREATE TABLE [keybench].[rows] ([key] bigint IDENTITY NOT NULL, payload char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_key] PRIMARY KEY CLUSTERED ([key]) WITH (FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF));
 INSERT INTO [keybench].[rows] (payload) VALUES (?);
 CREATE TABLE [keybench].[rows] ([key] uniqueidentifier DEFAULT NEWID() NOT NULL, payload char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_key] PRIMARY KEY CLUSTERED ([key]) WITH (FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF));
@@ -74,7 +82,7 @@ SELECT SUM(sent) FROM [keybench].[keybench_board] WHERE load_id = ? AND writer >
 SELECT writer FROM [keybench].[keybench_board] WHERE load_id = ? AND writer >= 0 AND stage >= 0 AND gone = 0;
 UPDATE [keybench].[keybench_board] SET gone = 1 WHERE load_id = ? AND writer = ?;
 UPDATE [keybench].[keybench_board] SET gone = 1 WHERE load_id = ? AND writer < 0;
-SELECT t.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) AND (t.name = ? OR EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name NOT IN (N'key', N'payload', N'row_id'))) ORDER BY t.name;
+SELECT t.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) AND (t.name = ? OR EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name NOT IN (N'key', N'payload', N'row_id', N'created'))) ORDER BY t.name;
 SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 3 AND name = ? AND major_id = SCHEMA_ID(?);
 SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0 AND name = ?;
 ALTER DATABASE [keybench] SET SINGLE_USER WITH ROLLBACK IMMEDIATE;

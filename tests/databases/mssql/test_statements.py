@@ -63,6 +63,8 @@ def everything(record: Record, address: Address) -> list[str]:
         Table("rows", ENGINE.column("uniqueidentifier"), 100),
         Table("rows", ENGINE.column("char36"), 0, "nonclustered"),
         Table("rows", ENGINE.column("bigint"), 100),
+        Table("rows", ENGINE.column("uniqueidentifier"), 100, "by-date"),
+        Table("rows", ENGINE.column("uniqueidentifier"), 100, "fk", children=2),
         *(Table("rows", ENGINE.column(made.column), 100, made=made) for made in keys.MADE),
     ]
     for table in tables:

@@ -1,5 +1,7 @@
 """Keys that the server makes: rows are sent without them, and each row has one."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,7 @@ def loaded(admin: MySqlAdmin, on: Table, path: Path) -> np.ndarray:
     return np.array([value for _, _, value in sorted(by_payload, key=lambda row: arrived[row[0]])])
 
 
-@pytest.mark.parametrize("path", ["load data", "insert"])
+@pytest.mark.parametrize("path", get_args(Path))
 @pytest.mark.parametrize("made", HERE, ids=lambda made: made.name)
 def test_each_row_has_a_key_of_its_own(admin, made: ServerKeys, path: Path) -> None:
     on = table(made)
@@ -47,7 +49,7 @@ def test_each_row_has_a_key_of_its_own(admin, made: ServerKeys, path: Path) -> N
     assert len(np.unique(stored, axis=0)) == ROWS
 
 
-@pytest.mark.parametrize("path", ["load data", "insert"])
+@pytest.mark.parametrize("path", get_args(Path))
 def test_auto_increment_counts(admin, path: Path) -> None:
     made = loaded(admin, table(HERE[0]), path)
     assert (made[0], np.diff(made).min() >= 1) == (1, True)

@@ -194,7 +194,7 @@ def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
     if on.key == "clustered":
         assert real[Metric.SPLIT_COUNTER] == model.split_counter
     else:
-        rows = InnodbModel(*layout.row_records(on.column, on.payload)).insert(np.arange(len(keys)))
+        rows = InnodbModel(*layout.row_records(on.column, on.payload, on.key)).insert(np.arange(len(keys)))
         assert real[Metric.SPLIT_COUNTER] == model.split_counter + rows.split_counter
 
 

@@ -28,6 +28,14 @@ SELECT key FROM "rows" WHERE key = :low
 SELECT key FROM "rows" WHERE key BETWEEN :low AND :high
 SELECT key FROM "rows" ORDER BY ROWID
 CREATE TABLE "rows" (key NUMBER(19) NOT NULL, payload CLOB NOT NULL)
+CREATE TABLE "rows" (created NUMBER(19) NOT NULL, key RAW(16) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL)
+CREATE INDEX "rows_created" ON "rows" (created)
+INSERT INTO "rows" (created, key, payload) VALUES (:created, :key, :payload)
+DROP TABLE IF EXISTS "rows_parent" PURGE
+CREATE TABLE "rows_parent" (key RAW(16) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL, CONSTRAINT "rows_parent_key" PRIMARY KEY (key)) ORGANIZATION INDEX
+CREATE TABLE "rows" (key RAW(16) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL)
+CREATE INDEX "rows_key" ON "rows" (key)
+INSERT INTO "rows_parent" (key, payload) VALUES (:key, :payload)
 CREATE TABLE "rows" (key NUMBER(19) GENERATED ALWAYS AS IDENTITY (CACHE 20) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL, CONSTRAINT "rows_key" PRIMARY KEY (key)) ORGANIZATION INDEX
 INSERT INTO "rows" (payload) VALUES (:payload)
 CREATE TABLE "rows" (key NUMBER(19) GENERATED ALWAYS AS IDENTITY (CACHE 1000) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL, CONSTRAINT "rows_key" PRIMARY KEY (key)) ORGANIZATION INDEX
@@ -45,7 +53,7 @@ SELECT SUM(sent) FROM "keybench_board" WHERE load_id = :load_id AND writer >= 0
 SELECT writer FROM "keybench_board" WHERE load_id = :load_id AND writer >= 0 AND stage >= 0 AND gone = 0
 UPDATE "keybench_board" SET gone = 1 WHERE load_id = :load_id AND writer = :writer
 UPDATE "keybench_board" SET gone = 1 WHERE load_id = :load_id AND writer < 0
-SELECT t.table_name FROM user_tables t WHERE EXISTS (SELECT 1 FROM user_tab_columns c WHERE c.table_name = t.table_name AND c.column_name = 'KEY') AND NOT EXISTS (SELECT 1 FROM user_tab_columns c WHERE c.table_name = t.table_name AND c.column_name NOT IN ('KEY', 'PAYLOAD')) AND t.table_name LIKE 'keybench%' ORDER BY t.table_name
+SELECT t.table_name FROM user_tables t WHERE EXISTS (SELECT 1 FROM user_tab_columns c WHERE c.table_name = t.table_name AND c.column_name = 'KEY') AND NOT EXISTS (SELECT 1 FROM user_tab_columns c WHERE c.table_name = t.table_name AND c.column_name NOT IN ('KEY', 'PAYLOAD', 'CREATED')) AND t.table_name LIKE 'keybench%' ORDER BY t.table_name
 DROP TABLE "keybench_rows" PURGE
 DROP TABLE IF EXISTS "keybench_lock" PURGE
 SELECT group# FROM v$log WHERE group# IN (11, 12, 13)

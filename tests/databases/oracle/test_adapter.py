@@ -46,6 +46,8 @@ def everything(record: Record, address: Address) -> list[str]:
         TABLE,
         Table("rows", ENGINE.column("char36"), 0, "nonclustered"),
         Table("rows", ENGINE.column("number"), 5000, "nonclustered"),
+        Table("rows", ENGINE.column("raw16"), 100, "by-date"),
+        Table("rows", ENGINE.column("raw16"), 100, "fk", children=2),
         *(Table("rows", ENGINE.column(made.column), 100, made=made) for made in keys.MADE),
     ]
     for table in tables:

@@ -112,6 +112,23 @@ def test_a_fill_factor_of_the_index_fills_the_leaves_of_increasing_keys() -> Non
     assert model.insert(streams.increasing(100_000)).density == pytest.approx(70, abs=0.5)
 
 
+def test_more_equal_keys_than_splits_to_choose_from_are_refused() -> None:
+    model = ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=29))
+    assert model.insert(streams.random(2000)).rows == 58_000
+    with pytest.raises(UsageError) as refused:
+        ENGINE.page_model(Table("trial", sized("uuid"), 0, "fk", children=30))
+    assert str(refused.value) == (
+        "PostgreSQL splits pages with 30 entries of a key by rules that its page model does not know: take at most 29 "
+        "children."
+    )
+
+
+def test_the_index_on_the_moment_of_creation_has_no_model() -> None:
+    (beside,) = Table("trial", sized("uuid"), 0, "by-date").others.values()
+    with pytest.raises(UsageError, match=r"^there is no page model of PostgreSQL's index on the moment of creation: "):
+        ENGINE.page_model(beside)
+
+
 @pytest.mark.parametrize(
     ("column", "given", "message"),
     [

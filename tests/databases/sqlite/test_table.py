@@ -40,6 +40,25 @@ if TYPE_CHECKING:
                 'CREATE UNIQUE INDEX "rows_key" ON "rows" (key)',
             ),
         ),
+        (
+            "binary16",
+            1,
+            "by-date",
+            (
+                'CREATE TABLE "rows" (created INTEGER NOT NULL, key BLOB NOT NULL, payload TEXT NOT NULL, '
+                "PRIMARY KEY (created, key)) WITHOUT ROWID",
+                'CREATE UNIQUE INDEX "rows_key" ON "rows" (key)',
+            ),
+        ),
+        (
+            "integer",
+            0,
+            "fk",
+            (
+                'CREATE TABLE "rows" (key INTEGER NOT NULL)',
+                'CREATE INDEX "rows_key" ON "rows" (key)',
+            ),
+        ),
     ],
 )
 def test_ddl(bench: Bench, column: str, payload: int, key: KeyRole, statements: tuple[str, ...]) -> None:

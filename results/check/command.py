@@ -1,0 +1,140 @@
+"""The command `python -m results.check`, also `keybench check`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keybench import commandline
+from keybench.errors import KeybenchError, UsageError, unknown_name
+from keybench.results.metrics import DEFINITIONS, Metric
+from keybench.results.store import Run, Store
+
+app = commandline.application()
+
+EXIT_CODES = """\
+Exit codes: 0 as the baseline has it · 1 a regression, a changed count, a failed trial · 2 wrong input · 3 inconclusive:
+too few blocks for the question, or nothing in common with the baseline · 4 the results database does not answer."""
+
+
+@app.command(epilog=EXIT_CODES)
+def check(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run: an id, a unique prefix of it, or `latest`.")],
+    baseline: Annotated[Path, typer.Option("--baseline", help="The file that says what the run has to repeat.")],
+    update: Annotated[
+        bool,
+        typer.Option("--update-baseline", help="Accept the run: put what it measured into the file. Exit code 0."),
+    ] = False,
+    summary: Annotated[
+        Path | None,
+        typer.Option("--summary", help="Append a summary in Markdown to this file, as to $GITHUB_STEP_SUMMARY."),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=PERCENT",
+            help="How much a metric's ratio to the control may grow; `none` leaves the metric out. Else the baseline's "
+            "limits, which --update-baseline sets. Several times for several metrics.",
+        ),
+    ] = None,
+    results: Annotated[
+        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
+    ] = "keybench-results.sqlite",
+) -> int:
+    """Compare a run with its baseline: page counts exactly, times as ratios to the control, by their blocks.
+
+    Only like is compared with like: another server version or other settings, and for times another machine, are said
+    to be not comparable, and fail nothing.
+
+    Examples:
+
+      python -m results.check latest --baseline baselines/models.json
+
+      python -m results.check latest --baseline baselines/models.json --update-baseline
+    """
+    from keybench.results.check import baseline as files
+    from keybench.results.check import wording
+    from keybench.results.check.judge import judge
+    from keybench.results.check.measured import LIMITS, measured
+    from keybench.results.warnings import warnings
+
+    creating = update and not baseline.exists()
+    old = files.Baseline(limits=dict(LIMITS)) if creating else files.load(baseline)
+    limits = _limits(old.limits, limit or [])
+    with Store.open(results, write=False) as store:
+        found = store.run(run)
+        trials = store.trials(found.id)
+        if not trials:
+            raise UsageError(f"run {found.id} holds no trials, so there is nothing to check: {_go_on(found)}.")
+        now = measured(found, trials, store.environments(found.id), limits)
+    judgement = judge(now, old, limits)
+    doubts = warnings(found, trials, ()) if judgement.of("slower", "unclear") else []
+    told = [] if creating else [*wording.lines(judgement), *(f"warning: {doubt}" for doubt in doubts)]
+    told += [] if update else [wording.verdict(judgement)]
+    sys.stdout.writelines(f"{line}\n" for line in told)
+    if summary is not None and not creating:
+        _append(summary, wording.markdown(judgement, found.id, str(baseline), doubts))
+    if not update:
+        return judgement.exit_code
+    if now.failures:
+        raise KeybenchError(
+            f"{len(now.failures)} of {now.trials} trials of run {found.id} have failed, and a baseline is made of good "
+            f"ones; {baseline} was left as it is: mend what failed, and run again."
+        )
+    if not now.counts and not now.times:
+        raise UsageError(
+            f"run {found.id} has neither exact page counts nor ratios to the control; {baseline} was left as it is: "
+            "measure with one writer, with --server model, or with the control bigint-identity."
+        )
+    changed = files.save(baseline, files.merged(old, now.baseline(limits)))
+    sys.stdout.write(f"{baseline}: {'written' if changed else 'says so already'}\n")
+    return 0
+
+
+def _go_on(run: Run) -> str:
+    return f"go on with `python -m runners.run --resume {run.id}`, or name another run"
+
+
+def _limits(given: Mapping[Metric, float], options: Sequence[str]) -> dict[Metric, float]:
+    limits = dict(given)
+    for option in options:
+        name, _, value = option.partition("=")
+        if name not in set(Metric):
+            raise unknown_name("metric", name, set(Metric))
+        metric = Metric(name)
+        if value == "none":
+            limits.pop(metric, None)
+            continue
+        limits[metric] = _percent(option, value)
+        if DEFINITIONS[metric].better != "lower":
+            raise UsageError(
+                f"--limit {option}: {name} has no worse direction upwards: limit a metric that should be low."
+            )
+    return limits
+
+
+def _percent(option: str, value: str) -> float:
+    try:
+        percent = float(value.removesuffix("%"))
+    except ValueError:
+        percent = 0.0
+    if not 0 < percent < 10_000:
+        raise UsageError(f"--limit {option}: write METRIC=PERCENT with a number above 0, as in insert_seconds=10.")
+    return percent
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror}): give --summary another file.") from None
+
+
+def main() -> None:
+    """Runs the command and ends the process."""
+    commandline.run(app)

@@ -1,0 +1,202 @@
+"""What a run has measured, in the form that a baseline keeps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, isnan, log
+from typing import Any
+
+import numpy as np
+
+from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
+from keybench.results.metrics import DEFINITIONS, KEY, MODEL, Metric, Reading
+from keybench.results.statistics import estimate
+from keybench.results.store import Environment, Run, Trial
+
+CONTROL = "bigint-identity"
+"""The layout that ratios are taken to."""
+
+SERVER_MODEL = "model"
+"""The server kind whose figures are computed: they depend on no server's version and settings."""
+
+LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5, Metric.LEAF_PAGES: 1}
+"""Per cent that a ratio may grow where the baseline has no other limit."""
+
+NO_DATABASE = "none"
+"""The database of trials that only make keys."""
+
+_OF_ORDER = frozenset(
+    {
+        Metric.POSITION_MEAN,
+        Metric.POSITION_P95,
+        Metric.LAG_ROWS,
+        Metric.LAG_SECONDS,
+        Metric.EDGE_DISTANCE_PAGES,
+        Metric.DEEP_INSERTS,
+        Metric.FRONTS,
+        Metric.DISPLACEMENT,
+    }
+)
+"""Exact too, but of the keys' order alone, the same on every database: a baseline would only grow by them."""
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An arm of which a trial has failed."""
+
+    of: Conditions
+    layout: str
+    column: str
+    block: int
+    error: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All counts and ratios of a run, its failed trials, and how many trials it has."""
+
+    counts: list[CountGroup]
+    times: list[TimeGroup]
+    failures: list[Failure]
+    trials: int
+
+    def baseline(self, limits: Mapping[Metric, float]) -> Baseline:
+        """A baseline of nothing else."""
+        return Baseline(limits=dict(limits), counts=self.counts, times=self.times)
+
+
+def measured(
+    run: Run, trials: Sequence[Trial], environments: Iterable[Environment], limits: Mapping[Metric, float]
+) -> Measured:
+    """What there is to compare: exact counts as they are, metrics with a limit as ratios to the control."""
+    servers = {(found.database, found.server): found for found in environments}
+    parts: dict[tuple[Any, ...], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        work = trial.scenario, trial.rows, trial.payload, trial.writers, trial.rows_per_tx
+        parts[trial.database, trial.server, *work].append(trial)
+    counts, times, failures = [], [], []
+    for part in parts.values():
+        first = part[0]
+        on = servers.get((first.database, first.server))
+        of, under = _work(run, first), _version(run, first, on)
+        failures += [Failure(of, t.layout, t.column, t.block, t.error) for t in part if t.status == "error"]
+        good = [trial for trial in part if trial.status == "ok"]
+        if arms := _count_arms(good, exact=_repeats(run, first)):
+            counts.append(CountGroup(of=of, under=under | {"seed": run.seed}, arms=arms))
+        wanted = [metric for metric in limits if not (DEFINITIONS[metric].exact and _repeats(run, first))]
+        if first.server != SERVER_MODEL and (ratios := _time_arms(good, wanted)):
+            times.append(TimeGroup(of=of, under=under | _machine(run, on), arms=ratios))
+    return Measured(counts, times, failures, len(trials))
+
+
+def _work(run: Run, trial: Trial) -> Conditions:
+    table = _inside(run.definition, "scenario", "table")
+    return {
+        "database": trial.database,
+        "server": trial.server,
+        "scenario": trial.scenario,
+        "rows": trial.rows,
+        "payload": trial.payload,
+        "key": str(table.get("key", "clustered")),
+        "writers": trial.writers,
+        "rows_per_tx": trial.rows_per_tx,
+        "load_path": run.load_path,
+    }
+
+
+def _version(run: Run, trial: Trial, on: Environment | None) -> Conditions:
+    if trial.server == SERVER_MODEL or on is None:
+        return {}
+    named = {name.lower(): text for name, text in on.versions.items()}
+    version = named.get(trial.database) or "; ".join(f"{name} {text}" for name, text in sorted(on.versions.items()))
+    return {"version": version, "profile": run.profile, "settings": dict(sorted(on.settings.items()))}
+
+
+def _machine(run: Run, on: Environment | None) -> Conditions:
+    """The kind of machine: a new kernel or Python does not make another one of it."""
+    machine = run.machine
+    memory = machine.get("memory_bytes")
+    return {
+        "cpu": str(machine.get("cpu", "")),
+        "cores": _number(machine.get("cores")),
+        "memory_gib": round(memory / _GIB) if isinstance(memory, int | float) else 0,
+        "system": str(machine.get("system", "")).partition(" ")[0],
+        "cache_bytes": on.cache_bytes if on else 0,
+    }
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _inside(content: object, *names: str) -> Mapping[str, Any]:
+    for name in names:
+        content = content.get(name) if isinstance(content, Mapping) else None
+    return content if isinstance(content, Mapping) else {}
+
+
+def _repeats(run: Run, trial: Trial) -> bool:
+    """Whether the same seed gives the same counts: not where several writers arrive at a server as they happen to."""
+    in_order = trial.writers == 1 and run.load_path == "rows"
+    return in_order or trial.server == SERVER_MODEL or trial.database == NO_DATABASE
+
+
+def _count_arms(trials: Iterable[Trial], *, exact: bool) -> list[CountArm]:
+    found: dict[tuple[str, str, str], dict[Metric, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for trial in trials if exact else ():
+        for reading in trial.readings:
+            if reading.value is not None and _is_count(reading, trial.server):
+                found[trial.layout, trial.column, reading.object][reading.metric][trial.block] = reading.value
+    return [
+        CountArm(layout=layout, column=column, object=of, counts={m: _by_block(v) for m, v in sorted(counts.items())})
+        for (layout, column, of), counts in sorted(found.items())
+    ]
+
+
+def _is_count(reading: Reading, server: str) -> bool:
+    if not DEFINITIONS[reading.metric].exact or reading.metric in _OF_ORDER:
+        return False
+    variant = server == SERVER_MODEL and reading.object.partition(":")[0] == MODEL
+    return reading.object == KEY or variant
+
+
+def _by_block(values: Mapping[int, float]) -> Value | list[Value]:
+    found = [values.get(block) for block in range(1, max(values) + 1)]
+    return found if len(found) > 1 else found[0]
+
+
+def _time_arms(trials: Sequence[Trial], metrics: Iterable[Metric]) -> list[TimeArm]:
+    values: dict[tuple[str, str], dict[Metric, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for trial in trials:
+        for reading in trial.readings:
+            if reading.object == KEY and reading.value is not None and reading.value > 0:
+                values[trial.layout, trial.column][reading.metric][trial.block] = reading.value
+    arms = []
+    for (layout, column), own in sorted(values.items()):
+        control = _control(values, column)
+        if layout == CONTROL or control is None:
+            continue
+        for metric in metrics:
+            base = values[CONTROL, control].get(metric, {})
+            ratios = {block: value / base[block] for block, value in own.get(metric, {}).items() if block in base}
+            if ratios:
+                arms.append(_time_arm(layout, column, metric, ratios))
+    return arms
+
+
+def _control(values: Mapping[tuple[str, str], object], column: str) -> str | None:
+    """The control's column: the same as the layout's where it was measured in that."""
+    found = sorted(of for layout, of in values if layout == CONTROL)
+    return column if column in found else found[0] if found else None
+
+
+def _time_arm(layout: str, column: str, metric: Metric, ratios: Mapping[int, float]) -> TimeArm:
+    over = estimate(np.array([log(ratio) for ratio in ratios.values()]))
+    low, high = (None, None) if over is None or isnan(over.low) else (over.low, over.high)
+    blocks = [ratios.get(block) for block in range(1, max(ratios) + 1)]
+    middle = over.ratio if over else exp(0)
+    return TimeArm(layout=layout, column=column, metric=metric, ratio=middle, low=low, high=high, blocks=blocks)

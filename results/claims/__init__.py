@@ -1,0 +1,9 @@
+"""Published claims on key layouts, held against what runs measured.
+
+`rows(store, run_ids)` gives a `ClaimRow` for each figure of each claim and each database that answers it.
+"""
+
+from keybench.results.claims.assemble import rows
+from keybench.results.claims.row import VERDICTS, ClaimRow, Verdict
+
+__all__ = ["VERDICTS", "ClaimRow", "Verdict", "rows"]

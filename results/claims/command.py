@@ -1,0 +1,59 @@
+"""The command `python -m results.claims`, also `keybench claims`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from keybench import commandline
+from keybench.results.claims.assemble import answers, rows
+from keybench.results.claims.listing import Form, written
+from keybench.results.store import Store
+
+app = commandline.application()
+
+
+@app.command(epilog=commandline.EXIT_CODES)
+def claims(
+    run: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN]…", help="Runs: an id, a unique prefix of it, or `latest`. None: all claims, unanswered."
+        ),
+    ] = None,
+    form: Annotated[Form, typer.Option("--format", help="How the claims are written.")] = Form.TEXT,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Also the claims that these runs do not answer, with the command that does, or the reason why none "
+            "can.",
+        ),
+    ] = False,
+    results: Annotated[
+        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
+    ] = "keybench-results.sqlite",
+) -> None:
+    """Hold published claims against what runs measured: reproduced, not reproduced, contradicted, or undecided.
+
+    Page counts of a page model count, and are marked as modelled; times need six blocks on a server.
+
+    Examples:
+
+      python -m results.claims latest
+
+      python -m results.claims latest --all --format markdown
+    """
+    if not run:
+        sys.stdout.write(written(answers([]), form, everything=True))
+        return
+    with Store.open(results, write=False) as store:
+        found = rows(store, run)
+    sys.stdout.write(written(found, form, everything=everything))
+
+
+def main() -> None:
+    """Runs the command and ends the process."""
+    commandline.run(app)

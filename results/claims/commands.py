@@ -1,0 +1,80 @@
+"""The commands that measure what a claim asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from keybench.results import statistics
+from keybench.results.claims.claim import Question
+from keybench.results.claims.estimate import ALPHA
+from keybench.results.report.groups import CONTROL, NO_DATABASE
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A run, as its command line says it."""
+
+    databases: tuple[str, ...]
+    modelled: bool
+    scenario: str
+    rows: int | None
+    writers: int | None
+    columns: tuple[str, ...]
+    layouts: tuple[str, ...]
+    """Without the control, which always takes part."""
+    blocks: int
+
+    def line(self) -> str:
+        words = ["--db", ",".join(self.databases)] if self.databases else []
+        words += ["--server", "model"] if self.modelled else []
+        words += ["--scenario", self.scenario]
+        for option, value in (("--rows", self.rows), ("--writers", self.writers)):
+            words += [option, str(value)] if value is not None else []
+        words += ["--column", ",".join(self.columns)] if self.columns else []
+        words += ["--blocks", str(self.blocks), "--layout", ",".join(self.layouts or (CONTROL,))]
+        return " ".join(["python -m runners.run", *words])
+
+    def answers(self, other: _Work) -> bool:
+        """Whether the other's trials are among these."""
+        return (
+            (self.modelled, self.scenario, self.rows, self.writers)
+            == (other.modelled, other.scenario, other.rows, other.writers)
+            and set(other.databases) <= set(self.databases)
+            and set(other.layouts) <= set(self.layouts)
+            and (not other.layouts or self.columns == other.columns)
+            and other.blocks <= self.blocks
+        )
+
+
+def command(question: Question) -> str:
+    """The command that answers a question; empty where arithmetic does."""
+    return _work(question).line() if question.scenario else ""
+
+
+def commands(questions: Iterable[Question]) -> list[str]:
+    """Few commands that answer all of these questions."""
+    together: dict[_Work, _Work] = {}
+    for work in (_work(question) for question in questions if question.scenario):
+        frame = replace(work, layouts=(), blocks=0)
+        known = together.get(frame, frame)
+        layouts = tuple(dict.fromkeys((*known.layouts, *work.layouts)))
+        together[frame] = replace(work, layouts=layouts, blocks=max(known.blocks, work.blocks))
+    works = list(together.values())
+    kept = [work for work in works if not any(other is not work and other.answers(work) for other in works)]
+    return sorted(work.line() for work in kept)
+
+
+def _work(question: Question) -> _Work:
+    alone = NO_DATABASE in question.databases
+    sides = [side for side in question.sides if side.layout != CONTROL]
+    return _Work(
+        databases=() if alone else question.on or question.databases,
+        modelled=question.modellable,
+        scenario=question.scenario,
+        rows=question.rows,
+        writers=question.writers,
+        columns=() if alone else tuple(sorted({side.column for side in sides if side.column})),
+        layouts=tuple(dict.fromkeys(side.layout for side in sides)),
+        blocks=1 if question.exact else statistics.blocks_needed(ALPHA),
+    )

@@ -1,0 +1,139 @@
+"""What trials say to a question: an estimate with an interval over blocks, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from keybench.results import statistics
+from keybench.results.claims.arms import Arm, Cell
+from keybench.results.claims.claim import Question
+from keybench.results.metrics import DEFINITIONS, KEY, Metric
+from keybench.results.report.wording import number, plural, ratio
+
+ALPHA = 0.05
+"""Intervals hold the true figure in 95 of 100 cases; a claim stands by itself, so nothing is corrected for many."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An estimate on the question's scale. `low`, `high`: the interval, or the range where there are too few blocks."""
+
+    value: float
+    low: float
+    high: float
+    blocks: int
+    enough: bool
+    """Whether the blocks suffice for an interval; one does where the figure repeats exactly."""
+    origin: str
+
+    def text(self, unit: str) -> str:
+        """`1.12× (1.08× to 1.16×, 6 blocks)`."""
+        blocks = plural(self.blocks, "block")
+        if self.low == self.high:
+            return f"{shown(self.value, unit)} ({blocks})"
+        kind = "" if self.enough else "range "
+        return f"{shown(self.value, unit)} ({kind}{shown(self.low, unit)} to {shown(self.high, unit)}, {blocks})"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """No estimate, and the reason as a sentence."""
+
+    reason: str
+
+
+def shown(value: float, unit: str) -> str:
+    """A figure of that unit as text."""
+    return ratio(value) if unit == "×" else f"{number(value)} {unit}".strip()
+
+
+def unit(question: Question) -> str:
+    """The unit of the question's scale: `×` for ratios."""
+    if question.compare in ("ratio", "growth"):
+        return "×"
+    if question.compare == "computed":
+        return ""
+    name = DEFINITIONS[question.metric].unit
+    if question.compare == "difference" and name.startswith("%"):
+        return "points"
+    return f"{name} a row" if question.per == "row" else name
+
+
+def estimate(cell: Cell, question: Question, of: str = KEY) -> Found | Missing:
+    """The answer of one cell; `of` is the readings' object, where a variant of a page model is asked."""
+    if cell.rows < question.rows_at_least:
+        return Missing(f"{cell.rows:,} rows are too few to tell: the claim needs {question.rows_at_least:,}.")
+    arms = []
+    for side in question.sides:
+        arm = cell.arm(side)
+        if arm is None:
+            return Missing(f"{side} is not among the trials.")
+        arms.append(arm)
+    if problem := _small(cell, question, arms[0]):
+        return Missing(problem)
+    if question.compare == "growth":
+        first, last = _growth(arms[0], question.chunks)
+        return _summary(question, last, first, "measured") or Missing(_absent(arms[:1], question, last))
+    values = [arm.values(question.metric, of) or arm.values(question.metric) for arm in arms]
+    origin = "modelled" if cell.modelled else _origin(arms, question.metric)
+    if question.compare == "value":
+        own = {block: value / cell.rows for block, value in values[0].items()} if question.per == "row" else values[0]
+        found = _summary(question, own, dict.fromkeys(own, 1.0), origin)
+    else:
+        found = _summary(question, values[0], values[1], origin)
+    return found or Missing(_absent(arms, question, *values))
+
+
+def _small(cell: Cell, question: Question, arm: Arm) -> str:
+    """Why the index is too small for the question; empty where it is not."""
+    if not question.index_over_cache:
+        return ""
+    sizes = list(arm.values(Metric.INDEX_BYTES).values())
+    if not sizes or cell.environment is None:
+        return "Nothing tells the size of the index and of the server's cache."
+    times = median(sizes) / max(1, cell.environment.cache_bytes)
+    if times >= question.index_over_cache:
+        return ""
+    return f"The index is {times:.2g} times the server's cache: the claim needs {question.index_over_cache:g} times."
+
+
+def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
+    if chunks == 2:
+        return arm.values(Metric.FIRST_HALF_SECONDS), arm.values(Metric.SECOND_HALF_SECONDS)
+    return arm.parts(chunks)
+
+
+def _absent(arms: list[Arm], question: Question, *values: Mapping[int, float]) -> str:
+    title = DEFINITIONS[question.metric].title.lower()
+    lacking = [arm for arm, found in zip(arms, values, strict=True) if not found]
+    if not lacking:
+        return f"No block has {title} of both above 0."
+    why = lacking[0].absence(question.metric).rstrip(".")
+    return f"No {title} of {lacking[0].layout}: {why}."
+
+
+def _origin(arms: list[Arm], metric: Metric) -> str:
+    """Where the values come from on a server."""
+    found = set[str]().union(*(arm.origins(metric) for arm in arms))
+    return "derived" if "derived" in found else "measured"
+
+
+def _summary(
+    question: Question, treated: Mapping[int, float], control: Mapping[int, float], origin: str
+) -> Found | None:
+    """Over the blocks that have both; None of none. What repeats exactly has its range for an interval."""
+    blocks = sorted(block for block in treated if block in control)
+    if question.compare == "difference":
+        each = [treated[block] - control[block] for block in blocks]
+    else:
+        each = [treated[block] / control[block] for block in blocks if control[block] > 0]
+    if not each:
+        return None
+    enough = question.exact or len(each) >= statistics.blocks_needed(ALPHA)
+    if not question.exact and enough:
+        found = statistics.ratio_to_control(treated, control, confidence=1 - ALPHA)
+        if found is not None:
+            return Found(found.ratio, found.low, found.high, found.blocks, True, origin)
+    return Found(median(each), min(each), max(each), len(each), enough, origin)

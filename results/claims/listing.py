@@ -1,0 +1,148 @@
+"""Claims as text, Markdown, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from enum import StrEnum
+from itertools import groupby
+from textwrap import TextWrapper
+
+from keybench.results.claims.claim import Question, claims
+from keybench.results.claims.commands import command, commands
+from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow
+from keybench.results.claims.wording import phrase
+from keybench.results.report.groups import NO_DATABASE
+from keybench.results.report.wording import plural
+
+_WIDTH = 100
+_INDENT = 19
+_UNTESTED = ("not measured", "not testable")
+
+
+class Form(StrEnum):
+    """How claims are written."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+    CSV = "csv"
+
+
+def written(rows: Sequence[ClaimRow], form: Form, *, everything: bool) -> str:
+    """The rows as a text that ends with a line end; without `everything` only those that have an answer."""
+    shown = [row for row in rows if everything or row.verdict not in _UNTESTED]
+    if form == Form.JSON:
+        return json.dumps([asdict(row) for row in shown], indent=1, ensure_ascii=False) + "\n"
+    if form == Form.CSV:
+        return _csv(shown)
+    parts = [_markdown(shown) if form == Form.MARKDOWN else _text(shown), _counts(rows)]
+    left = [row for row in rows if row.verdict in _UNTESTED]
+    if everything:
+        parts.append(_missing(rows, form))
+    elif left:
+        parts.append(f"--all lists the other {len(left)} too, with the reasons and the commands that measure them.\n")
+    return "\n".join(part for part in parts if part)
+
+
+def catalogue() -> str:
+    """All claims and what is asked of them, as Markdown: one table a file of data."""
+    lines: list[str] = []
+    for source, group in groupby(claims(), key=lambda claim: claim.source):
+        year = f", {source.year}" if source.year else ""
+        lines += ["", f"**{source.author}{year}: {source.where}.** {source.differs}", ""]
+        for claim in group:
+            lines.append(f"- `{claim.id}`: {' '.join(part for part in (claim.statement, claim.differs) if part)}")
+            if claim.reason:
+                lines.append(f"  - Not testable: {claim.reason}")
+            lines += [f"  - {_asked(question)}" for question in claim.question]
+    return "\n".join(lines[1:]) + "\n"
+
+
+def _asked(question: Question) -> str:
+    if question.compare == "computed":
+        return f"{question.published}; arithmetic: {question.told}. {question.how}"
+    live = "" if question.modellable else "; on a server" if NO_DATABASE not in question.databases else ""
+    return f"{question.published}: {phrase(question)}{live}"
+
+
+def _csv(rows: Sequence[ClaimRow]) -> str:
+    out = io.StringIO()
+    table = csv.DictWriter(out, [field.name for field in fields(ClaimRow)], lineterminator="\n")
+    table.writeheader()
+    table.writerows(asdict(row) for row in rows)
+    return out.getvalue()
+
+
+def _text(rows: Sequence[ClaimRow]) -> str:
+    lines: list[str] = []
+    for _, claim in groupby(rows, key=lambda row: row.claim):
+        answers = list(claim)
+        first = answers[0]
+        lines += ["", *_wrapped(f"{first.claim}: {first.statement}", 0)]
+        lines += _wrapped(f"{first.source}. {first.differs}", 2)
+        for (published, question), answered in groupby(answers, key=lambda row: (row.published, row.question)):
+            if question:
+                asked = f"{published} ({question})" if question != ARITHMETIC else published
+                lines += _wrapped(f"published: {asked}", 2, 4)
+            for row in answered:
+                lines += _answer(row)
+    return "\n".join(lines[1:]) + "\n" if lines else ""
+
+
+def _answer(row: ClaimRow) -> list[str]:
+    """The lines of one answer under its question."""
+    told = " ".join(part for part in (f"{row.ours}{_where(row)}." if row.ours else "", row.reason) if part)
+    lines = _wrapped(f"{row.verdict.upper():<14} {told}", 4, _INDENT)
+    return [*lines, f"{'':<{_INDENT}}{row.command}"] if row.verdict == "not measured" else lines
+
+
+def _wrapped(text: str, first: int, others: int | None = None) -> list[str]:
+    """Lines of at most `_WIDTH`, indented by so many spaces; names with hyphens stay whole."""
+    indents = " " * first, " " * (first if others is None else others)
+    wrapper = TextWrapper(_WIDTH, initial_indent=indents[0], subsequent_indent=indents[1])
+    wrapper.break_on_hyphens = wrapper.break_long_words = False
+    return wrapper.wrap(text)
+
+
+def _where(row: ClaimRow) -> str:
+    """Where it was measured and how, in a few words."""
+    if not row.database:
+        return ""
+    if row.database == NO_DATABASE:
+        return f", {row.rows:,} keys"
+    server = "page model" if row.modelled else f"{row.server}, {row.origin}"
+    return f" on {row.database} ({server}, {row.rows:,} rows)"
+
+
+def _markdown(rows: Sequence[ClaimRow]) -> str:
+    if not rows:
+        return ""
+    head = ["claim", "published", "here", "where", "verdict", "why"]
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for row in rows:
+        told = f"{row.statement} ({row.source}; `{row.claim}`)"
+        published = f"{row.published}: {row.question}" if row.question else row.published
+        cells = [told, published, row.ours, _where(row).strip(" ,"), f"**{row.verdict}**", row.reason]
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _counts(rows: Sequence[ClaimRow]) -> str:
+    counts = Counter(row.verdict for row in rows)
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return f"{plural(len(rows), 'answer')} to {plural(len({row.claim for row in rows}), 'claim')}: {told}.\n"
+
+
+def _missing(rows: Sequence[ClaimRow], form: Form) -> str:
+    """The few commands that measure what is missing."""
+    missing = {row.command for row in rows if row.verdict == "not measured"}
+    lines = commands(question for claim in claims() for question in claim.question if command(question) in missing)
+    if not lines:
+        return ""
+    listed = "\n".join(lines) if form == Form.TEXT else "```\n" + "\n".join(lines) + "\n```"
+    return f"What is missing is measured by these:\n\n{listed}\n"

@@ -1,0 +1,21 @@
+"""A question in words."""
+
+from __future__ import annotations
+
+from keybench.results.claims.claim import Question
+from keybench.results.claims.row import ARITHMETIC
+from keybench.results.metrics import DEFINITIONS
+
+
+def phrase(question: Question) -> str:
+    """What is compared, in a few words."""
+    if question.compare == "computed":
+        return ARITHMETIC
+    title, where = DEFINITIONS[question.metric].title.lower(), f"in {question.scenario}"
+    if question.compare == "growth":
+        part = "half" if question.chunks == 2 else f"1/{question.chunks} of the rows"
+        return f"insert time of the last {part} over the first, {question.of}, {where}"
+    if question.compare == "value":
+        return f"{title}{' a row' if question.per == 'row' else ''}, {question.of}, {where}"
+    how = "over" if question.compare == "ratio" else "less that of"
+    return f"{title}, {question.of} {how} {question.to}, {where}"

@@ -1,0 +1,97 @@
+"""Why figures of two runs cannot be set side by side: whatever differs but should not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from keybench.results.compare.sides import NO_DATABASE, Arm, Side
+from keybench.results.metrics import Metric
+
+SERVER_MODEL = "model"
+"""The server kind whose figures are computed, not measured."""
+
+_MACHINE = {"cpu": "processor", "cores": "cores", "system": "system", "python": "Python"}
+_GIB = 2**30
+
+
+def apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
+    """Why times of the two arms are not comparable, each reason with both values; empty of one run."""
+    if before.run.id == after.run.id:
+        return []
+    first, second = before.run, after.run
+    found = [
+        _differ(title, first.machine.get(key), second.machine.get(key))
+        for key, title in _MACHINE.items()
+    ]  # fmt: skip
+    found += [
+        _differ("memory", _memory(first.machine), _memory(second.machine)),
+        _differ("keybench", first.keybench, second.keybench),
+        _differ("server", old.server, new.server),
+        _differ("profile", first.profile, second.profile),
+        *_work(before, after, old, new),
+        *_server(before, after, old, new),
+    ]
+    return [reason for reason in found if reason]
+
+
+def counted_apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
+    """Why exact counts of the two arms are not comparable: other rows, or another engine."""
+    if before.run.id == after.run.id:
+        return []
+    own, other = before.environment(old), after.environment(new)
+    versions = (own.versions if own else {}, other.versions if other else {})
+    found = [*_work(before, after, old, new), *_each("version", *versions)]
+    return [reason for reason in found if reason]
+
+
+def repeats(before: Side, after: Side, old: Arm, new: Arm) -> bool:
+    """Whether exact metrics have to be equal block by block: the same keys arrived in the same order.
+
+    Of several writers on a real server the order of arrival is another each time; other seeds are other keys.
+    """
+    one_writer = all(trial.writers == 1 or trial.server == SERVER_MODEL for arm in (old, new) for trial in arm.good)
+    only_keys = old.database == NO_DATABASE
+    return before.run.seed == after.run.seed and (one_writer or only_keys)
+
+
+def is_time(metric: Metric, unit: str) -> bool:
+    """Whether the machine's pace is in the figure, so that the control of the same block takes it out."""
+    return unit.split(" ")[0] in {"s", "ms", "µs", "ns"} and metric not in {Metric.LAG_SECONDS, Metric.CLOCK_LEAD_MS}
+
+
+def _work(before: Side, after: Side, old: Arm, new: Arm) -> Iterable[str]:
+    yield _differ("scenario", before.run.scenario, after.run.scenario)
+    for title in ("rows", "writers", "rows_per_tx", "payload"):
+        values = ({getattr(trial, title) for trial in arm.trials} for arm in (old, new))
+        yield _differ(title.replace("_", " "), *(", ".join(f"{value:,}" for value in sorted(own)) for own in values))
+    if before.run.scenario == after.run.scenario and _definition(before) != _definition(after):
+        yield f"scenario {before.run.scenario}: its text has changed in between"
+
+
+def _definition(side: Side) -> Any:
+    scenario = side.run.definition.get("scenario")
+    return {k: v for k, v in scenario.items() if k != "title"} if isinstance(scenario, dict) else scenario
+
+
+def _server(before: Side, after: Side, old: Arm, new: Arm) -> Iterable[str]:
+    own, other = before.environment(old), after.environment(new)
+    if own is None or other is None:
+        return
+    yield from _each("version", own.versions, other.versions)
+    yield from _each("setting", own.settings, other.settings)
+    yield _differ("cache", f"{own.cache_bytes:,} bytes", f"{other.cache_bytes:,} bytes")
+
+
+def _each(title: str, first: Mapping[str, str], second: Mapping[str, str]) -> Iterable[str]:
+    for key in sorted({*first, *second}):
+        yield _differ(f"{title} {key}", first.get(key, "unknown"), second.get(key, "unknown"))
+
+
+def _differ(title: str, first: object, second: object) -> str:
+    return "" if first == second else f"{title}: {first}, then {second}"
+
+
+def _memory(machine: Mapping[str, object]) -> str:
+    found = machine.get("memory_bytes")
+    return f"{found / _GIB:.0f} GiB" if isinstance(found, int | float) else "unknown"

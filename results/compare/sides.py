@@ -1,0 +1,225 @@
+"""What is compared: a run, or those of its trials that a selector names."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from keybench.errors import UsageError, unknown_name
+from keybench.results.metrics import KEY, Metric, Reading
+from keybench.results.store import Environment, Run, Store, Trial
+
+FIELDS = ("database", "server", "column", "layout", "payload")
+"""What a selector may name."""
+
+CONTROL = "bigint-identity"
+"""The layout that times are set against."""
+
+NO_DATABASE = "none"
+"""The database of trials that only make keys; their server says how."""
+
+Key = tuple[tuple[str, str], ...]
+"""What two arms must have in common to be compared: (field, value) pairs."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The trials of one layout in one column, server and payload, one a block. Equal are those with the same names."""
+
+    database: str
+    server: str
+    column: str
+    layout: str
+    payload: int
+    trials: tuple[Trial, ...] = field(compare=False)
+
+    def value(self, name: str) -> str:
+        """One of FIELDS, as a selector writes it."""
+        return str(getattr(self, name))
+
+    @property
+    def name(self) -> str:
+        """Layout and column, if it has one."""
+        return f"{self.layout} · {self.column}" if self.column else self.layout
+
+    @cached_property
+    def good(self) -> tuple[Trial, ...]:
+        """Trials that did not fail."""
+        return tuple(trial for trial in self.trials if trial.status == "ok")
+
+    @cached_property
+    def readings(self) -> Mapping[Metric, Mapping[int, Reading]]:
+        """By metric and block, of the key's own index; absent ones too."""
+        found: dict[Metric, dict[int, Reading]] = defaultdict(dict)
+        for trial in self.good:
+            for reading in trial.readings:
+                if reading.object == KEY:
+                    found[reading.metric][trial.block] = reading
+        return found
+
+    def values(self, metric: Metric) -> dict[int, float]:
+        """The metric's value by block."""
+        found = self.readings.get(metric, {})
+        return {block: reading.value for block, reading in sorted(found.items()) if reading.value is not None}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison. `chosen` is what its selector fixes."""
+
+    name: str
+    run: Run
+    arms: tuple[Arm, ...]
+    environments: tuple[Environment, ...]
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    all_arms: tuple[Arm, ...] = ()
+    """Of the whole run, the control among them."""
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Of the whole run."""
+        return tuple(trial for arm in self.all_arms for trial in arm.trials)
+
+    @property
+    def failed(self) -> list[Trial]:
+        """Trials that ended with an error, by block and position."""
+        found = [trial for arm in self.arms for trial in arm.trials if trial.status == "error"]
+        return sorted(found, key=lambda trial: (trial.block, trial.position))
+
+    def control(self, arm: Arm) -> Arm | None:
+        """The control beside that arm: same database, server and payload; None where it has no good trial."""
+        found = (
+            other
+            for other in self.all_arms
+            if other.layout == CONTROL
+            and (other.database, other.server, other.payload) == (arm.database, arm.server, arm.payload)
+        )
+        return next((other for other in found if other.good), None)
+
+    def environment(self, arm: Arm) -> Environment | None:
+        """The server that the arm was measured on, as it reported itself."""
+        return next((e for e in self.environments if (e.database, e.server) == (arm.database, arm.server)), None)
+
+
+def side(store: Store, text: str, other: Side | None = None) -> Side:
+    """The side that `RUN`, `RUN:layout=uuid-v4` or `RUN:layout=uuid-v4,column=uuid` names.
+
+    UsageError: no such run, no such field, or no trial of the run with that value. What the `other` side has read of
+    the same run is not read again.
+    """
+    name, _, selector = text.partition(":")
+    chosen = _chosen(text, selector) if selector else {}
+    run = store.run(name)
+    if other is not None and other.run.id == run.id:
+        return part(run, other.trials, other.environments, chosen)
+    return part(run, store.trials(run.id), store.environments(run.id), chosen)
+
+
+def part(run: Run, trials: Sequence[Trial], environments: Sequence[Environment], chosen: Mapping[str, str]) -> Side:
+    """The trials of a run that have the values chosen, all of them where none is."""
+    every = arms_of(trials)
+    for key, value in chosen.items():
+        known = {arm.value(key) for arm in every}
+        if value not in known:
+            raise unknown_name(f"{key} of run {run.id}", value, known)
+    picked = tuple(arm for arm in every if all(arm.value(key) == value for key, value in chosen.items()))
+    label = run.id + (":" + ",".join(f"{key}={value}" for key, value in chosen.items()) if chosen else "")
+    if chosen and not picked:
+        raise UsageError(f"{label}: no trial of the run has all of these: name fewer of them.")
+    return Side(label, run, picked, tuple(environments), chosen, every)
+
+
+def against_control(whole: Side) -> tuple[Side, Side]:
+    """The two sides of one run without a second: the control, and all other layouts."""
+    chosen = {**whole.chosen, "layout": CONTROL}
+    control = tuple(arm for arm in whole.all_arms if arm.layout == CONTROL)
+    others = tuple(arm for arm in whole.arms if arm.layout != CONTROL)
+    before = Side(f"{whole.run.id}:layout={CONTROL}", whole.run, control, whole.environments, chosen, whole.all_arms)
+    return before, Side(whole.name, whole.run, others, whole.environments, whole.chosen, whole.all_arms)
+
+
+def pairs(before: Side, after: Side) -> tuple[list[tuple[Arm, Arm]], list[Arm], list[Arm]]:
+    """(before, after) of all that can be set side by side, then what only `before` and only `after` has.
+
+    Arms belong together that agree in every field that no selector names. What one of two runs' selectors names alone
+    holds for both; within one run it sets that part against all others. A layout's column follows from the layout:
+    where layouts are chosen, columns need not agree, unless the other side has that very column too. Between two runs
+    servers need not agree either; the comparison says so.
+    """
+    one_run = before.run.id == after.run.id
+    first, second = before.chosen, after.chosen
+    named = {
+        name
+        for name in {*first, *second}
+        if one_run or first.get(name, second.get(name)) != second.get(name, first.get(name))
+    }
+    loose = {*named, "server"} | ({"column"} if "layout" in named else set())
+    kept = tuple(name for name in FIELDS if name not in loose)
+    groups: dict[Key, tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
+    for number, (one, other) in enumerate(((before, after), (after, before))):
+        for arm in one.arms:
+            if all(arm.value(name) == value for name, value in other.chosen.items() if name not in named):
+                groups[_key(arm, kept, named)][number].append(arm)
+    together: list[tuple[Arm, Arm]] = []
+    alone: tuple[list[Arm], list[Arm]] = ([], [])
+    for own, others in groups.values():
+        found = _couples(own, others, one_run=one_run)
+        together += found
+        alone[0].extend(arm for arm in own if not any(arm is old for old, _ in found))
+        alone[1].extend(arm for arm in others if not any(arm is new for _, new in found))
+    return together, *alone
+
+
+def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> list[tuple[Arm, Arm]]:
+    """Each of `second` with the one of `first` that it belongs to. One arm of a run that is a part of the other side is
+    set against all others there.
+    """
+    if one_run and len(second) == 1 and second[0] in first:
+        return [(old, second[0]) for old in first if old != second[0]]
+    found = []
+    for new in second:
+        candidates = [old for old in first if not (one_run and old == new)]
+        for name in ("column", "server"):
+            candidates = [old for old in candidates if old.value(name) == new.value(name)] or candidates
+        if len(candidates) == 1:
+            found.append((candidates[0], new))
+    return found
+
+
+def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
+    fields = [*kept, "server"] if arm.database == NO_DATABASE and "server" not in named else kept
+    return tuple((name, arm.value(name)) for name in fields)
+
+
+def _chosen(text: str, selector: str) -> dict[str, str]:
+    found = {}
+    # A value may hold commas itself: `server=AES, 1 thread`.
+    for piece in re.split(r",(?=\s*\w+=)", selector):
+        key, equals, value = piece.strip().partition("=")
+        if not equals or not value:
+            raise UsageError(
+                f"{text}: after the colon stands FIELD=VALUE, several separated by commas, as in "
+                f"latest:layout=uuid-v7; fields are {', '.join(FIELDS)}."
+            )
+        if key not in FIELDS:
+            raise unknown_name("field", key, FIELDS)
+        found[key] = value
+    return found
+
+
+def arms_of(trials: Sequence[Trial]) -> tuple[Arm, ...]:
+    """All trials of a run, by database, server, column, layout and payload."""
+    good: dict[str, set[str]] = defaultdict(set)
+    for trial in trials:
+        if trial.status == "ok":
+            good[trial.database].add(trial.server)
+    found: dict[tuple[str, str, str, str, int], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        # A trial that failed before its server was up may name the server as it was asked for.
+        known = good[trial.database] or {trial.server}
+        server = trial.server if trial.server in known else min(known)
+        found[trial.database, server, trial.column, trial.layout, trial.payload].append(trial)
+    return tuple(Arm(*key, tuple(own)) for key, own in sorted(found.items()))

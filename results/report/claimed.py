@@ -1,0 +1,37 @@
+"""Published claims on a page: those that its runs answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from keybench.results.claims import ClaimRow
+from keybench.results.claims.arms import cells
+from keybench.results.claims.assemble import answers
+from keybench.results.store import Environment, Run, Trial
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """The rows that the runs answer, how many claims are left, and the command that shows those."""
+
+    rows: list[ClaimRow]
+    others: int
+    command: str
+
+    @property
+    def modelled(self) -> bool:
+        """Whether any row is by a page model."""
+        return any(row.modelled for row in self.rows)
+
+
+def claimed(
+    runs: Sequence[Run], trials: Mapping[str, Sequence[Trial]], environments: Mapping[str, Sequence[Environment]]
+) -> Claimed:
+    """What these runs, with what is known of them by run, say of published claims."""
+    ordered = sorted(runs, key=lambda run: run.started)
+    measured = [cell for run in ordered for cell in cells(run, trials[run.id], environments[run.id])]
+    found = answers(measured)
+    shown = [row for row in found if row.database]
+    others = {row.claim for row in found} - {row.claim for row in shown}
+    return Claimed(shown, len(others), f"python -m results.claims {' '.join(run.id for run in runs)} --all")

@@ -1,0 +1,189 @@
+"""What the template shows of a run: its groups, servers, warnings and data, as plain objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from keybench.results.drawing import Style
+from keybench.results.metrics import Metric
+from keybench.results.report.data import Download, download
+from keybench.results.report.fidelity import Fidelity, fidelity
+from keybench.results.report.figure import Figure
+from keybench.results.report.figures import figures, overview
+from keybench.results.report.groups import Arm, Group, group_trials, incomplete
+from keybench.results.report.judgement import Judgement, judge
+from keybench.results.report.listing import Listing, good_of_all, listings
+from keybench.results.report.verdict import verdict
+from keybench.results.report.wording import plural, size
+from keybench.results.store import Environment, Run, Store, Trial
+from keybench.results.warnings import warnings
+
+_NO_PUBLISHING = {"mssql": "SQL Server", "oracle": "Oracle Database"}
+"""Products whose licences restrict publishing benchmark results."""
+
+_IN_BULK = "; loaded in bulk, which sorts: splits are not those of rows in order of arrival"
+
+
+@dataclass(frozen=True)
+class GroupView:
+    """A group as the template shows it."""
+
+    group: Group
+    anchor: str
+    judgement: Judgement | None
+    verdict: list[str]
+    figures: list[Figure]
+    listings: list[Listing]
+    notes: list[str]
+    fidelity: list[Fidelity]
+    good: list[str]
+
+    @property
+    def title(self) -> str:
+        """Database and server kind, and what tells this group from others of its run."""
+        if self.group.only_keys:
+            return f"keys alone · {self.group.server}"
+        column = f" · {self.group.column}" if self.group.column else ""
+        return f"{self.group.database} · {self.group.server}{column}"
+
+    @property
+    def subject(self) -> str:
+        """What the verdict is of: the product with its version, or making keys."""
+        group = self.group
+        if group.only_keys:
+            return f"Making keys ({group.server})"
+        column = f", keys in {group.column} columns" if group.column else ""
+        product = group.run.title(group.database)
+        if group.modelled:
+            return f"On {product} by its page model{column}"
+        return f"On {' '.join(filter(None, (product, version(group))))} ({group.server}){column}"
+
+    @property
+    def work(self) -> str:
+        """The work of one trial in a line."""
+        group = self.group
+        trial = group.trials[0]
+        if group.only_keys:
+            return (
+                f"{plural(group.rows, 'key')} made by {plural(trial.writers, 'thread')} and put nowhere, "
+                f"{plural(len(group.blocks), 'block')}"
+            )
+        columns = sorted({arm.column for arm in group.others})
+        keys = f", keys in a {columns[0]} column" if len(columns) == 1 else ""
+        return (
+            f"{plural(group.rows, 'row')} with {plural(group.payload, 'character')} beside the key{keys}, "
+            f"{plural(trial.writers, 'writer')}, {plural(trial.rows_per_tx, 'row')} a transaction, "
+            f"{plural(len(group.blocks), 'block')}{_IN_BULK if group.in_bulk else ''}"
+        )
+
+    @property
+    def failures(self) -> list[tuple[Arm, str, list[int]]]:
+        """Each arm's errors, one entry for each different error with the blocks that ended so."""
+        found: dict[tuple[str, str], tuple[Arm, str, list[int]]] = {}
+        for arm in self.group.arms:
+            for trial in arm.failed:
+                found.setdefault((arm.name, trial.error), (arm, trial.error, []))[2].append(trial.block)
+        return list(found.values())
+
+    @property
+    def licence(self) -> str:
+        """The product whose licence restricts publishing, if so."""
+        return "" if self.group.modelled else _NO_PUBLISHING.get(self.group.database, "")
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """An environment with its cache set against the indexes."""
+
+    environment: Environment
+    cache: str
+    against: str
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run as the template shows it."""
+
+    run: Run
+    anchor: str
+    groups: list[GroupView]
+    overview: list[Figure]
+    """Figures of all groups together."""
+    servers: list[ServerView]
+    warnings: list[str]
+    incomplete: str
+    download: Download
+    trials: int
+    failed: int
+
+    @property
+    def title(self) -> str:
+        """The scenario's own title."""
+        scenario = self.run.definition.get("scenario")
+        return str(scenario.get("title") or "") if isinstance(scenario, dict) else ""
+
+    @cached_property
+    def machine(self) -> list[tuple[str, str]]:
+        """Names and values, numbers of bytes made readable."""
+        return [
+            (name.removesuffix("_bytes").replace("_", " "), _readable(name, value))
+            for name, value in self.run.machine.items()
+        ]
+
+
+def run_view(store: Store, run: Run, trials: Sequence[Trial], looks: Mapping[str, Style], anchor: str) -> RunView:
+    """Everything of one run; call it inside `drawing()`."""
+    environments = store.environments(run.id)
+    groups = group_trials(run, trials, environments)
+    return RunView(
+        run=run,
+        anchor=anchor,
+        groups=[_group(group, looks, f"{anchor}g{number}") for number, group in enumerate(groups, start=1)],
+        overview=overview(groups, looks, anchor),
+        servers=[_server(environment, groups) for environment in environments],
+        warnings=list(dict.fromkeys([*warnings(run, trials, environments), *store.warnings(run.id)])),
+        incomplete=incomplete(run, trials),
+        download=download(run, trials),
+        trials=len(trials),
+        failed=sum(trial.status == "error" for trial in trials),
+    )
+
+
+def version(group: Group) -> str:
+    """The server's version number as it told it; empty where it is not known."""
+    told = group.environment.versions if group.environment else {}
+    said = next((text for name, text in told.items() if name.casefold() == group.database), "")
+    found = re.match(r"\d+(?:\.\d+)*", said)
+    return found[0] if found else ""
+
+
+def _group(group: Group, looks: Mapping[str, Style], anchor: str) -> GroupView:
+    judgement = judge(group)
+    tables, notes = listings(group, judgement)
+    drawn = figures(group, looks, anchor)
+    said = verdict(group, judgement)
+    return GroupView(group, anchor, judgement, said, drawn, tables, notes, fidelity(group), good_of_all(group))
+
+
+def _server(environment: Environment, groups: Sequence[Group]) -> ServerView:
+    sizes = [
+        summary.high
+        for group in groups
+        if group.environment == environment
+        for _, summary in group.values(Metric.INDEX_BYTES)
+    ]
+    cache = size(environment.cache_bytes) if environment.cache_bytes > 0 else "unknown"
+    if not sizes:
+        return ServerView(environment, cache, "no index was measured")
+    largest = max(sizes)
+    times = f", {largest / environment.cache_bytes:.2f} times the cache" if environment.cache_bytes > 0 else ""
+    return ServerView(environment, cache, f"largest index of a key {size(largest)}{times}")
+
+
+def _readable(name: str, value: object) -> str:
+    if name.endswith("_bytes") and isinstance(value, int | float):
+        return size(value)
+    return str(value)

@@ -1,0 +1,63 @@
+"""Running the gate as a user does, and runs made through the page models in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from keybench import commandline
+from keybench.results.check.command import app
+from keybench.results.store import Store
+from keybench.runners import modelled
+from keybench.runners.plan import Request, plan
+from keybench.scenarios.schema import load_scenario
+from tests.results.conftest import a_run
+
+
+class Done(NamedTuple):
+    """How the command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Check = Callable[..., Done]
+Model = Callable[..., None]
+
+
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
+    """`keybench check …` on `results.sqlite` and `base.json` in an empty folder, in this process: starts take long."""
+
+    def run(*arguments: str) -> Done:
+        monkeypatch.chdir(tmp_path)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            commandline.run(app, [*arguments, "--baseline", "base.json", "--results", "results.sqlite"])
+        return Done(int(end.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Model:
+    """Puts a run of `azure-lag` through the page models into `results.sqlite`."""
+
+    def run(run_id: str, *, databases: tuple[str, ...] = ("postgresql", "sqlite"), rows: int = 8000) -> None:
+        request = Request(
+            databases, dict.fromkeys(databases, "model"), load_scenario("azure-lag"),
+            ("bigint-identity", "uuid-v4", "rt-comb-postgresql"), ("binary16-mssql",), rows, 1, "durable", 1, 60.0,
+        )  # fmt: skip
+        with Store.open(str(tmp_path / "results.sqlite"), write=True) as store:
+            store.add_run(replace(a_run(run_id, 1), scenario="azure-lag", seed=1, definition=request.to_json()))
+            for database in databases:
+                store.add_environment(run_id, modelled.environment(database))
+            for trial in plan(request):
+                store.record(run_id, modelled.run_trial(request, trial))
+
+    return run

@@ -1,0 +1,209 @@
+"""The file: what it says it keeps, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keybench.errors import UsageError
+from keybench.results.check import baseline as files
+from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup
+from keybench.results.metrics import Metric
+
+OF = {"database": "postgresql", "server": "model", "rows": 50_000}
+
+
+def arm(layout: str = "uuid-v4", pages: float = 276) -> CountArm:
+    return CountArm(layout=layout, column="uuid", counts={Metric.LEAF_PAGES: pages, Metric.LEAF_DENSITY: 69.5})
+
+
+def one(*arms: CountArm) -> Baseline:
+    return Baseline(limits={Metric.INSERT_SECONDS: 10}, counts=[CountGroup(of=OF, under={"seed": 1}, arms=list(arms))])
+
+
+TIMED = TimeGroup(
+    of=OF,
+    under={"settings": {"fsync": "on"}},
+    arms=[
+        TimeArm(
+            layout="uuid-v4",
+            column="uuid",
+            metric=Metric.INSERT_SECONDS,
+            ratio=1.3,
+            low=1.25,
+            high=1.4,
+            blocks=[1.3, None, 1.33333333],
+        )
+    ],
+)
+
+
+def test_the_whole_file() -> None:
+    both = one(arm(), arm("bigint-identity", 138)).model_copy(update={"times": [TIMED]})
+    assert files.text(both) == (
+        """\
+{
+ "format": 1,
+ "limits": {"insert_seconds": 10},
+ "counts": [
+  {
+   "of": {"database": "postgresql", "server": "model", "rows": 50000},
+   "under": {"seed": 1},
+   "arms": [
+    {"layout": "bigint-identity", "column": "uuid", "counts": {"leaf_pages": 138, "leaf_density": 69.5}},
+    {"layout": "uuid-v4", "column": "uuid", "counts": {"leaf_pages": 276, "leaf_density": 69.5}}
+   ]
+  }
+ ],
+ "times": [
+  {
+   "of": {"database": "postgresql", "server": "model", "rows": 50000},
+   "under": {"settings": {"fsync": "on"}},
+   "arms": [
+    {"layout": "uuid-v4", "column": "uuid", "metric": "insert_seconds", "ratio": 1.3, "low": 1.25, "high": 1.4, """
+        """"blocks": [1.3, null, 1.333333]}
+   ]
+  }
+ ]
+}
+"""
+    )
+
+
+VALUES = st.one_of(st.none(), st.integers(0, 2**53).map(float), st.floats(-1e9, 1e9).map(lambda value: round(value, 6)))
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.builds(
+            CountArm,
+            layout=st.text(),
+            column=st.text(),
+            object=st.sampled_from(["key", "model: split at the middle"]),
+            counts=st.dictionaries(st.sampled_from(Metric), VALUES | st.lists(VALUES, min_size=1)),
+        ),
+        unique_by=lambda found: found.key,
+    )
+)
+def test_what_is_written_is_read_again(arms: list[CountArm]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "base.json"
+        assert files.save(path, one(*arms))
+        found = files.load(path)
+        assert {found.key: found for found in found.counts[0].arms} == {found.key: found for found in arms}
+        assert not files.save(path, found)
+        assert list(path.parent.iterdir()) == [path]
+
+
+def test_an_update_keeps_what_the_run_did_not_measure() -> None:
+    elsewhere = CountGroup(of=OF, under={"seed": 2}, arms=[arm("morris")])
+    old = one(arm("uuid-v4", 1), arm("uuid-v7", 2)).model_copy(update={"times": [TIMED]})
+    old = old.model_copy(update={"counts": [*old.counts, elsewhere]})
+    found = files.merged(old, one(arm("uuid-v4", 3), arm("hotguid", 4)))
+    assert found.times == [TIMED]
+    assert found.counts[0] == elsewhere
+    assert [(a.layout, a.counts[Metric.LEAF_PAGES]) for a in found.counts[1].arms] == [
+        ("uuid-v4", 3),
+        ("uuid-v7", 2),
+        ("hotguid", 4),
+    ]
+
+
+ANOTHER = "take it from version control again, or give --baseline another file."
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "base.json is no baseline of keybench: give --baseline another file."),
+        ('{"format": "1"}', "base.json is no baseline of keybench: give --baseline another file."),
+        ('{"limits": {}}', "base.json is no baseline of keybench: give --baseline another file."),
+        (
+            '{"format": 2, "of another": "shape"}',
+            "the baseline base.json has format 2, keybench 0.1.0 knows formats up to 1: update keybench, or give "
+            "--baseline another file.",
+        ),
+        (
+            '{"format": 1,\n<<<<<<< HEAD\n',
+            "the baseline base.json is damaged (Expecting property name enclosed in double quotes in line 2); it was "
+            f"left as it is: {ANOTHER}",
+        ),
+        (
+            '{"format": 1, "counts": [{"of": {}, "arms": []}]}',
+            f"the baseline base.json is damaged (counts.0.under: Field required); it was left as it is: {ANOTHER}",
+        ),
+        (
+            '{"format": 1, "limits": {"of_tomorrow": 3}}',
+            "the baseline base.json holds the metric 'of_tomorrow', which keybench 0.1.0 does not know: update "
+            "keybench, or give --baseline another file.",
+        ),
+        (
+            '{"format": 1, "runs": []}',
+            "the baseline base.json is damaged (runs: Extra inputs are not permitted); it was left as it is: "
+            f"{ANOTHER}",
+        ),
+    ],
+)
+def test_what_is_no_baseline(content: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("base.json").write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        files.load(Path("base.json"))
+    assert str(raised.value) == message
+    assert Path("base.json").read_text(encoding="utf-8") == content
+
+
+def test_values_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "base.json"
+    path.write_text(files.text(one(arm())).replace("276", "NaN"), encoding="utf-8")
+    with pytest.raises(UsageError, match="is damaged"):
+        files.load(path)
+    path.write_bytes(b'{"format": 1, "\xff')
+    with pytest.raises(UsageError, match="is damaged"):
+        files.load(path)
+
+
+def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as missing:
+        files.load(Path("base.json"))
+    assert str(missing.value) == (
+        "no baseline base.json: write it from this run with --update-baseline, or give --baseline another file."
+    )
+    with pytest.raises(UsageError) as folder:
+        files.load(tmp_path)
+    assert (
+        str(folder.value) == f"the baseline {tmp_path} cannot be read (Is a directory): give --baseline another file."
+    )
+    with pytest.raises(UsageError) as nowhere:
+        files.save(Path("nowhere/base.json"), one(arm()))
+    assert str(nowhere.value) == (
+        "the baseline nowhere/base.json cannot be written (No such file or directory): give --baseline another file."
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "base.json"
+    files.save(path, one(arm()))
+    path.chmod(0o600)
+    before = path.read_bytes()
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(UsageError, match=r"\(No space left on device\)"):
+            files.save(path, one(arm("morris")))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    assert files.save(path, one(arm("morris")))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text(encoding="utf-8"))["counts"][0]["arms"][0]["layout"] == "morris"

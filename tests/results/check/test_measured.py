@@ -1,0 +1,116 @@
+"""What of a run repeats exactly, what is a ratio, and which conditions go with each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from keybench.results.check.measured import LIMITS, measured
+from keybench.results.metrics import Metric, Origin, Reading
+from keybench.results.store import Environment, Trial
+from tests.results.conftest import a_run
+
+RUN = a_run()
+ON = Environment("sqlite", "embedded", {"SQLite": "3.54.1", "apsw": "3.54.1.0"}, {"page_size": "4096"}, 2**28)
+
+
+def trial(layout: str, pages: float, block: int = 1, column: str = "binary16", **other: object) -> Trial:
+    origin: Origin = "measured"
+    plain = Trial(
+        block, 0, "sqlite", "embedded", column, layout, "quick", 100, 50_000, 1, 1000,
+        datetime(2026, 1, 1, tzinfo=UTC), 1.0, "ok", "",
+        (
+            Reading(Metric.LEAF_PAGES, pages, origin),
+            Reading(Metric.LAG_ROWS, 12.0, origin),
+            Reading(Metric.SPLIT_COUNTER, 3.0, origin),
+            Reading(Metric.INSERT_SECONDS, pages / 100, origin),
+            Reading(Metric.LEAF_PAGES, pages + 1, origin, object="model"),
+            *Reading.absent([Metric.LOG_BYTES], "no log"),
+        ),
+    )  # fmt: skip
+    return replace(plain, **other)  # type: ignore[arg-type]
+
+
+PAIR = (trial("bigint-identity", 100, column="bigint"), trial("uuid-v4", 150))
+
+
+def test_one_writer_on_a_server_has_exact_counts_of_its_index_and_ratios_of_time() -> None:
+    found = measured(RUN, PAIR, [ON], LIMITS)
+    (counts,), (times,) = found.counts, found.times
+    assert counts.of == {
+        "database": "sqlite", "server": "embedded", "scenario": "quick", "rows": 50_000, "payload": 100,
+        "key": "clustered", "writers": 1, "rows_per_tx": 1000, "load_path": "rows",
+    }  # fmt: skip
+    assert counts.under == {
+        "version": "3.54.1",
+        "profile": "durable",
+        "settings": {"page_size": "4096"},
+        "seed": 7,
+    }
+    assert [(arm.layout, arm.object, arm.counts) for arm in counts.arms] == [
+        ("bigint-identity", "key", {Metric.LEAF_PAGES: 100}),
+        ("uuid-v4", "key", {Metric.LEAF_PAGES: 150}),
+    ]
+    assert [(arm.layout, arm.metric, arm.ratio, arm.low, arm.blocks) for arm in times.arms] == [
+        ("uuid-v4", Metric.INSERT_SECONDS, pytest.approx(1.5), None, [pytest.approx(1.5)])
+    ]
+    assert times.under == {
+        "version": "3.54.1", "profile": "durable", "settings": {"page_size": "4096"}, "cpu": "Example 9000 @ 3.00GHz",
+        "cores": 8, "memory_gib": 16, "system": "Linux", "cache_bytes": 2**28,
+    }  # fmt: skip
+
+
+def test_several_writers_arrive_in_another_order_each_time_so_their_pages_are_ratios() -> None:
+    found = measured(RUN, [replace(one, writers=4) for one in PAIR], [ON], LIMITS)
+    assert not found.counts
+    assert {(arm.metric, round(arm.ratio, 6)) for arm in found.times[0].arms} == {
+        (Metric.INSERT_SECONDS, 1.5),
+        (Metric.LEAF_PAGES, 1.5),
+    }
+
+
+def test_a_page_model_repeats_whatever_the_writers_and_has_no_times_and_no_version() -> None:
+    found = measured(RUN, [replace(one, server="model", writers=4) for one in PAIR], [], LIMITS)
+    assert not found.times
+    assert found.counts[0].under == {"seed": 7}
+    assert [arm.object for arm in found.counts[0].arms] == ["key", "model"] * 2
+
+
+def test_what_the_server_sorted_has_no_exact_counts() -> None:
+    bulk = replace(RUN, definition={"scenario": {"load": {"path": "bulk"}, "table": {"key": "nonclustered"}}})
+    found = measured(bulk, PAIR, [ON], LIMITS)
+    assert not found.counts
+    assert (found.times[0].of["load_path"], found.times[0].of["key"]) == ("bulk", "nonclustered")
+
+
+def test_keys_alone_repeat_with_any_number_of_threads() -> None:
+    made = [
+        replace(
+            one,
+            database="none",
+            server="1 thread",
+            writers=8,
+            readings=(Reading(Metric.DUPLICATE_KEYS, 0, "measured"),),
+        )
+        for one in PAIR
+    ]
+    assert [arm.counts for arm in measured(RUN, made, [], LIMITS).counts[0].arms] == [{Metric.DUPLICATE_KEYS: 0}] * 2
+
+
+def test_blocks_keep_their_numbers() -> None:
+    trials = [trial("bigint-identity", 100, block, "bigint") for block in (1, 2, 3)]
+    trials += [trial("uuid-v4", 150, 1), trial("uuid-v4", 160, 3)]
+    failed = replace(trial("uuid-v4", 0, 2), status="error", error="gone", readings=())
+    found = measured(RUN, [*trials, failed], [ON], LIMITS)
+    assert found.counts[0].arms[1].counts == {Metric.LEAF_PAGES: [150, None, 160]}
+    assert found.times[0].arms[0].blocks == [pytest.approx(1.5), None, pytest.approx(1.6)]
+    assert [(one.layout, one.block, one.error) for one in found.failures] == [("uuid-v4", 2, "gone")]
+
+
+def test_without_the_control_there_is_no_ratio_and_in_a_layouts_own_column_it_is_taken_there() -> None:
+    assert not measured(RUN, PAIR[1:], [ON], LIMITS).times
+    twice = [*PAIR, trial("bigint-identity", 300, column="binary16")]
+    (arm,) = (arm for arm in measured(RUN, twice, [ON], LIMITS).times[0].arms)
+    assert arm.ratio == pytest.approx(0.5)

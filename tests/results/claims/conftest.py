@@ -1,0 +1,95 @@
+"""Runs that say to claims just what a test wants them to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keybench.results.metrics import KEY, Metric, Origin, Reading, Series
+from keybench.results.store import Environment, Run, Store, Trial
+
+START = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
+
+Values = Mapping[Metric, float]
+Arms = Mapping[tuple[str, str], Callable[[int], Values]]
+"""What each layout in each column has in a block."""
+
+
+def trial(block: int, place: int, layout: str, column: str, values: Values, **changed: object) -> Trial:
+    """A good trial of `two-million` on embedded PostgreSQL, unless something else is said."""
+    origin: Origin = changed.pop("origin", "measured")  # type: ignore[assignment]
+    plain = {
+        "block": block, "position": place, "database": "postgresql", "server": "embedded", "column": column,
+        "layout": layout, "scenario": "two-million", "payload": 100, "rows": 2_000_000, "writers": 1,
+        "rows_per_tx": 1000, "started": START, "seconds": 9.0, "status": "ok", "error": "",
+        "readings": tuple(Reading(metric, value, origin, "", KEY) for metric, value in values.items()),
+    }  # fmt: skip
+    return Trial(**(plain | changed))  # type: ignore[arg-type]
+
+
+def growing(rows: int, first: float, last: float) -> Series:
+    """Insert time along a trial whose rows take longer and longer, from one pace to another."""
+    x = np.linspace(0, rows, 201)[1:].astype(np.int64)
+    pace = np.linspace(first, last, 200)
+    return Series(Metric.INSERT_SECONDS, x, np.cumsum(pace) / 200)
+
+
+class Runs:
+    """A results database in the making."""
+
+    trial = staticmethod(trial)
+    growing = staticmethod(growing)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.count = 0
+
+    def add(self, *trials: Trial, cache: int = 2**26, blocks: int = 6) -> str:
+        """Records a run of these trials and gives its id."""
+        self.count += 1
+        run_id = f"{self.count:x}" * 10
+        with Store.open(str(self.path), write=True) as store:
+            store.add_run(
+                Run(
+                    id=run_id, started=START + timedelta(hours=self.count), keybench="0.1.0", command="keybench run",
+                    seed=1, blocks=blocks, scenario=trials[0].scenario if trials else "quick", profile="durable",
+                    definition={}, machine={},
+                )
+            )  # fmt: skip
+            for database, server in sorted({(one.database, one.server) for one in trials}):
+                store.add_environment(run_id, Environment(database, server, {}, {}, cache))
+            for one in trials:
+                store.record(run_id, one)
+        return run_id
+
+    def keys(self, ways: Arms, blocks: int = 6) -> str:
+        """Records a run of keys alone, of a layout and a way of making it each."""
+        return self.add(
+            *(
+                trial(
+                    block, place, layout, "", values(block), database="none", server=way, scenario="generation",
+                    rows=1_000_000,
+                )
+                for block in range(1, blocks + 1)
+                for place, ((layout, way), values) in enumerate(ways.items())
+            )
+        )  # fmt: skip
+
+    def arms(self, arms: Arms, *, blocks: int = 6, cache: int = 2**26, **changed: object) -> str:
+        """Records a run of complete blocks."""
+        found = [
+            trial(block, place, layout, column, values(block), **changed)
+            for block in range(1, blocks + 1)
+            for place, ((layout, column), values) in enumerate(arms.items())
+        ]
+        return self.add(*found, cache=cache, blocks=blocks)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    """An empty results database to add runs to."""
+    return Runs(tmp_path / "results.sqlite")

@@ -1,0 +1,220 @@
+"""The claims as data: complete, restated, and asking only for what keybench has."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import date, datetime, timedelta
+from functools import cache
+from math import log, sqrt
+from pathlib import Path
+
+import pytest
+
+from keybench.databases.engine import Profile, engine
+from keybench.errors import UsageError
+from keybench.generators.layout import layouts
+from keybench.results.claims.claim import claims, parse
+from keybench.results.claims.commands import command, commands
+from keybench.results.metrics import DEFINITIONS
+from keybench.results.report.groups import CONTROL, NO_DATABASE
+from keybench.runners.plan import Request, TrialPlan, check_columns, columns_for, plan, resolve_layouts
+from keybench.scenarios.schema import load_scenario
+
+PUBLISHED = (Path(__file__).parent / "published.txt").read_text(encoding="utf-8").split()
+"""Ids of all claims that were collected from publications before this was written."""
+
+OF_THE_SOURCES = {
+    "morris-remedy", "rt-comb-no-repeat", "rt-comb-85th-century", "rt-comb-2079", "todd-5800", "todd-48-bits-of-ticks",
+    "todd-80-bits", "hot-2106", "hot-2158",
+}  # fmt: skip
+"""Further figures of the four documents on key generators."""
+
+QUESTIONS = [(claim, question) for claim in claims() for question in claim.question]
+ASKED = [(claim, question) for claim, question in QUESTIONS if question.compare != "computed"]
+
+
+def test_every_collected_claim_is_there_exactly_once() -> None:
+    assert len(PUBLISHED) == 126
+    assert Counter(claim.id for claim in claims()) == Counter([*PUBLISHED, *OF_THE_SOURCES])
+
+
+@cache
+def planned(line: str) -> tuple[TrialPlan, ...]:
+    """The trials of a command as the runner plans them; any error of the user's is raised."""
+    words = line.split()
+    assert words[:3] == ["python", "-m", "runners.run"]
+    given = dict(zip(words[3::2], words[4::2], strict=True))
+    lists = {
+        name: tuple(given.get(f"--{name}", "").split(",")) if f"--{name}" in given else ()
+        for name in ("db", "column", "layout")
+    }
+    assert given.keys() <= {"--db", "--server", "--scenario", "--rows", "--writers", "--column", "--blocks", "--layout"}
+    work = load_scenario(given["--scenario"])
+    if "--writers" in given:
+        work = work.with_equal_writers(int(given["--writers"]))
+    check_columns(lists["db"], lists["column"] or work.columns)
+    profile: Profile = "durable"
+    request = Request(
+        databases=lists["db"],
+        servers=dict.fromkeys(lists["db"], given.get("--server", "local")),
+        scenario=work,
+        layouts=resolve_layouts(lists["layout"], work),
+        columns=lists["column"],
+        rows=int(given["--rows"]) if "--rows" in given else None,
+        blocks=int(given["--blocks"]),
+        profile=profile,
+        seed=1,
+        trial_timeout=1.0,
+    )
+    return plan(request)
+
+
+def test_each_command_makes_the_trials_that_answer_its_question() -> None:
+    for claim, question in ASKED:
+        trials = planned(command(question))
+        databases = {trial.database for trial in trials}
+        assert databases == set(question.on or question.databases), claim.id
+        assert set(question.on) <= set(question.databases), claim.id
+        for database in databases:
+            for side in question.sides:
+                assert any(
+                    (trial.database, trial.layout) == (database, side.layout)
+                    and side.column in ("", trial.column)
+                    and question.payload in (None, trial.payload)
+                    and trial.rows >= question.rows_at_least
+                    for trial in trials
+                ), f"{claim.id}: {side} on {database}"
+
+
+def test_layouts_and_columns_exist_on_every_database_that_is_asked() -> None:
+    for claim, question in ASKED:
+        assert question.of != question.to, claim.id
+        for side in question.sides:
+            assert side.layout in layouts(), claim.id
+            for database in question.databases if side.column else ():
+                if database != NO_DATABASE:
+                    assert columns_for(engine(database), layouts()[side.layout], [side.column]) == [side.column]
+
+
+def test_a_scenario_of_several_columns_is_never_asked_without_one() -> None:
+    for claim, question in ASKED:
+        if load_scenario(question.scenario).columns:
+            assert all(side.column for side in question.sides if side.layout != CONTROL), claim.id
+
+
+def test_few_commands_answer_everything() -> None:
+    lines = commands(question for _, question in QUESTIONS)
+    assert len(lines) * 3 < len(ASKED)
+    trials = {(t.database, t.layout, line.split("--scenario ")[1].split()[0]) for line in lines for t in planned(line)}
+    for _, question in ASKED:
+        for side in question.sides:
+            for database in question.on or question.databases:
+                assert (database, side.layout, question.scenario) in trials
+    assert commands([]) == []
+
+
+def test_no_absolute_time_is_asked_for_anywhere() -> None:
+    """Times tell about machines, and those of SQL Server and Oracle must not be published."""
+    for claim, question in ASKED:
+        if question.compare in ("value", "difference"):
+            assert DEFINITIONS[question.metric].exact or not re.fullmatch(
+                r"s|ms|ns|µs.*", DEFINITIONS[question.metric].unit
+            ), claim.id
+
+
+def test_texts_are_whole_sentences_that_say_what_is_different() -> None:
+    for claim in claims():
+        assert claim.statement.endswith("."), claim.id
+        assert claim.source.differs.endswith("."), claim.id
+        assert not claim.reason or claim.reason.endswith("."), claim.id
+        assert not claim.differs or claim.differs.endswith("."), claim.id
+        assert " " in claim.reason or not claim.reason, f"{claim.id}: a reason without text"
+
+
+COMPUTED = {
+    "seed1-bits": [128 - 48 - 4 - 2],
+    "rt-comb-85th-century": [int(1970 + 2**48 / 1000 / 86400 / 365.2425)],
+    "rt-comb-2079": [2**16 - 1],
+    "todd-5800": [int(1 + 2**48 / 1000 / 86400 / 365.2425)],
+    "todd-48-bits-of-ticks": [round(2**48 / 1e7 / 86400, 1)],
+    "todd-80-bits": [2**80],
+    "hot-rate": [2**24],
+    "hot-birthday": [round(sqrt(2 * 2**40 * log(1 / 0.99)))],
+    "hot-2106": [2**32 - 1],
+    "hot-2158": [round(2022 + 2**32 / 86400 / 365.2425, 1)],
+    "2q-design": [round(2**16 * 60 / 86400, 1), 2**16 * 256],
+    "atkinson-pg18-A": [0.5 / 0.08],
+}
+
+
+def test_arithmetic_is_right() -> None:
+    found = {
+        claim.id: [question.ours for question in claim.question if question.compare == "computed"]
+        for claim in claims()
+        if any(question.compare == "computed" for question in claim.question)
+    }
+    assert found == COMPUTED
+    told = {claim.id: claim.question[0].told for claim in claims() if claim.id in COMPUTED}
+    assert told["rt-comb-2079"] == f"{date(1900, 1, 1) + timedelta(2**16 - 1):%-d %B %Y}"
+    assert told["hot-2106"] == f"{datetime(1970, 1, 1) + timedelta(seconds=2**32 - 1)} UTC"
+    assert round(sqrt(2 * 2**48 * log(1 / 0.99))) in range(2378620, 2378622)  # what was published is that of 48 bits
+
+
+SOURCE = '[source.a]\nauthor = "A"\nwhere = "w"\ndiffers = "d."\n'
+CLAIM = '[[claim]]\nid = "x"\nsource = "a"\nstatement = "s."\n'
+RATIO = (
+    '[[claim.question]]\npublished = "p"\ncompare = "ratio"\ndatabases = ["sqlite"]\nscenario = "quick"\n'
+    'of = "uuid-v4"\nto = "uuid-v7"\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (CLAIM, "give either questions or the reason why there are none"),
+        (CLAIM + 'reason = "r"\n' + RATIO + "value = 1\n", "give either questions or the reason why there are none"),
+        (CLAIM + RATIO, "give one of value, low or high, direction, same"),
+        (CLAIM + RATIO + "value = 1\nsame = true\n", "give one of value, low or high, direction, same"),
+        (CLAIM + RATIO + 'value = 1\nmetrik = "leaf_pages"\n', "Extra inputs are not permitted"),
+        (CLAIM + RATIO.replace('to = "uuid-v7"\n', "") + "value = 1\n", "ratio and difference have two sides"),
+        (
+            CLAIM + RATIO.replace('"ratio"', '"value"').replace('to = "uuid-v7"\n', "") + "value = 1\n",
+            "times are compared as ratios alone",
+        ),
+        (CLAIM + RATIO.replace('scenario = "quick"\n', "") + "value = 1\n", "ratio needs of, databases and scenario"),
+        (
+            CLAIM + RATIO.replace("ratio", "computed") + "value = 1\n",
+            "computed needs ours, told and how, and no trials",
+        ),
+        (
+            CLAIM
+            + RATIO.replace('"ratio"', '"growth"\nmetric = "leaf_pages"').replace('to = "uuid-v7"\n', "")
+            + "low = 1\n",
+            "growth is of insert time",
+        ),
+        (
+            CLAIM
+            + RATIO.replace('"ratio"', '"value"\nmetric = "leaf_pages"').replace('to = "uuid-v7"\n', "")
+            + "same = true\n",
+            "value has no place of no effect: give value, low or high",
+        ),
+        (
+            CLAIM + RATIO.replace('"ratio"', '"difference"\nmetric = "index_bytes"') + "low = 1\n",
+            "differences are of figures that repeat exactly",
+        ),
+        ('[[claim]]\nid = "x"\nsource = "b"\nstatement = "s."\nreason = "r."\n', "'b'"),
+    ],
+)
+def test_data_that_cannot_be_meant_are_refused(text: str, problem: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse("mine.toml", SOURCE + text)
+    assert str(caught.value).startswith("mine.toml, claim x: ")
+    assert problem in str(caught.value)
+    assert str(caught.value).endswith(" Mend the file.")
+
+
+def test_reasons_stand_once_and_sources_with_each_claim() -> None:
+    text = '[reason]\nr = "Because."\n' + SOURCE + CLAIM + 'reason = "r"\n'
+    (claim,) = parse("mine.toml", text)
+    assert (claim.reason, claim.source.author, claim.source.year) == ("Because.", "A", None)

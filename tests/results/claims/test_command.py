@@ -1,0 +1,108 @@
+"""The command: text for people, tables for documents and programs, one message for bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from keybench.results.claims import VERDICTS, ClaimRow, rows
+from keybench.results.claims.assemble import answers
+from keybench.results.claims.listing import Form, catalogue, written
+from keybench.results.metrics import Metric
+from keybench.results.store import Store
+
+ROOT = Path(__file__).parents[3]
+
+
+def claims(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "keybench.results.claims", *arguments, "--results", "results.sqlite"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def table(runs) -> list[ClaimRow]:
+    def density(value):
+        return lambda block: {Metric.LEAF_DENSITY: value, Metric.LEAF_PAGES: 100.0, Metric.LEAF_FRAGMENTATION: 49.9}
+
+    runs.arms({("bigint-identity", "bigint"): density(90.1), ("uuid-v4", "uuid"): density(70.5)}, blocks=1)
+    with Store.open(str(runs.path), write=False) as store:
+        return rows(store, ["latest"])
+
+
+def test_the_command_shows_what_a_run_answers(table, runs) -> None:
+    done = claims(runs.path.parent, "1111")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == written(table, Form.TEXT, everything=False)
+    assert (
+        "calkio-v4: UUIDv4 leaves leaves 69.4 % full, half of them out of order, an index 30 % larger than\n"
+        "UUIDv7's, and takes 10 % longer.\n"
+        "  calkio 2026, UuidBenchmark. There: PostgreSQL 16, ten million rows by EF Core in batches of 2,000,\n"
+    ) in done.stdout
+    assert (
+        "  published: 69.4 % full (leaf density, uuid-v4@uuid, in two-million)\n"
+        "    REPRODUCED     70.5 % (1 block) on postgresql (embedded, measured, 2,000,000 rows).\n"
+    ) in done.stdout
+    assert "NOT MEASURED" not in done.stdout
+    assert re.search(r"^\d+ answers to \d+ claims: \d+ reproduced, \d+ not reproduced, ", done.stdout, re.M)
+    assert re.search(
+        r"^--all lists the other \d+ too, with the reasons and the commands that measure them\.$", done.stdout, re.M
+    )
+    assert max(map(len, done.stdout.splitlines())) <= 130
+
+
+def test_an_unknown_run_is_one_message(table, runs) -> None:
+    done = claims(runs.path.parent, "feed")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("keybench: no run 'feed' in ")
+    assert claims(runs.path.parent / "..").returncode == 0  # all claims, without any results
+
+
+def test_everything_has_reasons_and_the_commands_that_are_missing(table) -> None:
+    text = written(table, Form.TEXT, everything=True)
+    assert "NOT TESTABLE   keybench has no adapter for this database." in text
+    missing = text.partition("What is missing is measured by these:\n\n")[2].splitlines()
+    assert missing
+    assert all(line.startswith("python -m runners.run ") for line in missing)
+    assert not [line for line in missing if "--server model --scenario two-million --blocks 1 --layout uuid-v4" in line]
+    single = {row.command for row in table if row.verdict == "not measured"}
+    assert len(missing) < len(single)
+
+
+def test_markdown_is_a_table(table) -> None:
+    text = written(table, Form.MARKDOWN, everything=True)
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(lines) == 2 + len(table)
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {7}
+    assert "| **reproduced** |" in text
+    assert "```\npython -m runners.run " in text
+
+
+def test_json_and_csv_have_every_field(table) -> None:
+    names = [field.name for field in fields(ClaimRow)]
+    found = json.loads(written(table, Form.JSON, everything=True))
+    assert [list(row) for row in found] == [names] * len(table)
+    assert {row["verdict"] for row in found} <= set(VERDICTS)
+    told = next(row for row in found if row["claim"] == "calkio-v4" and row["published"] == "69.4 % full")
+    assert (told["estimate"], told["low"], told["blocks"], told["run"]) == (70.5, 70.5, 1, "1111111111")
+    listed = list(csv.DictReader(io.StringIO(written(table, Form.CSV, everything=True))))
+    assert [list(row) for row in listed] == [names] * len(table)
+    assert len(json.loads(written(table, Form.JSON, everything=False))) < len(found)
+
+
+def test_without_a_run_everything_is_listed() -> None:
+    text = written(answers([]), Form.TEXT, everything=True)
+    assert "135 claims: 8 reproduced, 5 not reproduced, " in text  # those that are arithmetic
+    assert "contradicted" not in text.rpartition("claims: ")[2].splitlines()[0]
+
+
+def test_the_document_lists_every_claim_as_the_data_do() -> None:
+    document = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    assert document.endswith(catalogue()), "make it anew: see the end of docs/claims.md's first part"

@@ -1,0 +1,254 @@
+"""Figures: found by themselves, drawn from what trials keep, honest about where it comes from."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+from keybench.results import blobs
+from keybench.results.drawing import Canvas, drawing, styles
+from keybench.results.metrics import MODEL, Metric, Reading, grid_cell
+from keybench.results.report import figure as contract
+from keybench.results.report.figure import Figure, GroupFigure
+from keybench.results.report.figures import figures, known, overview
+from keybench.results.report.groups import CONTROL, Group, group_trials
+from keybench.results.store import Trial
+from tests.results.conftest import LAYOUTS, a_run, trials
+from tests.results.report.page import Page
+
+FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
+
+
+def grouped(
+    layouts: Iterable[str] = FEW,
+    databases: Iterable[str] = ("postgresql",),
+    blocks: int = 2,
+    change: Callable[[Trial], Trial] = lambda trial: trial,
+) -> list[Group]:
+    made = trials(tuple(layouts), tuple(databases), blocks, 100_000, (100,), after=False)
+    return group_trials(a_run(blocks=blocks), [change(trial) for trial in made], [])
+
+
+def drawn(groups: list[Group]) -> dict[str, Figure]:
+    """All figures of the first group, and those of all, by the end of their keys; each is sound SVG."""
+    looks = styles((arm.layout for group in groups for arm in group.arms), CONTROL)
+    with drawing():
+        found = [*figures(groups[0], looks, "g"), *overview(groups, looks, "o")]
+    for one in found:
+        Page(one.svg)
+        assert (one.svg == "") == (not one.rows), one.key
+    return {one.key.partition("-")[2]: one for one in found}
+
+
+def table(one: Figure) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(unquote(one.csv.partition(",")[2]))))
+
+
+def test_every_figure_has_a_name_and_a_place_of_its_own() -> None:
+    for own in (
+        [one for one in known() if isinstance(one, contract.RunFigure)],
+        [one for one in known() if isinstance(one, GroupFigure) and one.keys_alone],
+        [one for one in known() if isinstance(one, GroupFigure) and not one.keys_alone],
+    ):
+        assert len({one.name for one in own}) == len({one.place for one in own}) == len(own)
+
+
+def test_every_figure_of_an_index_is_drawn_from_a_whole_run() -> None:
+    found = drawn(grouped(databases=("postgresql", "sqlite")))
+    assert found["forest"].svg
+    wanted = {one.name for one in known() if isinstance(one, GroupFigure) and not one.keys_alone} - {"ticks"}
+    assert {name for name in wanted if found[name].svg} == wanted
+
+
+def test_the_page_map_shows_each_leaf_where_it_lies() -> None:
+    found = drawn(grouped())["pages"]
+    rows = table(found)
+    assert len(rows) == 400
+    order = {name: [float(row[f"{name}, place in the file, %"]) for row in rows] for name in FEW}
+    assert order[CONTROL] == sorted(order[CONTROL])
+    assert order[CONTROL][0] == 0
+    assert order[CONTROL][-1] == 100
+    assert np.corrcoef(order["uuid-v4"], range(400))[0, 1] < 0.9
+    assert found.origin == "Measured."
+
+
+def test_pages_that_no_server_told_are_the_models_and_said_to_be() -> None:
+    def change(trial: Trial) -> Trial:
+        own = tuple(b for b in trial.blobs if trial.layout != "uuid-v4" or b.kind != blobs.PAGES)
+        return replace(trial, blobs=own)
+
+    found = drawn(grouped(change=change))
+    assert found["pages"].origin == "Modelled: uuid-v4; measured: the others."
+    values = [float(row["uuid-v4, place in the file, %"]) for row in table(found["pages"])]
+    assert values == sorted(values), "the model's map, which is in order"
+
+
+def test_of_a_run_without_kept_blobs_the_figure_says_so() -> None:
+    found = drawn(grouped(change=lambda trial: replace(trial, blobs=())))
+    assert found["pages"].caption == "No trial kept the order of its pages."
+    assert found["fill"].caption == "No trial kept what its pages hold."
+    assert found["growth"].caption == "No trial kept what the model says."
+    assert "skew" not in found
+
+
+def test_the_skew_picture_has_each_writers_rows_and_none_of_a_single_writer() -> None:
+    found = drawn(grouped())["skew"]
+    rows = table(found)
+    assert len(rows) == 800
+    assert {row["writer of bigint-identity"] for row in rows} == {"first", "second"}
+    assert {float(row["bigint-identity, keys present below, %"]) for row in rows} == {100.0}
+    assert min(float(row["uuid-v4, keys present below, %"]) for row in rows) < 5
+    assert "writer of uuid-v4" not in rows[0], "all arms have the same rows of the same writers"
+
+    def alone(trial: Trial) -> Trial:
+        one = blobs.positions(["only"], np.zeros(9, np.int64), np.arange(9.0), np.zeros(9))
+        return replace(trial, blobs=(one,) if trial.block == 1 else ())
+
+    assert "skew" not in drawn(grouped(change=alone))
+
+
+def test_a_histogram_of_fill_adds_up_and_lies_around_the_density() -> None:
+    for row in (rows := table(drawn(grouped())["fill"])):
+        assert float(row["to, %"]) - float(row["fill from, %"]) == 5
+    shares = [float(row["uuid-v4, % of the leaf pages"]) for row in rows]
+    assert sum(shares) == pytest.approx(100)
+    assert shares[13] == 100, "all leaves of the made-up run hold as many rows: 69.4 %"
+
+
+@pytest.mark.parametrize(("arms", "most"), [(12, 12), (13, 12), (40, 12), (40, 24)])
+def test_of_many_arms_the_control_and_evenly_spaced_others_are_drawn(arms: int, most: int) -> None:
+    names = [CONTROL, *(f"layout-{i:02}" for i in range(arms - 1))]
+    LAYOUTS.update({name: (i / arms, False) for i, name in enumerate(names) if name != CONTROL})
+    try:
+        (group,) = grouped(names, blocks=1)
+    finally:
+        for name in names[1:]:
+            del LAYOUTS[name]
+    chosen, note = contract.shown(group, group.arms, most)
+    assert len(chosen) == len({arm.name for arm in chosen}) == min(arms, most)
+    assert (chosen[0], chosen[-1]) == (group.control, group.arms[-1])
+    assert bool(note) == (arms > most)
+    places = [group.arms.index(arm) for arm in chosen]
+    assert places == sorted(places)
+    assert np.diff(places[1:]).max() - np.diff(places[1:]).min() <= 1
+
+
+def test_the_forest_has_every_layout_on_every_database_and_only_where_there_are_several() -> None:
+    found = drawn(grouped(databases=("postgresql", "sqlite")))["forest"]
+    rows = table(found)
+    assert {(row["database"], row["layout"]) for row in rows} == {
+        (database, name) for database in ("postgresql", "sqlite") for name in FEW if name != CONTROL
+    }
+    for row in rows:
+        assert float(row["ratio, lowest"]) <= float(row["ratio, median"]) <= float(row["ratio, highest"])
+    assert "forest" not in drawn(grouped())
+
+
+def lagging(trial: Trial) -> Trial:
+    """Several writers; in the second column EF Core's keys and UUIDv7's go elsewhere than in the first."""
+    far = (trial.layout, trial.column) in {("efcore-sequential", "uuid"), ("uuid-v7", "binary16-mssql")}
+    where = [
+        Reading(Metric.POSITION_MEAN, 50.0 if far else 0.5, "derived"),
+        Reading(Metric.EDGE_DISTANCE_PAGES, 900.0 if far else 0.0, "derived"),
+    ]
+    return replace(trial, writers=4, readings=(*trial.readings, *where))
+
+
+def both_columns() -> list[Group]:
+    names = (CONTROL, "efcore-sequential", "uuid-v7", "hotguid")
+    made = []
+    for column in ("binary16-mssql", "uuid"):
+        for trial in trials(names, ("postgresql",), 2, 100_000, (100,), after=False):
+            own = trial if trial.layout == CONTROL else replace(trial, column=column)
+            if trial.layout != CONTROL or column == "uuid":
+                made.append(lagging(own))
+    return group_trials(a_run(blocks=2), made, [])
+
+
+def test_ef_core_stands_against_its_remedies_each_in_the_column_that_suits_it() -> None:
+    groups = both_columns()
+    assert len(groups) == 2
+    found = drawn(groups)["remedies-1"]
+    assert [(row["layout"], row["column"]) for row in table(found)] == [
+        ("efcore-sequential", "binary16-mssql"),
+        ("uuid-v7", "uuid"),
+        ("hotguid", "binary16-mssql"),
+    ]
+    alone = drawn(grouped(("bigint-identity", "efcore-sequential", "uuid-v7")))
+    assert "remedies-1" not in alone, "one writer has no lag"
+
+
+def test_splits_that_a_server_does_not_tell_are_the_models_and_hollow() -> None:
+    def change(trial: Trial) -> Trial:
+        own = [r for r in trial.readings if r.metric != Metric.INTERIOR_SPLITS]
+        beside = Reading(Metric.INTERIOR_SPLITS, 1_234.0, "modelled", object=MODEL)
+        return lagging(replace(trial, readings=(*own, beside)))
+
+    found = drawn(grouped((CONTROL, "efcore-sequential", "hotguid"), change=change))["remedies-1"]
+    assert "Hollow: by the page model, where the server does not tell." in found.caption
+    assert {row["interior splits per 1,000 rows"] for row in table(found)} == {"12.34"}
+    assert found.svg.count("fill: var(--paper") == 2
+
+
+def test_density_is_set_against_the_distance_from_the_right_edge() -> None:
+    found = drawn(both_columns())["lag"]
+    rows = {(row["layout"], row["column"]): row for row in table(found)}
+    assert float(rows["efcore-sequential", "uuid"]["distance from the right edge, leaf pages"]) == 900
+    assert float(rows["efcore-sequential", "uuid"]["density, %"]) == 52.4
+    assert "lag" not in drawn(grouped(change=lambda trial: replace(lagging(trial), writers=1)))
+
+
+def test_the_heat_map_has_a_cell_for_each_reading_of_the_grid() -> None:
+    def change(trial: Trial) -> Trial:
+        cells = [
+            Reading(Metric.LEAF_DENSITY, 90.0 - 5 * p - k / 10, "modelled", object=grid_cell(p, k))
+            for p in (1, 2, 16)
+            for k in (1, 100)
+        ]
+        return replace(trial, readings=(*trial.readings, *cells)) if trial.block == 1 else trial
+
+    found = drawn(grouped(change=change))["ticks"]
+    rows = {(row["processes"], row["keys in a clock tick"]): row for row in table(found)}
+    assert len(rows) == 6
+    assert float(rows["16", "100"]["uuid-v7, density, %"]) == 0
+    assert float(rows["2", "1"]["uuid-v7, density, %"]) == pytest.approx(79.9)
+    assert "Lowest: bigint-identity, 0 % at 16 processes and 100 keys in a tick." in found.alt
+    assert "ticks" not in drawn(grouped())
+
+
+def test_characters_that_xml_forbids_are_replaced_and_the_rest_is_escaped() -> None:
+    canvas = Canvas(20)
+    canvas.text(3, 10, "a\x00b\ud800<&>\ufffe")
+    assert Page(canvas.svg("p")).text == "a\ufffdb\ufffd<&>\ufffd"
+
+
+def test_a_long_table_is_whole_in_the_file_and_cut_on_the_page() -> None:
+    long = Figure("k", "t", "u", "c", header=("n",), rows=tuple((float(i),) for i in range(150)))
+    assert (len(long.shown_rows), long.rest) == (100, "50 more rows in the file.")
+    assert len(table(long)) == 150
+    assert replace(long, rows=long.rows[:100]).rest == ""
+
+
+def test_modelled_markers_are_hollow() -> None:
+    real = drawn(grouped())["order"].svg
+    model = drawn(grouped(change=lambda trial: replace(trial, server="model")))["order"].svg
+    hollow = "fill: var(--paper"
+    assert real.count(hollow) == 0
+    assert model.count(hollow) >= len(FEW)
+
+
+def test_names_of_layouts_are_text_in_every_figure() -> None:
+    evil = "<script>alert('&amp;')</script>"
+    for one in drawn(
+        grouped(
+            databases=("postgresql", "sqlite"), change=lambda t: replace(t, layout=evil) if t.layout == "uuid-v7" else t
+        )
+    ).values():
+        assert "<script" not in one.svg
+        assert "script" not in {tag for tag, _ in Page(one.svg).tags}
