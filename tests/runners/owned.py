@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 import pytest
 
 from keybench.databases.engine import engine
@@ -33,18 +34,22 @@ def owned(name: str, host: str = "127.0.0.1") -> Iterator[str]:
         )
         url = f"mariadb://root@127.0.0.1:{port}"
     try:
-        _wait_for(host, port)
+        _wait_for(host, port, name)
         yield url
     finally:
         stop()
 
 
-def _wait_for(host: str, port: int) -> None:
+def _wait_for(host: str, port: int, name: str) -> None:
+    """Until it answers: PostgreSQL takes connections before that, and says that it is starting up."""
     deadline = time.monotonic() + 60
     while True:
         try:
-            socket.create_connection((host, port), 1).close()
-        except OSError:
+            if name == "postgresql":
+                psycopg.connect(host=host, port=port, user="bench", password=PASSWORD, dbname="postgres").close()
+            else:
+                socket.create_connection((host, port), 1).close()
+        except (OSError, psycopg.OperationalError):
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
