@@ -74,6 +74,7 @@ _VARIABLE_OF: Final = {stand_in: f"var(--{name}, {_VARIABLES[name]})" for name, 
 _STAND_INS: Final = re.compile("|".join(_VARIABLE_OF))
 INK, SOFT, RULE, PAPER = (_STAND_IN[name] for name in ("ink", "soft", "rule", "paper"))
 _LEVEL: Final = re.compile(r"M (\S+) (\S+) \nL (\S+) \2 (?=\n|\")")
+_ID: Final = re.compile(r'(\s)id="([^"]+)"')
 _SPACES: Final = re.compile(r"\s*\n?([MLHCQz])\s*(?=[-\d.\"])")
 """Level strokes, which are most of a picture of points, and the spaces that paths do without."""
 
@@ -157,7 +158,7 @@ class Canvas:
         more = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in style.items())
         self._texts.append(
             f'<text x="{x:.1f}" y="{y + _BASELINE * fontsize:.1f}"{anchor} font-size="{fontsize:g}" '
-            f'style="fill: {color}"{more}>{escape(_printable(text))}</text>'
+            f'style="fill: {_VARIABLE_OF[color]}"{more}>{escape(_printable(text))}</text>'
         )
 
     def path(
@@ -259,20 +260,17 @@ def _pieces(text: str, longest: int) -> Sequence[str]:
 
 
 def _clean(svg: str, prefix: str) -> str:
-    """Without prologue, metadata and fixed size; ids made unique, colours made variables."""
+    """What matplotlib drew, without prologue, metadata and fixed size; ids made unique, colours made variables.
+
+    No text that others wrote is in it, so that all of it may be searched.
+    """
     svg = svg[svg.index("<svg") :]
     for element in ("metadata", "style"):  # a style inside would hold for the whole page
         svg = re.sub(rf"\s*<{element}\b.*?</{element}>", "", svg, flags=re.DOTALL)
     svg = re.sub(
         r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true" focusable="false">', svg, count=1
     )
-    # Only inside tags: text may hold anything, but no angle bracket.
-    return re.sub(r"<[^>]+>", lambda tag: _clean_tag(tag[0], prefix), svg).strip()
-
-
-def _clean_tag(tag: str, prefix: str) -> str:
-    if tag.startswith("<path"):
-        tag = _SPACES.sub(r"\1", _LEVEL.sub(r"M\1 \2H\3", tag))
-    tag = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', tag)
-    tag = tag.replace('xlink:href="#', f'href="#{prefix}-').replace("url(#", f"url(#{prefix}-")
-    return _STAND_INS.sub(lambda found: _VARIABLE_OF[found[0]], tag)
+    svg = _SPACES.sub(r"\1", _LEVEL.sub(r"M\1 \2H\3", svg))
+    svg = _ID.sub(rf'\1id="{prefix}-\2"', svg)
+    svg = svg.replace('xlink:href="#', f'href="#{prefix}-').replace("url(#", f"url(#{prefix}-")
+    return _STAND_INS.sub(lambda found: _VARIABLE_OF[found[0]], svg)

@@ -169,7 +169,7 @@ class Panels:
             row, place = divmod(i, columns)
             left = axis + place * (width + GAP)
             for number, line in enumerate((*column[::-1], *name[::-1])):
-                at = tops[row] - 8 - LINE * number
+                at = tops[row] - 10 - LINE * number
                 self.canvas.text(left, at, line, fontsize=SMALL, color=SOFT if number < len(column) else INK)
             box = Box(self.canvas, left, float(tops[row]), width, height, x, y)
             box.frame(left=place == 0, below=i + columns >= len(rows))

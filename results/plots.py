@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Dot:
     text: str = ""
     modelled: bool = False
     """Whether it is a page model's among values of a server."""
+    far: float | None = None
+    """How far a thin line reaches beyond the range."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Panel:
     limits: tuple[float, float] | None = None
     reference: float | None = None
     ratio: bool = False
+    decades: bool = False
+    """Whether the axis is logarithmic without being a ratio's."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +125,18 @@ def dots(rows: Sequence[Row], panels: Sequence[Panel], prefix: str) -> str:
                 table.canvas.text(right, y, dot.text, ha="right", color=SOFT, fontsize=SMALL, font_style="italic")
                 continue
             low, at, high = (float(box.places(value, 0.0)[0]) for value in (dot.low, dot.value, dot.high))
+            if dot.far is not None:
+                table.canvas.path(box.places(np.array([dot.high, dot.far]), 0.0) * (1, 0) + (0, y), **_thin(row))
             if high > low:
                 table.canvas.bars(np.array([[low, y - 1.1, high, y + 1.1]]), facecolor=row.style.colour)
             table.canvas.marker(at, y, row.style, hollow=row.modelled or dot.modelled)
             table.canvas.text(right, y, dot.text, ha="right", fontsize=SMALL)
         left = right + _GAP
     return table.canvas.svg(prefix)
+
+
+def _thin(row: Row) -> dict[str, Any]:
+    return {"edgecolor": row.style.colour, "linewidth": 0.8}
 
 
 def _limits(panel: Panel) -> tuple[float, float]:
@@ -146,6 +156,8 @@ def _scale(panel: Panel, width: float) -> Scale:
     if panel.ratio:
         ticks = ratio_ticks(low, high, width / _TICK)
         return Scale(low, high, tuple((tick, f"{tick:g}×") for tick in ticks), log=True)
+    if panel.decades:
+        return Scale.logarithmic(low, high)
     return Scale.linear(low, high, max(1, min(4, int(width // _TICK) - 1)))
 
 

@@ -54,7 +54,7 @@ class Recorder:
             found = self._recorder.after(self._table)
         except ServerError as error:
             return Order(planned, f"By the planned order of arrival: {error}")
-        note = "" if found.exact else "By the order of transactions, which is near that of their rows."
+        note = found.near
         if self._children:
             note = "By the order of parents: how the children of several writers lay between one another is not known."
         return Order(by_transactions(found, self._table, keys), note)

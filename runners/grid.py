@@ -11,7 +11,7 @@ from keybench.results.metrics import Metric, Reading, grid_cell
 from keybench.runners.after import keys_in_order
 from keybench.runners.attempt import DRAWN_BLOCK
 from keybench.runners.plan import Request, TrialPlan
-from keybench.runners.sources import key_sources
+from keybench.runners.sources import created_in_order, key_sources
 from keybench.scenarios.schema import Scenario
 
 
@@ -47,5 +47,8 @@ def _cell(scenario: Scenario, processes: int, together: int, rows: int) -> Scena
 def _density(request: Request, trial: TrialPlan) -> float:
     trial = replace(trial, rows=request.scenario.rows or 0)
     table = trial.table(request.scenario)
-    keys = keys_in_order(key_sources(request, trial))
-    return predict(engine(trial.database).page_model(table), table.column, keys).density
+    sources = key_sources(request, trial)
+    created = created_in_order(sources) if table.dated else None
+    return predict(
+        engine(trial.database).page_model(table), table.column, keys_in_order(sources), created=created
+    ).density

@@ -12,10 +12,23 @@ from keybench.generators.byteorder import Keys
 from keybench.results import blobs
 from keybench.results.metrics import KEY, MODEL, Metric, Reading
 from keybench.results.store import Trial
-from keybench.runners import after, bulk, grid, modelled, position, server_keys, shards, verify, workers, writers
+from keybench.runners import (
+    after,
+    bulk,
+    grid,
+    latency,
+    modelled,
+    position,
+    server_keys,
+    shards,
+    verify,
+    workers,
+    writers,
+)
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
 from keybench.runners.conditions import Conditions
+from keybench.runners.crews import LOCAL, Crew
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, created_in_order, key_sources
 
@@ -34,6 +47,7 @@ def run_trial(
     request: Request,
     trial: TrialPlan,
     reach: Callable[[str], Target],
+    crew: Crew = LOCAL,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Trial:
     """Runs it; whatever goes wrong makes a trial with status `error` (`attempt`).
@@ -46,13 +60,15 @@ def run_trial(
         nonlocal server
         target = reach(trial.database)
         server = target.server
-        return _measure(request, trial, target, progress)
+        return _measure(request, trial, target, crew, progress)
 
     ended = attempt(request, trial, measure)
     return replace(ended, server=server)
 
 
-def _measure(request: Request, trial: TrialPlan, target: Target, progress: Callable[[int], None]) -> Measured:
+def _measure(
+    request: Request, trial: TrialPlan, target: Target, crew: Crew, progress: Callable[[int], None]
+) -> Measured:
     table = trial.table(request.scenario)
     sources = key_sources(request, trial)
     parts = shards.deal(table, sources, request.scenario.table.shards)
@@ -73,6 +89,7 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
             skew_rows=request.scenario.load.skew_rows,
             timeout=deadline - time.monotonic(),
             path=request.scenario.load.path,
+            crew=crew,
             tables=shards.tables(parts),
             progress=progress,
         )
@@ -92,14 +109,14 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
                     arrived.append((keys, recorder.order(part.of(loaded), keys)))
                 _verify(admin, part.table, keys)
             if len(parts) == 1:
-                readings += _after(request, trial, target, admin, sources, keys, deadline)
+                readings += _after(request, trial, target, crew, admin, sources, keys, deadline)
         for part in parts:
             admin.drop(part.table)
     finally:
         admin.close()
     predicted = [_predicted(target.engine, *one) for one in zip(parts, arrived, measured, strict=False)]
     readings += shards.together([list(one.readings) for one in predicted] or measured)
-    lines = [loaded.series()]
+    lines = [loaded.series(), *latency.along(loaded)]
     if len(parts) > 1:
         readings += position.absent(shards.NO_POSITION)
     elif arrived:
@@ -144,6 +161,7 @@ def _after(
     request: Request,
     trial: TrialPlan,
     target: Target,
+    crew: Crew,
     admin: Admin,
     sources: tuple[KeySource, ...],
     keys: Keys,
@@ -173,6 +191,7 @@ def _after(
             timeout=timeout,
             refill=True,
             path=request.scenario.load.path,
+            crew=crew,
         )
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
         readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))

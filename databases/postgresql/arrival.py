@@ -53,7 +53,7 @@ class WalRecorder:
         keys, of = self._admin.stored_transactions(table)
         if not np.array_equal(np.sort(sequence), np.sort(of)):
             raise ServerError(f"the log shows {len(sequence)} insertions into an index of {len(of)} rows.")
-        return Arrivals(keys, of, sequence, exact=True)
+        return Arrivals(keys, of, sequence)
 
 
 def transactions(chunks: Iterable[bytes], relation: str) -> NDArray[np.int64]:

@@ -59,6 +59,7 @@ def test_all_writers_rows_arrive_and_are_timed(target: Target, admin: Admin, cou
     assert seen[-1] == loaded.rows[-1] == 10_000
     assert np.all(np.diff(loaded.elapsed) >= 0)
     assert len(loaded.latencies) == len(loaded.rows) == sum(-(-s.writer.rows // 300) for s in sources)
+    assert (loaded.elapsed >= loaded.latencies - 1e-9).all(), "both in order of completion"
     values = {reading.metric: reading.value for reading in loaded.readings()}
     assert values[Metric.INSERT_SECONDS] == pytest.approx(
         values[Metric.FIRST_HALF_SECONDS] + values[Metric.SECOND_HALF_SECONDS]

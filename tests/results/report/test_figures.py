@@ -13,7 +13,7 @@ import pytest
 
 from keybench.results import blobs
 from keybench.results.drawing import Canvas, drawing, styles
-from keybench.results.metrics import MODEL, Metric, Reading, grid_cell
+from keybench.results.metrics import MODEL, Metric, Reading, Series, grid_cell
 from keybench.results.report import figure as contract
 from keybench.results.report.figure import Figure, GroupFigure
 from keybench.results.report.figures import figures, known, overview
@@ -62,7 +62,10 @@ def test_every_figure_has_a_name_and_a_place_of_its_own() -> None:
 def test_every_figure_of_an_index_is_drawn_from_a_whole_run() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite")))
     assert found["forest"].svg
-    wanted = {one.name for one in known() if isinstance(one, GroupFigure) and not one.keys_alone} - {"ticks"}
+    wanted = {one.name for one in known() if isinstance(one, GroupFigure) and not one.keys_alone} - {
+        "ticks",
+        "latency-along",
+    }
     assert {name for name in wanted if found[name].svg} == wanted
 
 
@@ -220,6 +223,28 @@ def test_the_heat_map_has_a_cell_for_each_reading_of_the_grid() -> None:
     assert float(rows["2", "1"]["uuid-v7, density, %"]) == pytest.approx(79.9)
     assert "Lowest: bigint-identity, 0 % at 16 processes and 100 keys in a tick." in found.alt
     assert "ticks" not in drawn(grouped())
+
+
+def test_latencies_along_the_load_are_medians_over_blocks_of_those_that_have_them() -> None:
+    def change(trial: Trial) -> Trial:
+        if trial.layout == "uuid-v4":
+            return trial
+        x = np.array([50_000, 100_000])
+        lines = [
+            Series(metric, x, np.array([1.0, 2.0]) * trial.block * factor)
+            for metric, factor in ((Metric.TX_P50_MS, 1.0), (Metric.TX_P99_MS, 10.0))
+        ]
+        return replace(trial, series=(*trial.series, *lines))
+
+    found = drawn(grouped(change=change, blocks=3))
+    rows = table(found["latency-along"])
+    assert [row["rows inserted up to"] for row in rows] == ["50000", "100000"]
+    assert [float(row["uuid-v7, median, ms"]) for row in rows] == [2.0, 4.0]
+    assert [float(row["uuid-v7, p99, ms"]) for row in rows] == [20.0, 40.0]
+    assert "No line of uuid-v4." in found["latency-along"].caption
+    spread = {row["layout"]: row for row in table(found["latency"])}
+    assert float(spread["uuid-v4"]["median, ms"]) < float(spread["uuid-v4"]["p99, ms"])
+    assert "latency-along" not in drawn(grouped())
 
 
 def test_characters_that_xml_forbids_are_replaced_and_the_rest_is_escaped() -> None:
