@@ -15,7 +15,7 @@ import pytest
 from keybench.databases.engine import Admin, Table, engine
 from keybench.databases.sessions import LimitsSessions
 from keybench.errors import KeybenchError, ServerError, UsageError
-from keybench.results.metrics import CLUSTERED, KEY, MODEL, PARENT, SHARD, WRITER, Metric
+from keybench.results.metrics import CLUSTERED, KEY, MACHINE, MODEL, PARENT, SHARD, WRITER, Metric
 from keybench.runners import connections, verify, writers
 from keybench.runners.after import keys_in_order
 from keybench.runners.arrival import Recorder
@@ -209,7 +209,7 @@ def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: se
     given = [(reading.object, reading.metric) for reading in ended.readings]
     assert len(given) == len(set(given)), "a metric is given twice"
     value = dict(zip(given, (reading.value for reading in ended.readings), strict=True))
-    assert {of for of, _ in given if not of.startswith(WRITER)} == {KEY, MODEL, *objects}
+    assert {of for of, _ in given if not of.startswith(WRITER)} == {KEY, MACHINE, MODEL, *objects}
     parts = [value[of, Metric.LEAF_PAGES] or 0 for of in objects]
     assert min(parts) >= 1
     assert value[KEY, Metric.LOG_BYTES]
