@@ -16,15 +16,18 @@ from keybench.results.claims.wording import phrase
 from keybench.results.report.groups import NO_DATABASE
 from keybench.results.store import Store
 
-_RUN_ONE = "No trial of these runs answers it."
+DURABLE = "durable"
+"""The profile that claims are taken to speak of: every commit on disk."""
+
+_NO_TRIAL = "No trial of these runs answers it."
 
 
 def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
     """What these runs (ids, unique prefixes, `latest`) say of every claim, in the order of the claims.
 
     Of several runs, servers or sizes that answer for one database, a measured one is taken before a modelled one, then
-    the one with the rows of the question, with most rows, with most blocks, the last. Raises UsageError where a run is
-    unknown.
+    the one of the question's own scenario, with the rows of the question, with most rows, with most blocks, the last.
+    Raises UsageError where a run is unknown.
     """
     runs = {run.id: run for run in (store.run(name) for name in run_ids)}
     found = [
@@ -65,15 +68,16 @@ def _of_question(claim: Claim, question: Question, found: Sequence[Cell]) -> lis
             answers.append(_row(blank, question, cell, answer))
     if answers:
         return answers
-    return [replace(blank, reason=" ".join(dict.fromkeys(problems)) or _RUN_ONE)]
+    return [replace(blank, reason=" ".join(dict.fromkeys(problems)) or _NO_TRIAL)]
 
 
 def _asks(cell: Cell, question: Question) -> bool:
     return cell.fits(question) and not (cell.modelled and not question.modellable)
 
 
-def _rank(question: Question, cell: Cell, answer: Found) -> tuple[bool, bool, int, int]:
-    return not cell.modelled, cell.rows == question.rows, cell.rows, answer.blocks
+def _rank(question: Question, cell: Cell, answer: Found) -> tuple[bool, bool, bool, int, int]:
+    own = cell.scenario == question.scenario
+    return not cell.modelled, own, cell.rows == question.rows, cell.rows, answer.blocks
 
 
 def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Found) -> ClaimRow:
@@ -86,7 +90,16 @@ def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Found) -> Clai
             reason = f"It depends on what no live server has told the page model: with {how} it gives {told}."
             verdict = "undecided"
             break
-    place = replace(blank, database=cell.database, server=cell.server, rows=cell.rows, run=cell.run.id)
+    place = replace(
+        blank,
+        question=phrase(question, cell.scenario),
+        database=cell.database,
+        server=cell.server,
+        rows=cell.rows,
+        run=cell.run.id,
+    )
+    if cell.run.profile != DURABLE and not cell.modelled:
+        place = replace(place, differs=f"{place.differs} Measured with --profile {cell.run.profile}.")
     return _answered(place, answer, answer.text(blank.unit), verdict, reason)
 
 

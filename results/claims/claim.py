@@ -72,6 +72,8 @@ class Question(_Part):
     databases: tuple[Text, ...] = ()
     """`none` for keys alone."""
     scenario: str = ""
+    also: tuple[Text, ...] = ()
+    """Other scenarios whose trials answer as well, where those of the first are not there."""
     payload: int | None = None
     """Of a scenario that has several."""
     writers: int | None = None
@@ -113,6 +115,16 @@ class Question(_Part):
     def no_effect(self) -> float | None:
         """Where no effect lies on the scale of the comparison; None where there is no such place."""
         return {"ratio": 1.0, "growth": 1.0, "difference": 0.0}.get(self.compare)
+
+    @property
+    def nil(self) -> tuple[float, float]:
+        """From where to where an effect is hardly there: one place, unless only its direction was published."""
+        nothing = self.no_effect
+        assert nothing is not None
+        margin = self.within if self.direction else 0.0
+        if self.compare == "difference":
+            return nothing - margin, nothing + margin
+        return nothing / (1 + margin), nothing * (1 + margin)
 
     @property
     def region(self) -> tuple[float, float]:

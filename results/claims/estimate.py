@@ -63,6 +63,8 @@ def unit(question: Question) -> str:
 
 def estimate(cell: Cell, question: Question, of: str = KEY) -> Found | Missing:
     """The answer of one cell; `of` is the readings' object, where a variant of a page model is asked."""
+    if cell.run.load_path != "rows":
+        return Missing("Rows were loaded in bulk, which sorts them.")
     if cell.rows < question.rows_at_least:
         return Missing(f"{cell.rows:,} rows are too few to tell: the claim needs {question.rows_at_least:,}.")
     arms = []

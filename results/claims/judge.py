@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isinf
+from dataclasses import replace
 
 from keybench.results import statistics
 from keybench.results.claims.claim import Question
@@ -19,19 +19,23 @@ def judge(question: Question, found: Found) -> Judgement:
 
     An effect is reproduced where the interval meets the published figure and has no room for none, and contradicted
     where the whole interval lies on the other side of none. Where no difference was published, one beyond the margin
-    contradicts. A plain figure (a density, say) has no other side: it is reproduced or not.
+    contradicts. A plain figure (a density, or a ratio near 1) has no other side: it is reproduced where the whole
+    interval lies within the margin. What repeats exactly is judged by its median over blocks.
     """
     low, high = question.region
     nothing = question.no_effect
     if not found.enough:
         return "undecided", f"Too few blocks for an interval: --blocks {statistics.blocks_needed(ALPHA)}."
+    if question.exact:  # its range over blocks is that of random bytes, not of the figure
+        found = replace(found, low=found.value, high=found.value)
     if question.same:
         return _same(question, found)
     if nothing is None or low < nothing < high:
         return _figure(question, found)
+    nil = question.nil
     if low >= nothing:
-        return _effect(low, high, found.low, found.high, nothing)
-    return _effect(-high, -low, -found.high, -found.low, -nothing)
+        return _effect((low, high), (found.low, found.high), nothing, nil)
+    return _effect((-high, -low), (-found.high, -found.low), -nothing, (-nil[1], -nil[0]))
 
 
 def _same(question: Question, found: Found) -> Judgement:
@@ -50,20 +54,27 @@ def _figure(question: Question, found: Found) -> Judgement:
         return "not reproduced", "It lies above what was published."
     if found.high < low:
         return "not reproduced", "It lies below what was published."
-    if (isinf(low) or isinf(high)) and not (low <= found.low and found.high <= high):
-        return "undecided", f"The interval lies on both sides of the published bound: {MORE_BLOCKS}."
-    return "reproduced", ""
+    if low <= found.low and found.high <= high:
+        return "reproduced", ""
+    return "undecided", f"The interval has room for what was published and for other figures: {MORE_BLOCKS}."
 
 
-def _effect(low: float, high: float, least: float, most: float, nothing: float) -> Judgement:
-    """Of an effect published as more than nothing, from low to high; ours lies from least to most."""
-    if most < nothing:
+Span = tuple[float, float]
+
+
+def _effect(published: Span, ours: Span, nothing: float, nil: Span) -> Judgement:
+    """Of an effect published as more than nothing; in `nil` it is hardly there."""
+    (low, high), (least, most) = published, ours
+    if most < nil[0]:
         return "contradicted", "The effect goes the other way."
     if least > high:
         return "not reproduced", "The effect is larger than published."
     if most < low:
-        smaller = "The effect goes the same way but is smaller than published."
-        return "not reproduced", smaller if least > nothing else "There is no effect, or hardly any."
+        if most <= nil[1]:
+            return "not reproduced", "There is no effect, or hardly any."
+        if least <= nothing:
+            return "not reproduced", "The effect is smaller than published, if there is any."
+        return "not reproduced", "The effect goes the same way but is smaller than published."
     if least > nothing:
         return "reproduced", ""
     return "undecided", f"The interval has room for what was published and for no effect: {MORE_BLOCKS}."

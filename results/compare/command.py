@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keybench import commandline
 from keybench.errors import UsageError, unknown_name
-from keybench.results.compare.sides import CONTROL, Side, against_control, side
+from keybench.results.compare.sides import CONTROL, against_control, side
 from keybench.results.compare.writing import Format, write
 from keybench.results.metrics import Metric
 from keybench.results.store import Store
+
+if TYPE_CHECKING:
+    from keybench.results.compare.differences import Comparison
 
 INCONCLUSIVE = 3
 
@@ -64,7 +67,7 @@ def compare(
     sys.stdout.write(write(found, form, _named(said), every=bool(metric)))
     if any(row.compared for row in found.rows):
         return 0
-    sys.stderr.write(f"keybench: {_nothing(before, after, bool(found.rows))}\n")
+    sys.stderr.write(f"keybench: {_nothing(found)}\n")
     return INCONCLUSIVE
 
 
@@ -73,8 +76,14 @@ def _named(said: Mapping[str, Sequence[str]]) -> list[str]:
     return [text if len(said) == 1 else f"{run}: {text}" for run, texts in said.items() for text in texts]
 
 
-def _nothing(before: Side, after: Side, rows: bool) -> str:
-    if rows:
+def _nothing(found: Comparison) -> str:
+    before, after = found.before, found.after
+    if found.rows and all(row.verdict == "not measured" for row in found.rows):
+        return (
+            f"no figure was measured in both {before.name} and {after.name}, for the reasons above: mend what failed, "
+            "and measure again."
+        )
+    if found.rows:
         return (
             f"nothing of {before.name} and {after.name} can be compared, for the reasons above: measure both on one "
             "machine with the same versions and settings."

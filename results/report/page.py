@@ -82,7 +82,7 @@ def _hash(script: str) -> str:
 
 def _options(text: str) -> Markup:
     """Text in which options, as in `--blocks 6`, are set as code and not broken."""
-    parts = re.split(r"(--[a-z]+(?:-[a-z]+)*(?: (?:\d+|[0-9a-f]{8,}))?)", text)
+    parts = re.split(r"(--scenario [a-z0-9-]+[a-z0-9]|--[a-z]+(?:-[a-z]+)*(?: (?:\d+|[0-9a-f]{8,}))?)", text)
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 

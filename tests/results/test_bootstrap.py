@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.results import bootstrap
@@ -45,6 +45,7 @@ def test_the_difference_of_two_samples_is_covered() -> None:
     assert 0.94 <= np.mean([low <= 1.0 <= high for low, high in found]) <= 0.998
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-100, 100), min_size=2, max_size=12), st.floats(-50, 50))
 def test_it_moves_with_the_values_and_lies_within_them(values: list[float], by: float) -> None:
     low, high = interval(np.array(values), 0.95)

@@ -135,7 +135,7 @@ def test_many_blocks_are_sampled_by_the_seed() -> None:
     assert first.min() >= 2**-16
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(2, 8), st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_p_depends_on_neither_order_nor_direction(blocks: int, arms: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

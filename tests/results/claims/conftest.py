@@ -48,7 +48,9 @@ class Runs:
         self.path = path
         self.count = 0
 
-    def add(self, *trials: Trial, cache: int = 2**26, blocks: int = 6) -> str:
+    def add(
+        self, *trials: Trial, cache: int = 2**26, blocks: int = 6, profile: str = "durable", path: str = "rows"
+    ) -> str:
         """Records a run of these trials and gives its id."""
         self.count += 1
         run_id = f"{self.count:x}" * 10
@@ -56,8 +58,8 @@ class Runs:
             store.add_run(
                 Run(
                     id=run_id, started=START + timedelta(hours=self.count), keybench="0.1.0", command="keybench run",
-                    seed=1, blocks=blocks, scenario=trials[0].scenario if trials else "quick", profile="durable",
-                    definition={}, machine={},
+                    seed=1, blocks=blocks, scenario=trials[0].scenario if trials else "quick", profile=profile,
+                    definition={"scenario": {"load": {"path": path}}}, machine={},
                 )
             )  # fmt: skip
             for database, server in sorted({(one.database, one.server) for one in trials}):

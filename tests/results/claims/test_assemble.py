@@ -182,6 +182,19 @@ def test_measured_goes_before_modelled_and_more_rows_before_fewer(runs) -> None:
     assert told(again, large) == (again, "measured", False)  # the later one, whatever the order in which they are given
 
 
+def test_another_scenario_answers_where_that_is_as_good(runs) -> None:
+    quick = runs.arms(
+        {BIGINT: counted(leaf_density=90.0), RANDOM: counted(leaf_density=69.0)}, scenario="quick", rows=9
+    )
+    row = only(found(runs), "calkio-v4", "69.4")
+    assert (row.run, row.question) == (quick, "leaf density, uuid-v4@uuid, in quick")
+    model = runs.arms({RANDOM: counted(leaf_density=71.0)}, server="model", origin="modelled")
+    assert only(found(runs, quick, model), "calkio-v4", "69.4").run == quick
+    own = runs.arms({RANDOM: counted(leaf_density=70.0)}, rows=5)
+    row = only(found(runs, own, quick), "calkio-v4", "69.4")
+    assert (row.run, row.question) == (own, "leaf density, uuid-v4@uuid, in two-million")
+
+
 def test_a_model_answers_nothing_that_it_takes_for_granted(runs) -> None:
     arms = {BIGINT: counted(leaf_pages=1.0), ("ulid", "uuid"): counted(leaf_pages=9.0, leaf_fragmentation=28.0)}
     arms[RANDOM] = counted(leaf_pages=7.0)
@@ -311,6 +324,18 @@ def test_every_claim_has_its_rows_in_any_run(runs) -> None:
     for row in table:
         assert row.reason or row.verdict == "reproduced", row.claim
         assert bool(row.command) == (row.verdict == "not measured"), row.claim
+
+
+def test_rows_that_a_server_sorted_answer_nothing_and_another_profile_is_told(runs) -> None:
+    runs.arms({BIGINT: timed(10), STRING: timed(10.78, 1)})
+    with Store.open(str(runs.path), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    row = only(found(runs, runs.add(*trials, path="bulk")), "jt-pg-string-vs-int")
+    assert row.verdict == "not measured"
+    assert row.reason.endswith("Rows were loaded in bulk, which sorts them.")
+    row = only(found(runs, runs.add(*trials, profile="fast")), "jt-pg-string-vs-int")
+    assert row.verdict == "reproduced"
+    assert row.differs.endswith(" Measured with --profile fast.")
 
 
 def test_an_unknown_run_is_an_error(runs) -> None:

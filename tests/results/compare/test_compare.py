@@ -392,6 +392,30 @@ def test_nothing_in_common_is_inconclusive(fake_run, tmp_path, capsys) -> None:
         run(tmp_path, A, B, "--metric", "leaf_page")
 
 
+def test_a_run_whose_control_failed_says_so(fake_run, tmp_path, capsys) -> None:
+    def change(trial: Trial) -> Trial:
+        return failing(trial) if trial.layout == "bigint-identity" else trial
+
+    fake_run(layouts=FEW[:2], databases=("sqlite",), blocks=1, change=change).close()
+    assert run(tmp_path, "latest") == 3
+    shown = capsys.readouterr()
+    assert "not measured: bigint-identity · bigint: every trial failed" in shown.out
+    assert "block 1, sqlite · bigint-identity: gone" in shown.out
+    assert shown.err == (
+        f"keybench: no figure was measured in both {A}:layout=bigint-identity and {A}, for the reasons above: mend "
+        "what failed, and measure again.\n"
+    )
+
+
+def test_a_run_without_trials(fake_run, tmp_path) -> None:
+    fake_run(change=lambda _: None).close()
+    with pytest.raises(UsageError) as caught:
+        run(tmp_path, "latest")
+    assert str(caught.value) == (
+        f"run {A} holds no trials yet: go on with `python -m runners.run --resume {A}`."
+    )  # fmt: skip
+
+
 def test_all_that_differs_in_conditions_is_inconclusive(fake_run, tmp_path, capsys) -> None:
     fake_run(run_id=A, layouts=FEW, databases=("sqlite",), blocks=1, rows=1000)
     fake_run(run_id=B, layouts=FEW, databases=("sqlite",), blocks=1, rows=2000).close()

@@ -6,6 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from benchmarks import report as benchmark
+from tests.results.report.page import Page
+
 
 def report(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "keybench.results.report", *arguments]
@@ -29,3 +34,22 @@ def test_what_is_not_there(fake_run, tmp_path) -> None:
     assert missing.returncode == 2
     assert "other.sqlite" in missing.stderr
     assert not (tmp_path / "other.sqlite").exists()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_ten_thousand_trials_are_drawn_in_ten_seconds(tmp_path) -> None:
+    path = tmp_path / "results.sqlite"
+    assert benchmark.write(path) == 10_000
+    seconds, size = min(benchmark.drawn(path) for _ in range(2))
+    assert seconds < benchmark.TARGET, "seconds of processor time"
+    assert size < 20 << 20
+
+
+def test_a_small_file_of_the_benchmark_is_drawn_too(tmp_path) -> None:
+    path = tmp_path / "results.sqlite"
+    assert benchmark.write(path, blocks=1, names=4) == 20
+    _, size = benchmark.drawn(path)
+    assert size > 100_000
+    page = Page(path.with_suffix(".html").read_text(encoding="utf-8"))
+    assert "20 trials recorded" in page.text
