@@ -10,9 +10,9 @@ from keybench.results import plots
 from keybench.results.drawing import SMALL, SOFT, WIDTH, Canvas, lines, text_width
 from keybench.results.metrics import Metric
 from keybench.results.panels import Box, Scale
-from keybench.results.report.figure import Figure, RunFigure, Styles, Value, blocks_note, extremes, join, shown
+from keybench.results.report.figure import Figure, RunFigure, Styles, Value, extremes, join, ratios_note, shown
 from keybench.results.report.groups import CONTROL, Arm, Group, Summary
-from keybench.results.report.summaries import STATISTICS, cells
+from keybench.results.report.summaries import cells, statistics
 from keybench.results.report.wording import plural, ratio
 
 _ROW, _HEAD = 18.0, 30.0
@@ -31,7 +31,8 @@ def _forest(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure
         names = {arm.name for arm in chosen}
         sections.append((group, [(arm, summary) for arm, summary in known if arm.name in names]))
         notes.append(note)
-    every = [(f"{arm.layout} on {group.database}", known.median) for group, part in timed for arm, known in part]
+    named = [(f"{arm.layout} on {group.database}", known.median) for group, part in timed for arm, known in part]
+    every = [summary for _, part in timed for _, summary in part]
     data: list[tuple[Value, ...]] = [
         (group.database, group.server, group.payload, arm.layout, arm.column, *cells(summary))
         for group, part in timed
@@ -43,16 +44,23 @@ def _forest(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure
             title="Insert time on every database",
             unit=f"ratio to {CONTROL} of the same database in the same block, lower is better",
             caption=join(
-                blocks_note(groups[0]),
+                ratios_note(groups[0], every),
                 "The line at 1× is the control. Ratios compare layouts on one database, not databases.",
                 f"Of each database {most} layouts are drawn, evenly from the fastest to the slowest."
                 if any(notes)
                 else "",
             ),
             origin="Ratios of times: measured.",
-            alt=f"Forest plot over {plural(len(timed), 'database')}. {extremes(every)}",
+            alt=f"Forest plot over {plural(len(timed), 'database')}. {extremes(named)}",
             svg=_drawn(sections, styles, prefix),
-            header=("database", "server", "payload", "layout", "column", *(f"ratio, {part}" for part in STATISTICS)),
+            header=(
+                "database",
+                "server",
+                "payload",
+                "layout",
+                "column",
+                *(f"ratio, {part}" for part in statistics(every)),
+            ),
             rows=tuple(data),
         )
     ]

@@ -153,6 +153,13 @@ def test_the_forest_has_every_layout_on_every_database_and_only_where_there_are_
     assert "forest" not in drawn(grouped())
 
 
+def test_the_forests_lines_are_intervals_where_there_are_blocks_enough() -> None:
+    found = drawn(grouped(databases=("postgresql", "sqlite"), blocks=6))["forest"]
+    assert "lines are their 95 % intervals" in found.caption
+    for row in table(found):
+        assert float(row["ratio, 95 % from"]) <= float(row["ratio, median"]) <= float(row["ratio, 95 % to"])
+
+
 def lagging(trial: Trial) -> Trial:
     """Several writers; in the second column EF Core's keys and UUIDv7's go elsewhere than in the first."""
     far = (trial.layout, trial.column) in {("efcore-sequential", "uuid"), ("uuid-v7", "binary16-mssql")}
