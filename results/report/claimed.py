@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from keybench.results.claims import ClaimRow
 from keybench.results.claims.arms import cells
@@ -18,6 +19,11 @@ class Claimed:
     rows: list[ClaimRow]
     others: int
     command: str
+
+    @property
+    def by_claim(self) -> list[list[ClaimRow]]:
+        """The rows of each claim together."""
+        return [list(rows) for _, rows in groupby(self.rows, key=lambda row: row.claim)]
 
     @property
     def modelled(self) -> bool:

@@ -10,9 +10,9 @@ from keybench.results import plots
 from keybench.results.drawing import SMALL, SOFT, WIDTH, Canvas, lines, text_width
 from keybench.results.metrics import Metric
 from keybench.results.panels import Box, Scale
-from keybench.results.report.figure import Figure, RunFigure, Styles, Value, blocks_note, extremes, join, shown
+from keybench.results.report.figure import Figure, RunFigure, Styles, Value, extremes, join, ratios_note, shown
 from keybench.results.report.groups import CONTROL, Arm, Group, Summary
-from keybench.results.report.summaries import STATISTICS, cells
+from keybench.results.report.summaries import cells, statistics
 from keybench.results.report.wording import plural, ratio
 
 _ROW, _HEAD = 18.0, 30.0
@@ -37,13 +37,15 @@ def _forest(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure
         for group, part in timed
         for arm, summary in part
     ]
+    summaries = [summary for _, part in timed for _, summary in part]
+    parts = [f"ratio, {part}" for part in statistics(summaries)]
     return [
         Figure(
             key=prefix,
             title="Insert time on every database",
             unit=f"ratio to {CONTROL} of the same database in the same block, lower is better",
             caption=join(
-                blocks_note(groups[0]),
+                ratios_note(timed[0][0], summaries),
                 "The line at 1× is the control. Ratios compare layouts on one database, not databases.",
                 f"Of each database {most} layouts are drawn, evenly from the fastest to the slowest."
                 if any(notes)
@@ -52,7 +54,7 @@ def _forest(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure
             origin="Ratios of times: measured.",
             alt=f"Forest plot over {plural(len(timed), 'database')}. {extremes(every)}",
             svg=_drawn(sections, styles, prefix),
-            header=("database", "server", "payload", "layout", "column", *(f"ratio, {part}" for part in STATISTICS)),
+            header=("database", "server", "payload", "layout", "column", *parts),
             rows=tuple(data),
         )
     ]

@@ -14,7 +14,7 @@ from keybench.results.panels import Row
 from keybench.results.plots import Dot, Panel
 from keybench.results.report.figure import Figure, RunFigure, Styles, Value, blocks_note, join
 from keybench.results.report.groups import Arm, Group
-from keybench.results.report.summaries import STATISTICS, cells, dot, per_row
+from keybench.results.report.summaries import STATISTICS, cells, dot, per_row, statistics
 from keybench.results.report.wording import number, ratio
 
 BEFORE = "efcore-sequential"
@@ -86,7 +86,8 @@ def _figure(best: Sequence[tuple[Group, Arm]], styles: Styles, prefix: str) -> F
         dots = [dot(arm, known, ratio) for (_, arm), known in zip(best, time, strict=True)]
         panels.append(Panel("Time", dots, "× control ↓", reference=1.0, ratio=True))
     header = ("layout", "column", "interior splits per 1,000 rows")
-    parts = [f"{what}, {statistic}" for what in ("density (%)", "time over the control's") for statistic in STATISTICS]
+    parts = [f"density (%), {part}" for part in STATISTICS]
+    parts += [f"time over the control's, {part}" for part in statistics(time)]
     data: list[tuple[Value, ...]] = [
         (arm.layout, arm.column, inside[i].value, *cells(density[i]), *cells(time[i]))
         for i, (_, arm) in enumerate(best)
@@ -98,6 +99,7 @@ def _figure(best: Sequence[tuple[Group, Arm]], styles: Styles, prefix: str) -> F
         unit="interior splits, density and time; EF Core first, each layout in the column that suits it best",
         caption=join(
             blocks_note(first),
+            "Lines of time are 95 % intervals." if any(known.interval for known in time if known) else "",
             "The column that suits a layout best is the one in which its keys go nearest to the right edge.",
             "Hollow: by the page model, where the server does not tell." if any(one.modelled for one in inside) else "",
             "" if any(time) else "No time: a page model has none." if first.modelled else "No time was measured.",
