@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import layouts, mariadb, pagemodel, postgresql, report, sqlite
+from benchmarks import layouts, mariadb, pagemodel, postgresql, report, sqlite, writers
 from keybench.errors import KeybenchError
 from keybench.runners.machine import describe
 
@@ -16,6 +16,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "mariadb": mariadb.compare,
     "layouts": layouts.compare,
     "pagemodel": pagemodel.compare,
+    "writers": writers.compare,
     "report": report.compare,
 }
 

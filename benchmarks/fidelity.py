@@ -105,7 +105,7 @@ def _line(
 ) -> tuple[str, bool]:
     parts, equal = [], True
     for metric, title in SHOWN.items():
-        if metric not in server:
+        if metric not in server or metric not in model:  # not adjacent, where a parent's pages lie in between
             continue
         found, predicted = server[metric], model[metric] or 0.0
         if abs(found - predicted) <= _SAME:

@@ -25,8 +25,8 @@ class Arrivals:
     """(n,): the transaction of each of these keys."""
     sequence: NDArray[np.int64]
     """(n,): the transaction of each insertion into the index, the first insertion first."""
-    exact: bool
-    """Whether the sequence is that of the insertions themselves, and not only that of their transactions."""
+    near: str = ""
+    """What the sequence is, as a sentence, where it is not that of the insertions themselves."""
 
 
 class ArrivalRecorder(Protocol):

@@ -98,6 +98,13 @@ class Probe(Protocol):
         ...
 
 
+@runtime_checkable
+class ServerWide(Protocol):
+    """A probe whose counters are the whole server's, or all sessions': read once, however many tables a trial has."""
+
+    server_wide: bool
+
+
 class Admin(Protocol):
     """Everything about a trial's table except loading it. One connection, used by the runner alone."""
 

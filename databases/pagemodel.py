@@ -23,6 +23,9 @@ from keybench.errors import UsageError, unknown_name
 from keybench.generators.byteorder import Keys, sort_words
 from keybench.results.metrics import KEY, Metric, Origin, Reading
 
+_COMPILED_ROWS = 1 << 17
+"""From so many rows on keys are ranked by compiled loops, which are slow to load."""
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -178,7 +181,13 @@ def ranked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """
     if not len(words):
         return np.empty(0, np.int64)
-    order, tied = _nearly_ordered(words[:, 0])
+    packed, places = _packed(words[:, 0])
+    if len(words) >= _COMPILED_ROWS:
+        from keybench.databases.ranking import ranks_of
+
+        if (found := ranks_of(packed, places)) is not None:
+            return found
+    order, tied = _nearly_ordered(packed, places)
     if tied.any():
         among = order[tied]
         order[tied] = among[np.lexsort(words[among].T[::-1])]
@@ -190,20 +199,30 @@ def ranked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     return ranks
 
 
-def _nearly_ordered(firsts: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The places of the words in their order, but for runs that agree in their foremost bits, and which those are.
+def _packed(firsts: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
+    """(the words' foremost bits with their places in the last bits, sorted; how many bits a place has).
 
     Sorting words that hold a place in their last bits costs half of sorting the places by the words.
     """
     n = len(firsts)
+    if n >= _COMPILED_ROWS:
+        from keybench.databases.ranking import packed_words
+
+        return packed_words(firsts)
     places = np.uint64(max(1, (n - 1).bit_length()))
     lowest = firsts.min()
     spare = np.uint64(64 - max(1, int(firsts.max() - lowest).bit_length()))
     packed = (firsts - lowest) << spare >> places << places | np.arange(n, dtype=np.uint64)
     packed.sort()
-    order = (packed & np.uint64((1 << int(places)) - 1)).astype(np.int64)
-    packed >>= places
+    return packed, int(places)
+
+
+def _nearly_ordered(packed: NDArray[np.uint64], places: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The places of packed words in order, but for runs that agree in their foremost bits, and which those are."""
+    n = len(packed)
+    order = (packed & np.uint64((1 << places) - 1)).astype(np.int64)
+    firsts = packed >> np.uint64(places)
     tied = np.zeros(n, np.bool_)
-    tied[1:] = packed[1:] == packed[:-1]
+    tied[1:] = firsts[1:] == firsts[:-1]
     tied[:-1] |= tied[1:]
     return order, tied

@@ -6,6 +6,7 @@ import getpass
 import itertools
 import os
 import re
+import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,3 +68,18 @@ def redacted(text: str) -> str:
     """The text without the passwords of URLs in it: all from the user's colon to the last @, and `password=`."""
     text = re.sub(r"(://[^:/?#@]*):.*@", r"\1@", text)
     return re.sub(r"(?<=[?&])(?:ssl)?password=[^&]*&?", "", text).rstrip("?&")
+
+
+def elsewhere(given: Secret) -> Secret:
+    """The same password on another machine, where it is in a variable of that name, or where URLs without one have it.
+
+    Passwords do not travel. EnvironmentMissing where this machine has none.
+    """
+    if given.variable in os.environ:
+        return given
+    if found := of_url(""):
+        return found
+    raise EnvironmentMissing(
+        f"the server asks for a password and {socket.gethostname()}, where a writer is to run, has none: keybench "
+        f"sends no passwords. Start the workers with {PASSWORD} or {PASSWORD_FILE} in their environment."
+    )

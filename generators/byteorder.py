@@ -174,9 +174,11 @@ def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
     if keys.kind == "int":
         return (keys.data.astype(np.uint64) ^ np.uint64(1 << 63))[:, None]
     data = stored(keys, order)
-    padded = np.zeros((len(data), -(-data.shape[1] // 8) * 8), np.uint8)
-    padded[:, : data.shape[1]] = data
-    return padded.view(">u8").astype(np.uint64)
+    if data.shape[1] % 8:
+        padded = np.zeros((len(data), -(-data.shape[1] // 8) * 8), np.uint8)
+        padded[:, : data.shape[1]] = data
+        data = padded
+    return np.ascontiguousarray(data).view(">u8").astype(np.uint64)
 
 
 def rank(keys: Keys, order: Order) -> NDArray[np.int64]:

@@ -75,7 +75,7 @@ def _seconds(ticks: Any) -> Any:
 
 @dataclass(frozen=True)
 class HotGuid(TwoFormLayout):
-    """HotGuid for one shard, 0 … 2³²−1."""
+    """HotGuid for one shard, 0 … 2³²−1; that of the writer's process where it is 0."""
 
     shard: int = 0
 
@@ -113,7 +113,7 @@ class HotGuids(TwoFormStream):
         self._clock = writer.clock
         # In RFC order Data2 and Data3 are reversed: M1 M0, then the process id's high byte and M2.
         self._middle = int.from_bytes((machine[1], machine[0], pid >> 8 & 0xFF, machine[2]))
-        self._end = (pid & 0xFF) << 56 | int.from_bytes(layout.shard.to_bytes(4, "little"))
+        self._end = (pid & 0xFF) << 56 | int.from_bytes((layout.shard or writer.process.shard).to_bytes(4, "little"))
         self._counter = int.from_bytes(writer.entropy.take(1, 4).tobytes()) * _COUNTER_STARTS >> 32
 
     def fill_plain(self, data: Bytes) -> None:

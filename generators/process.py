@@ -23,6 +23,8 @@ class Process:
     pid: int
     index: int = 0
     of: int = 1
+    shard: int = 0
+    """The shard key of its rows, for layouts that carry one and were given none themselves."""
     planned: NDArray[np.int64] | None = None
 
     @staticmethod

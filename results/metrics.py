@@ -29,6 +29,7 @@ class Metric(StrEnum):
     TX_P99_MS = "tx_p99_ms"
     TX_MAX_MS = "tx_max_ms"
     CLIENT_CPU_SHARE = "client_cpu_share"
+    CLOCKS_APART_MS = "clocks_apart_ms"
     LEAF_PAGES = "leaf_pages"
     BRANCH_PAGES = "branch_pages"
     LEAF_DENSITY = "leaf_density"
@@ -85,8 +86,13 @@ WINDOW_ROWS, FRONT_ROWS = 1000, 100
 """Insertion fronts: places among so many successive rows that have more than so many older keys between them."""
 
 
-OF_SOME_ENGINES = (Metric.EDGE_AND_INTERIOR_SPLITS, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS)
-"""Of engines that have just these: others neither give them nor say why not."""
+OF_SOME_ENGINES = (
+    Metric.EDGE_AND_INTERIOR_SPLITS,
+    Metric.LATCH_WAITS,
+    Metric.LATCH_WAIT_MS,
+    Metric.CLOCKS_APART_MS,
+)
+"""Of engines that have just these, and of writers on many machines: others neither give them nor say why not."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,13 @@ DEFINITIONS: dict[Metric, Definition] = {
         "lower",
         "Processor time of the writer process inside the timed window, over that window. An engine that runs inside "
         "the writer (SQLite) counts as client.",
+    ),
+    Metric.CLOCKS_APART_MS: Definition(
+        "Writers' clocks apart",
+        "ms",
+        "lower",
+        "By how much writers on many machines may be misplaced against one another in time, at most. The clock of each "
+        "counts from the moment at which the barrier let all go.",
     ),
     Metric.LEAF_PAGES: Definition("Leaf pages", "pages", "lower", "Leaf pages of the key's index.", exact=True),
     Metric.BRANCH_PAGES: Definition("Branch pages", "pages", "lower", "Non-leaf pages of the key's index.", exact=True),
@@ -328,6 +341,9 @@ CLUSTERED = "clustered"
 PARENT = "parent"
 """The key and its index in the parent table, of tables whose key is a foreign key."""
 
+SHARD = "shard "
+"""Begins the object of what is of one shard's table, where rows go to several; its number follows, from 1."""
+
 MODEL = "model"
 """The same index as the page model predicts it beside a server, by the keys that were sent there."""
 
@@ -337,7 +353,8 @@ class Reading:
     """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
 
     `object` says what it is of: `KEY`, `MODEL`, `MODEL: variant` where a model has a parameter that no live server has
-    confirmed, `WRITER` and the id of one, `MACHINE`, or what else a table has: `CLUSTERED`, `PARENT`.
+    confirmed, `WRITER` and the id of one, `MACHINE`, `SHARD` and a number, or what else a table has: `CLUSTERED`,
+    `PARENT`.
     """
 
     metric: Metric

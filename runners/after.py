@@ -36,14 +36,24 @@ class Work:
 
 
 def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys:
-    """The trial's keys in planned order: those of the load, or with `refill` those that refill it."""
-    parts, numbers = [], []
+    """These sources' keys in planned order: those of the load, or with `refill` those that refill it."""
+    parts = []
     for source in sources:
         keys = source.stream().take(source.writer.rows + (source.writer.refill_rows if refill else 0))
         first = source.writer.rows if refill else 0
-        parts.append(keys[first:])
-        numbers.append(source.planned[first : len(keys)])
-    return Keys.concat(parts)[np.argsort(np.concatenate(numbers))]
+        parts.append((keys[first:], source.planned[first : len(keys)]))
+    (kind,) = {keys.kind for keys, _ in parts}
+    # Each key has its place, without sorting; other sources' rows leave gaps between the numbers of these.
+    lowest = min((int(numbers.min()) for _, numbers in parts if len(numbers)), default=0)
+    highest = max((int(numbers.max()) for _, numbers in parts if len(numbers)), default=-1)
+    rows, data = sum(len(keys) for keys, _ in parts), parts[0][0].data
+    together = np.empty((highest - lowest + 1, *data.shape[1:]), data.dtype)
+    there = np.zeros(len(together), np.bool_)
+    for keys, numbers in parts:
+        together[numbers - lowest] = keys.data
+        there[numbers - lowest] = True
+    together = together if rows == len(together) else together[there]
+    return Keys(together, kind)
 
 
 def examine(work: Work) -> list[Reading]:

@@ -47,17 +47,22 @@ class Recorder:
         if len(self._sources) == 1:
             return Order(planned, "")
         if loaded.entered:
-            return Order(by_stamps(self._sources, loaded.entered), "")
+            return Order(_among(by_stamps(self._sources, loaded.entered)), "")
         if self._recorder is None:
             return Order(planned, "By the planned order of arrival: this server does not tell the real one.")
         try:
             found = self._recorder.after(self._table)
         except ServerError as error:
             return Order(planned, f"By the planned order of arrival: {error}")
-        note = "" if found.exact else "By the order of transactions, which is near that of their rows."
+        note = found.near
         if self._children:
             note = "By the order of parents: how the children of several writers lay between one another is not known."
         return Order(by_transactions(found, self._table, keys), note)
+
+
+def _among(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places in the planned order of all writers as places among these."""
+    return np.searchsorted(np.sort(places), places)
 
 
 def by_stamps(

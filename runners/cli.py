@@ -19,7 +19,7 @@ from keybench.databases.engine import Profile, engine, engines
 from keybench.databases.recipe import ContainerOptions
 from keybench.errors import UsageError, unknown_name
 from keybench.results.store import Run, Store, new_run_id
-from keybench.runners import bulk, config, hours, machine, server_keys
+from keybench.runners import bulk, config, hours, machine, placed, server_keys
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.plan import Request, check_columns, plan, resolve_layouts
 from keybench.runners.servers import is_url, resolve
@@ -79,6 +79,13 @@ def run(
     writers: Annotated[
         int | None, typer.Option(envvar="KEYBENCH_WRITERS", min=1, max=64, help="So many equal writers at once.")
     ] = None,
+    executor: Annotated[
+        str,
+        typer.Option(
+            envvar="KEYBENCH_EXECUTOR",
+            help="Where the writers run: a Dask scheduler, tcp://host:port; else processes of this machine.",
+        ),
+    ] = "",
     blocks: Annotated[
         int | None,
         typer.Option(
@@ -169,6 +176,7 @@ def run(
             "--keep-server keeps containers, and this run has none: private servers of other kinds end with the run. "
             "Choose --server container, or start a server by hand and give its URL."
         )
+    placed.check(executor, kinds)
     request = Request(
         databases=databases,
         servers={name: _without_password(kind) for name, kind in kinds.items()},
@@ -184,6 +192,7 @@ def run(
         memory=int(memory * GIB),
         cpus=cpus,
         keep_server=keep_server,
+        executor=executor,
     )
     trials = plan(request)
     if dry_run:
@@ -216,7 +225,7 @@ def _refuse_databases(context: typer.Context, scenario: str) -> None:
     """UsageError where options are given that only mean something with a database."""
     given = [
         name
-        for name in ("db", "server", "column", "writers")
+        for name in ("db", "server", "column", "writers", "executor")
         if context.get_parameter_source(name).name == "COMMANDLINE"  # type: ignore[union-attr]
     ]
     if given:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from keybench.databases.sessions import LimitsSessions
 from keybench.errors import UsageError
+from keybench.runners.crews import LOCAL, Crew
 from keybench.runners.plan import Request
 from keybench.runners.trial import Target
 
 
-def check(request: Request, target: Target) -> None:
+def check(request: Request, target: Target, crew: Crew = LOCAL) -> None:
     """UsageError where the scenario has more writers than the server has connections left."""
-    wanted = len(request.scenario.writer)
+    writers = len(request.scenario.writer)
+    wanted = writers * crew.connections
     admin = target.engine.admin(target.address)
     try:
         if not isinstance(admin, LimitsSessions):
@@ -19,7 +21,8 @@ def check(request: Request, target: Target) -> None:
     finally:
         admin.close()
     if wanted > left:
+        number = "as many" if wanted == writers else str(wanted)
         raise UsageError(
-            f"{wanted} writers need as many connections, and {target.engine.title} ({target.server}) takes {left} "
+            f"{writers} writers need {number} connections, and {target.engine.title} ({target.server}) takes {left} "
             "more: use fewer writers, or raise its limit (max_connections, and what its user may open)."
         )

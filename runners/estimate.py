@@ -10,6 +10,7 @@ from statistics import fmean
 
 from keybench.databases.engine import engine
 from keybench.errors import EnvironmentMissing
+from keybench.runners.crews import LOCAL, Crew
 from keybench.runners.plan import CONTROL, MODEL_SERVER, Request, TrialPlan
 from keybench.runners.servers import Servers, is_url
 from keybench.runners.trial import run_trial
@@ -55,28 +56,30 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers) -> float:
+def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew: Crew = LOCAL) -> float:
     """Seconds that the trials will take, from small trials of the control and of a random layout on each database.
 
     Costs that grow with the index are not seen in a pilot: the prediction is a lower bound for large tables.
     """
     costs = {
-        name: _cost(request, [trial for trial in trials if trial.database == name], servers)
+        name: _cost(request, [trial for trial in trials if trial.database == name], servers, crew)
         for name in dict.fromkeys(trial.database for trial in trials)
     }
     return sum(costs[trial.database][0] + trial.rows * costs[trial.database][1] for trial in trials)
 
 
-def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers) -> tuple[float, float]:
+def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew: Crew) -> tuple[float, float]:
     """(seconds a trial, seconds a row) on one database: the line through two sizes."""
     few, many = PILOT_ROWS
     wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, "uuid-v4")]
     chosen = [trial for trial in wanted if trial] or trials[:1]
-    seconds = [fmean(_seconds(request, replace(trial, rows=rows), servers) for trial in chosen) for rows in PILOT_ROWS]
+    seconds = [
+        fmean(_seconds(request, replace(trial, rows=rows), servers, crew) for trial in chosen) for rows in PILOT_ROWS
+    ]
     a_row = max(0.0, (seconds[1] - seconds[0]) / (many - few))
     return max(0.0, seconds[0] - few * a_row), a_row
 
 
-def _seconds(request: Request, trial: TrialPlan, servers: Servers) -> float:
+def _seconds(request: Request, trial: TrialPlan, servers: Servers, crew: Crew) -> float:
     """Seconds of a whole small trial; one that failed counts too, and its error will show itself again."""
-    return run_trial(replace(request, rows=trial.rows), trial, servers.reach).seconds
+    return run_trial(replace(request, rows=trial.rows), trial, servers.reach, crew).seconds

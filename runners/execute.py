@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from types import FrameType
 
 from rich.console import Console
@@ -11,8 +12,9 @@ from rich.console import Console
 from keybench.databases.engine import engine
 from keybench.databases.provision import base_directory
 from keybench.errors import KeybenchError
-from keybench.results.store import Environment, Store
+from keybench.results.store import Store
 from keybench.runners import bulk, connections, estimate, generation, modelled, verdicts
+from keybench.runners.placed import crew_of
 from keybench.runners.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
@@ -74,10 +76,12 @@ def _run(
     urls: Mapping[str, str],
     console: Console,
 ) -> None:
-    def note(environment: Environment) -> None:
-        store.add_environment(run_id, environment)
-
-    with Servers(request, urls, note, lambda text: say(console, text)) as servers:
+    with (
+        crew_of(request) as crew,
+        Servers(
+            request, urls, lambda found: store.add_environment(run_id, found), lambda text: say(console, text)
+        ) as servers,
+    ):
         on_servers = [trial for trial in todo if _needs_server(request, trial)]
         for database in dict.fromkeys(trial.database for trial in todo if _is_modelled(request, trial)):
             store.add_environment(run_id, modelled.environment(database))
@@ -87,9 +91,16 @@ def _run(
             if caveat := engine(database).caveat:
                 store.warn(run_id, caveat)
             # A server that cannot be had at all, or not for all writers, ends the run here, before any trial.
-            connections.check(request, servers.reach(database))
+            target = servers.reach(database)
+            connections.check(request, target, crew)
+            crew.check(database, target.address, len(request.scenario.writer), request.layouts)
+            if described := crew.described():
+                say(console, f"{database}: writers on {described['executor']}")
+                for found in store.environments(run_id):
+                    if found.database == database:
+                        store.add_environment(run_id, replace(found, settings={**found.settings, **described}))
         if on_servers:
-            predicted = estimate.pilot(request, on_servers, servers)
+            predicted = estimate.pilot(request, on_servers, servers, crew)
             say(console, f"a pilot predicts {estimate.duration(predicted)} or more")
         with display(console, total) as shown:
             for number, trial in enumerate(todo, start=total - len(todo) + 1):
@@ -99,7 +110,7 @@ def _run(
                 elif _is_modelled(request, trial):
                     result = modelled.run_trial(request, trial)
                 else:
-                    result = run_trial(request, trial, servers.reach, shown.rows)
+                    result = run_trial(request, trial, servers.reach, crew, shown.rows)
                 store.record(run_id, result)
                 for text in verdicts.told(request, trial, result):
                     store.warn(run_id, text)

@@ -21,7 +21,7 @@ from keybench.results import blobs
 from keybench.results.blobs import Blob
 from keybench.results.metrics import MODEL, Metric, Reading, Series
 from keybench.results.store import Environment, Trial
-from keybench.runners import grid, position
+from keybench.runners import grid, position, shards
 from keybench.runners.after import keys_in_order
 from keybench.runners.attempt import Measured, attempt
 from keybench.runners.plan import MODEL_SERVER, Request, TrialPlan
@@ -60,6 +60,9 @@ def _measure(request: Request, trial: TrialPlan) -> Measured:
     if table.made:
         raise UsageError(f"{trial.layout} keys are made by a server, and a page model has none: leave the layout out.")
     sources = key_sources(request, trial)
+    parts = shards.deal(table, sources, request.scenario.table.shards)
+    if len(parts) > 1:
+        return Measured(_sharded(on, parts), [], [])
     keys = keys_in_order(sources)
     created = created_in_order(sources) if table.dated else None
     stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)), created=created)
@@ -77,6 +80,18 @@ def _measure(request: Request, trial: TrialPlan) -> Measured:
         [*_series(stats), *where.series],
         [*_blobs(stats, ""), *where.blobs],
     )
+
+
+def _sharded(on: Engine, parts: Sequence[shards.Shard]) -> list[Reading]:
+    """The readings of rows in several tables, in planned order."""
+    found = []
+    for part in parts:
+        keys = keys_in_order(part.sources)
+        created = created_in_order(part.sources) if part.table.dated else None
+        stats = predict(on.page_model(part.table), part.table.column, keys, created=created)
+        found.append([*readings(stats), *_others(on, part.table, keys), *_variants(on, part.table, keys, "")])
+    absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
+    return [*shards.together(found), *absent, *position.absent(shards.NO_POSITION)]
 
 
 def _others(on: Engine, table: Table, keys: Keys) -> list[Reading]:

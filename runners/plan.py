@@ -60,6 +60,8 @@ class Request:
     """Processors that each container may use."""
     keep_server: bool = False
     """Whether containers stay when the run ends."""
+    executor: str = ""
+    """Address of the Dask scheduler on whose workers the writers run; processes of this machine where empty."""
 
     def container(self, database: str) -> ContainerOptions:
         """What was chosen for that database's container."""

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from keybench.databases.engine import engines
 from keybench.generators.layout import layouts
-from keybench.runners import after, writers
+from keybench.runners import after, writer
 
-READY = (engines(), layouts(), after.examine, writers.write)
+READY = (engines(), layouts(), after.examine, writer.write)

@@ -50,6 +50,8 @@ def _unfit(scenario: Scenario) -> str:
         return "it makes keys without a database"
     if scenario.after.delete_oldest or scenario.after.refill:
         return "it deletes the oldest rows by their keys, which only the server knows"
+    if scenario.table.shards > 1:
+        return "its rows go to several tables, each of which would make keys of its own"
     if scenario.table.key in ("by-date", "fk"):
         return "its table has columns or rows beside the key's, and a server's keys are made row by row in one table"
     if scenario.load.path == "bulk":

@@ -49,6 +49,8 @@ class WriterPlan:
     lives: tuple[Life, ...]
     """Its processes; their rows are those of load and refill."""
     clock: ClockPart
+    shard: int = 0
+    """Its shard key."""
 
     @property
     def rows(self) -> int:
@@ -91,7 +93,8 @@ class KeySource:
         if made.one_counter and self.everyone is not None:
             server = VirtualClock(self.everyone, start=writer.start)
             return Picked(made.stream(Process("keybench", 4242), server, entropy), planned)
-        process = Process("keybench", 4242).partition(writer.index, of=writer.of, planned=planned)
+        process = Process("keybench", 4242, shard=writer.shard)
+        process = process.partition(writer.index, of=writer.of, planned=planned)
         entropy = entropy.partition(writer.index, of=writer.of)
         if number:  # a new process: another pid, other random bytes
             process = replace(process, pid=process.pid + number * writer.of)
@@ -154,7 +157,7 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
     plans = [
         WriterPlan(
             part.id, i, len(found), len(share.arrivals) - share.rows, start, share.arrivals + start, share.phases,
-            _lives(request, trial, part, share, switch), part.clock,
+            _lives(request, trial, part, share, switch), part.clock, part.shard,
         )
         for i, (part, share) in enumerate(zip(scenario.writer, found, strict=True))
     ]  # fmt: skip

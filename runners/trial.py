@@ -18,9 +18,9 @@ from keybench.runners import (
     grid,
     latency,
     modelled,
-    others,
     position,
     server_keys,
+    shards,
     verify,
     workers,
     writers,
@@ -28,6 +28,7 @@ from keybench.runners import (
 from keybench.runners.arrival import Order, Recorder
 from keybench.runners.attempt import DRAWN_BLOCK, Measured, attempt
 from keybench.runners.conditions import Conditions
+from keybench.runners.crews import LOCAL, Crew
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, created_in_order, key_sources
 
@@ -46,6 +47,7 @@ def run_trial(
     request: Request,
     trial: TrialPlan,
     reach: Callable[[str], Target],
+    crew: Crew = LOCAL,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Trial:
     """Runs it; whatever goes wrong makes a trial with status `error` (`attempt`).
@@ -58,23 +60,26 @@ def run_trial(
         nonlocal server
         target = reach(trial.database)
         server = target.server
-        return _measure(request, trial, target, progress)
+        return _measure(request, trial, target, crew, progress)
 
     ended = attempt(request, trial, measure)
     return replace(ended, server=server)
 
 
-def _measure(request: Request, trial: TrialPlan, target: Target, progress: Callable[[int], None]) -> Measured:
+def _measure(
+    request: Request, trial: TrialPlan, target: Target, crew: Crew, progress: Callable[[int], None]
+) -> Measured:
     table = trial.table(request.scenario)
     sources = key_sources(request, trial)
+    parts = shards.deal(table, sources, request.scenario.table.shards)
     deadline = time.monotonic() + request.trial_timeout
     admin = target.engine.admin(target.address)
     try:
-        admin.create(table)
-        recorder = Recorder(admin, table, sources)
-        probes = admin.probes()
-        for probe in probes:
-            probe.before(table)
+        for part in parts:
+            admin.create(part.table)
+        recorders = [Recorder(admin, part.table, part.sources) for part in parts]
+        probes = shards.Probes(admin, parts)
+        probes.before()
         conditions = Conditions.before()
         loaded = writers.load(
             target.address,
@@ -84,35 +89,44 @@ def _measure(request: Request, trial: TrialPlan, target: Target, progress: Calla
             skew_rows=request.scenario.load.skew_rows,
             timeout=deadline - time.monotonic(),
             path=request.scenario.load.path,
+            crew=crew,
+            tables=shards.tables(parts),
             progress=progress,
         )
-        order: Order | None = None  # nobody knows it where the server makes or sorts the keys
+        arrived: list[tuple[Keys, Order]] = []  # nobody knows the order where the server makes or sorts the keys
         around = conditions.after()
-        readings = [*loaded.readings(), *around, *(reading for probe in probes for reading in probe.after(table))]
-        readings += others.readings(table, probes)
-        pictures = _page_map(admin, table) if trial.block == DRAWN_BLOCK else []
+        wide, measured = probes.after()
+        readings = [*loaded.readings(), *around, *wide]
+        drawn = trial.block == DRAWN_BLOCK and len(parts) == 1
+        pictures = _page_map(admin, table) if drawn else []
         if table.made:
             server_keys.verify(trial.rows, admin.stored_keys(table))
             readings += server_keys.without_reads(request.scenario.after.reads)
         else:
-            keys = after.keys_in_order(sources)
-            order = None if bulk.chosen(request.scenario) else recorder.order(loaded, keys)
-            _verify(admin, table, keys)
-            readings += _after(request, trial, target, admin, sources, keys, deadline)
-        admin.drop(table)
+            for part, recorder in zip(parts, recorders, strict=True):
+                keys = after.keys_in_order(part.sources)
+                if not bulk.chosen(request.scenario):
+                    arrived.append((keys, recorder.order(part.of(loaded), keys)))
+                _verify(admin, part.table, keys)
+            if len(parts) == 1:
+                readings += _after(request, trial, target, crew, admin, sources, keys, deadline)
+        for part in parts:
+            admin.drop(part.table)
     finally:
         admin.close()
+    predicted = [_predicted(target.engine, *one) for one in zip(parts, arrived, measured, strict=False)]
+    readings += shards.together([list(one.readings) for one in predicted] or measured)
     lines = [loaded.series(), *latency.along(loaded)]
-    if order:
-        created = created_in_order(sources)[order.places] if table.dated else None
-        predicted = modelled.beside(target.engine, table, keys[order.places], order.note, readings, created)
-        readings = list(predicted.readings)
+    if len(parts) > 1:
+        readings += position.absent(shards.NO_POSITION)
+    elif arrived:
+        ((keys, order),) = arrived
         where = position.readings(
             sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
         )
         readings += [*where.readings, *grid.readings(request, trial)]
         lines += where.series
-        pictures += [*predicted.blobs, *where.blobs]
+        pictures += [*predicted[0].blobs, *where.blobs]
     elif bulk.chosen(request.scenario):
         readings += bulk.instead()
     return Measured(readings + _never(target.engine, readings), lines, pictures)
@@ -122,6 +136,13 @@ def _page_map(admin: Admin, table: Table) -> list[blobs.Blob]:
     """Of the index as it lies on the server, where that can be read."""
     found = admin.page_order(table) if isinstance(admin, ReadsPageOrder) else None
     return [blobs.page_map(found.numbers, found.rows, "measured")] if found else []
+
+
+def _predicted(on: Engine, part: shards.Shard, arrived: tuple[Keys, Order], measured: list[Reading]) -> Measured:
+    """What was measured of a table, and what the page model says of it."""
+    keys, order = arrived
+    created = created_in_order(part.sources)[order.places] if part.table.dated else None
+    return modelled.beside(on, part.table, keys[order.places], order.note, measured, created)
 
 
 def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:
@@ -140,6 +161,7 @@ def _after(
     request: Request,
     trial: TrialPlan,
     target: Target,
+    crew: Crew,
     admin: Admin,
     sources: tuple[KeySource, ...],
     keys: Keys,
@@ -169,6 +191,7 @@ def _after(
             timeout=timeout,
             refill=True,
             path=request.scenario.load.path,
+            crew=crew,
         )
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
         readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))

@@ -39,6 +39,8 @@ class TablePart(Part):
     payload: Annotated[tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...], Field(min_length=1)] = (100,)
     key: Literal["clustered", "nonclustered", "by-date", "fk"] = "clustered"
     children: Annotated[int, Field(ge=1, le=100)] = 1
+    shards: Annotated[int, Field(ge=1, le=16)] = 1
+    """Tables, among which each writer's rows go to that of its `shard`, divided by their number with remainder."""
 
     @model_validator(mode="before")
     @classmethod
@@ -158,6 +160,10 @@ class Scenario(Part):
             raise ValueError("give either rows or index_over_cache")
         if self.generation and (self.rows is None or len(self.writer) > 1 or self.timed):
             raise ValueError("a scenario with generation has rows, and one writer, whose rate is each thread's")
+        if self.table.shards > 1 and (problem := self._unsharded()):
+            raise ValueError(problem)
+        if self.grid and self.table.shards > 1:
+            raise ValueError("a scenario with a grid fills one index: leave out the grid, or shards")
         if self.grid and self.generation:
             raise ValueError("a scenario with generation fills no index: leave out the grid")
         if self.grid and len({writer.clock for writer in self.writer}) > 1:
@@ -172,6 +178,16 @@ class Scenario(Part):
         if self.rows is not None and (problem := timeline.problem(self.writer, self.rows)):
             raise ValueError(problem)
         return self
+
+    def _unsharded(self) -> str:
+        """Why its rows cannot go to several tables; empty where they can."""
+        count = self.table.shards
+        if self.after.reads or self.after.delete_oldest or self.after.refill:
+            return "what follows the load is done in one table: leave out after, or shards"
+        idle = set(range(count)) - {writer.shard % count for writer in self.writer}
+        if idle:
+            return f"no writer sends rows to table {min(idle) + 1} of {count}: give one the shard {min(idle)}"
+        return ""
 
     @property
     def timed(self) -> bool:

@@ -54,6 +54,8 @@ class WriterPart(Part):
     busy: tuple[tuple[Seconds, Seconds], ...] | None = None
     """[from, to] of each spell; all the time that it is there where none are given."""
     restarts: tuple[Seconds, ...] = ()
+    shard: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
+    """The shard key, or region, of all its rows: for layouts that carry one, and to tell the table of several."""
     clock: ClockPart = ClockPart()
 
     @model_validator(mode="after")
@@ -95,7 +97,7 @@ class WriterPart(Part):
     @property
     def plain(self) -> bool:
         """Whether there is nothing to it but its rate."""
-        return self == WriterPart(id=self.id, rate=self.rate)
+        return self == WriterPart(id=self.id, rate=self.rate, shard=self.shard)
 
 
 class DealPart(Part):

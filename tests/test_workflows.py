@@ -95,6 +95,36 @@ def test_actions_are_pinned_and_nothing_foreign_is_written_into_scripts(
     assert job["timeout-minutes"] <= 90
 
 
+GH = """#!/bin/sh
+echo "$@" >> calls
+case "$*" in *--paginate*) cat mine ;; *) cp body.md posted ;; esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("mine", "sent"), [("", "POST repos/o/r/issues/7/"), ("41\n", "PATCH repos/o/r/issues/comments/41")]
+)
+def test_a_pull_request_has_one_comment_that_is_kept_up_to_date(tmp_path: Path, mine: str, sent: str) -> None:
+    """The workflow's own script, with a `gh` that writes down what it is asked for."""
+    (script,) = [step["run"] for step in ALL["check.yml"]["jobs"]["comment"]["steps"] if "run" in step]
+    (tmp_path / "gh").write_text(GH, encoding="utf-8")
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "mine").write_text(mine, encoding="utf-8")
+    (tmp_path / "comment.md").write_text("### ✅ keybench: no regression\n" + "x" * 70_000, encoding="utf-8")
+    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "REPOSITORY": "o/r", "NUMBER": "7"}
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, env=variables, check=True)
+    listed, posted = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert listed.startswith("api --paginate repos/o/r/issues/7/comments --jq .[] | select(")
+    assert posted.startswith(f"api --method {sent}")
+    body = (tmp_path / "posted").read_bytes()
+    assert body.startswith("<!-- keybench check -->\n### ✅ keybench: no regression\n".encode())
+    assert len(body) < 65_536
+    (tmp_path / "comment.md").write_bytes(b"")
+    (tmp_path / "calls").unlink()
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, env=variables, check=True)
+    assert not (tmp_path / "calls").exists()
+
+
 def test_the_gate_runs_on_every_push_and_pull_request_and_servers_at_night() -> None:
     check = ALL["check.yml"]
     assert {"push", "pull_request", "schedule"} <= set(check[True])

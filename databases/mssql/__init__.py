@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from keybench.databases.board import Board
 from keybench.databases.bulk import LoadPath
 from keybench.databases.column import Column
 from keybench.databases.container import missing as without_containers
@@ -89,6 +90,12 @@ class SqlServer(Engine):
         from keybench.databases.mssql.load import MssqlSession
 
         return MssqlSession(address, table)
+
+    def board(self, address: Address) -> Board:
+        """A new connection to the notice board of writers on many machines."""
+        from keybench.databases.mssql.board import board
+
+        return board(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""

@@ -81,6 +81,7 @@ class MssqlAdmin:
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
         self._holding: Connection | None = None
+        self._holds = 0
 
     def versions(self) -> Mapping[str, str]:
         """Server, edition, driver."""
@@ -196,19 +197,23 @@ class MssqlAdmin:
             time.sleep(0.5)
 
     def hold_log(self) -> None:
-        """Keeps the log from here on, by a connection of its own."""
-        self._holding = connection.connect(self.address)
-        log.hold(self._holding)
+        """Keeps the log from here on, by a connection of its own, until it was released as often as it was held."""
+        if self._holding is None:
+            self._holding = connection.connect(self.address)
+            log.hold(self._holding)
+        self._holds += 1
 
     def release_log(self) -> None:
         """Lets the log go; harmless where it is not held."""
-        if self._holding:
+        self._holds = max(0, self._holds - 1)
+        if self._holding and not self._holds:
             log.release(self._holding)
             self._holding.close()
             self._holding = None
 
     def close(self) -> None:
         """Closes the connections: after a trial that failed the log may still be held, which would block the next."""
+        self._holds = 0
         self.release_log()
         self.connection.close()
 

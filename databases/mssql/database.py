@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from keybench.databases.board import TABLE as BOARD
 from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.options import Options
 from keybench.databases.mssql.table import SCHEMA
@@ -113,14 +114,16 @@ def made_schema(connection: Connection) -> bool:
 
 
 def tables(connection: Connection) -> list[tuple[str, int]]:
-    """The trials' tables in the schema and their bytes: those of the columns key, perhaps payload and row_id."""
+    """The trials' tables in the schema and their bytes: those of the columns key, perhaps payload and row_id, and the
+    writers' board."""
     found = connection.rows(
         "SELECT t.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s "
         "WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) "
-        "AND EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') "
+        "AND (t.name = ? OR EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') "
         "AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id "
-        "AND c.name NOT IN (N'key', N'payload', N'row_id', N'created')) ORDER BY t.name",
+        "AND c.name NOT IN (N'key', N'payload', N'row_id', N'created'))) ORDER BY t.name",
         SCHEMA,
+        BOARD,
     )
     return [(str(name), int(size or 0)) for name, size in found]
 

@@ -56,6 +56,7 @@ def _measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Readin
 class LogProbe:
     """Bytes written to the database's log file."""
 
+    server_wide = True
     supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
 
     def __init__(self, admin: MssqlAdmin) -> None:

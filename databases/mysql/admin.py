@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +21,7 @@ from keybench.databases.container import KIND
 from keybench.databases.engine import Address, Probe, Table
 from keybench.databases.mysql import connection, keys, rows, settings
 from keybench.databases.mysql import table as layout
-from keybench.databases.mysql.arrival import TrxIdRecorder
+from keybench.databases.mysql.arrival import InsertionRecorder
 from keybench.databases.mysql.flavour import flavour
 from keybench.databases.mysql.load import default_path
 from keybench.databases.mysql.pages import UnreadablePagesError
@@ -132,8 +132,8 @@ class MySqlAdmin:
         return PageOrder(found.levels[0], found.rows) if found else None
 
     def arrival_recorder(self) -> ArrivalRecorder:
-        """From the transaction ids in the rows."""
-        return TrxIdRecorder(self)
+        """From the log, and the transaction ids in the rows."""
+        return InsertionRecorder(self)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """The keys in order of an index that is unique, a range at a time, each joined by the server to one value.
@@ -173,21 +173,30 @@ class MySqlAdmin:
 
     def index(self, table: Table, named: str = "") -> int:
         """InnoDB's id of the index that is looked at, or of that name; ServerError where there is no such table."""
-        for number, name in self.rows(self.flavour.indexes, [f"{layout.SCHEMA}/{_file_name(table.name)}"]):
+        for number, name, _ in self.rows(self.flavour.indexes, [f"{layout.SCHEMA}/{_file_name(table.name)}"]):
             if name == (named or layout.index_name(table)):
                 return int(number)
         raise self._no_table(table)
 
-    @contextmanager
-    def file(self, table: Table) -> Iterator[Path | None]:
+    def table_id(self, table: Table) -> int:
+        """InnoDB's id of the table; ServerError where there is none."""
+        for _, _, number in self.rows(self.flavour.indexes, [f"{layout.SCHEMA}/{_file_name(table.name)}"]):
+            return int(number)
+        raise self._no_table(table)
+
+    def file(self, table: Table) -> AbstractContextManager[Path | None]:
         """The table's file on a private server, for as long as the block lasts: a copy where it is in a container."""
-        name = f"{layout.SCHEMA}/{_file_name(table.name)}.ibd"
+        return self.data_file(f"{layout.SCHEMA}/{_file_name(table.name)}.ibd")
+
+    @contextmanager
+    def data_file(self, name: str) -> Iterator[Path | None]:
+        """As `file`, any file of the data directory."""
         given = self.address.parameters
         if "data" in given:
             yield Path(given["data"], name)
         elif KIND in given:
             with TemporaryDirectory(prefix="keybench-", dir=base_directory(), ignore_cleanup_errors=True) as folder:
-                copy = Path(folder, "table.ibd")
+                copy = Path(folder, "copy")
                 try:
                     daemon.copy_file(given[KIND], f"{str(self.value('SELECT @@datadir')).rstrip('/')}/{name}", copy)
                 except EnvironmentMissing as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
+from keybench.databases.board import Board
 from keybench.databases.column import Column
 from keybench.databases.container import KIND
 from keybench.databases.engine import (
@@ -92,6 +93,12 @@ class Family(Engine):
         from keybench.databases.mysql.load import MySqlSession
 
         return MySqlSession(address, table)
+
+    def board(self, address: Address) -> Board:
+        """A new connection to the notice board of writers on many machines."""
+        from keybench.databases.mysql.board import board
+
+        return board(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""

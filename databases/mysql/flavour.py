@@ -48,13 +48,17 @@ class Flavour:
     metric_enabled: str
     """Condition on a row of INNODB_METRICS under which its counter runs."""
     indexes: str
-    """Query for (index id, index name) of the table `%s`, named as InnoDB names it."""
+    """Query for (index id, index name, table id) of the table `%s`, named as InnoDB names it."""
     image: str
     """Docker's official image."""
     health: tuple[str, ...]
     """The command by which Docker asks, in the container, whether the server takes connections over TCP."""
     waits_for_purge: bool
     """Whether `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now` are there in all builds."""
+    log_position: str = ""
+    """Status variable with the position of the log's end; empty where `redo` does not know the log's format."""
+    log_flushed: str = ""
+    """And with that up to which it is in the file."""
 
 
 MARIADB = Flavour(
@@ -68,12 +72,14 @@ MARIADB = Flavour(
     session=("SET in_predicate_conversion_threshold = 0",),  # a long IN list stays a list of keys to look up
     metric_enabled="ENABLED = 1",
     indexes=(
-        "SELECT i.index_id, i.name FROM information_schema.innodb_sys_indexes i "
+        "SELECT i.index_id, i.name, i.table_id FROM information_schema.innodb_sys_indexes i "
         "JOIN information_schema.innodb_sys_tables t USING (table_id) WHERE t.name = %s"
     ),
     image="mariadb:11.8",
     health=("healthcheck.sh", "--connect", "--innodb_initialized"),
     waits_for_purge=True,
+    log_position="Innodb_lsn_current",
+    log_flushed="Innodb_lsn_flushed",
 )
 
 MYSQL = Flavour(
@@ -87,7 +93,7 @@ MYSQL = Flavour(
     session=("SET information_schema_stats_expiry = 0",),
     metric_enabled="STATUS = 'enabled'",
     indexes=(
-        "SELECT i.index_id, i.name FROM information_schema.innodb_indexes i "
+        "SELECT i.index_id, i.name, i.table_id FROM information_schema.innodb_indexes i "
         "JOIN information_schema.innodb_tables t USING (table_id) WHERE t.name = %s"
     ),
     image="mysql:8.4",

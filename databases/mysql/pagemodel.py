@@ -9,37 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.engine import Table
+from keybench.databases.mysql import pagemodel_heap as leaf
 from keybench.databases.mysql import pagemodel_pages as pages
 from keybench.databases.mysql import pagemodel_space as spaces
-from keybench.databases.mysql.pagemodel_load import chain, load, load_beside
-from keybench.databases.mysql.pagemodel_pages import (
-    APPENDS,
-    ATTEMPTS,
-    EDGES,
-    FREED,
-    GIVEN_BACK,
-    INTERIORS,
-    LEAVES,
-    MERGES,
-    NEIGHBOURS,
-    NUMBER,
-    PAGE_HEADER,
-    PAGES,
-    RECORDS,
-    Tree,
-)
+from keybench.databases.mysql.pagemodel_heap import APPEND, EDGE, INTERIOR, Leaves
+from keybench.databases.mysql.pagemodel_leaves import chain, events_of, load
+from keybench.databases.mysql.pagemodel_load import follow_both
+from keybench.databases.mysql.pagemodel_pages import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGE_HEADER, PAGES, Tree
 from keybench.databases.mysql.pagemodel_space import SIZE, Space
 from keybench.databases.mysql.pagemodel_tree import start
 from keybench.databases.mysql.table import PAGE_BYTES, branch_record, leaf_record, row_records
 from keybench.databases.pagemodel import Checkpoint, PageModel, PageStats, SizedByValue
 from keybench.databases.repeating import repeated
 from keybench.errors import UsageError
+
+_MOST_ROWS = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -52,7 +41,7 @@ class InnodbStats(PageStats):
     """What InnoDB has besides."""
 
     split_counter: int | None = 0
-    """Of `index_page_splits`: MariaDB counts each attempt on any level, MySQL each split."""
+    """Of `index_page_splits`, with what its table adds: MariaDB counts each attempt on any level, MySQL each split."""
     merges: int = 0
     """What it adds to `index_page_merge_successful`."""
     file_pages: int = 0
@@ -83,54 +72,64 @@ class InnodbModel:
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> InnodbStats:
         """Builds the index from keys in order of arrival; see `PageModel.insert`."""
-        n, shrinks = len(ranks), not self.mysql
-        rows = ranks[:0] if self.rows is None else self.rows
+        if len(ranks) >= _MOST_ROWS:
+            raise UsageError(
+                f"the page model of InnoDB takes fewer than {_MOST_ROWS:,} rows, not {len(ranks):,}: take --rows down."
+            )
+        leaves = self._loaded(ranks, len(ranks))
+        events = events_of(leaves)
+        rows = (
+            events_of(self.table._loaded(ranks[:0] if self.rows is None else self.rows, len(ranks)))
+            if self.table
+            else events[:0]
+        )
         space = spaces.new(256, mysql=self.mysql)
         trees = [
-            pages.new(model._sizes, self.page_bytes, n, 2 * i + 1, clustered=model.clustered, shrinks=shrinks)
-            for i, model in enumerate(filter(None, (self.table, self)))
+            pages.new(model.branch_bytes, self.page_bytes, len(of) + 1, 2 * i + 1, shrinks=not self.mysql)
+            for i, (model, of) in enumerate([(self.table, rows), (self, events)])
+            if model
         ]
         for tree in trees:
             start(tree, space)
-        index, noted = trees[-1], []
-        for begin, end in pairwise((0, *checkpoints, n)):
-            while True:
-                if self.table:
-                    begin = load_beside(trees[0], index, space, rows, ranks, begin, end)
-                else:
-                    begin = load(index, space, ranks, begin, end, True)
-                if begin == end:
-                    break
-                spaces.grow(space)
-                for tree in trees:
-                    pages.grow(tree)
-            noted.append(self._noted(index, end))
-        return self._stats(index, space, noted)
+        done = begin = 0
+        while (done, begin) != (len(rows), len(events)):
+            done, begin = follow_both(trees[0], trees[-1], space, rows, events, done, begin)
+            spaces.grow(space)
+            for tree in trees:
+                pages.grow(tree)
+        noted = [self._noted(events, rows) for rows in (*checkpoints, len(ranks))]
+        return self._stats(leaves, trees, space, noted)
+
+    def _loaded(self, ranks: NDArray[np.int64], rows: int) -> Leaves:
+        room = self.page_bytes - PAGE_HEADER
+        shrinks = not self.mysql
+        leaves = leaf.new(self.leaf_bytes, self.page_bytes, room, rows, clustered=self.clustered, shrinks=shrinks)
+        begin = 0
+        while (begin := load(leaves, ranks, begin, rows)) < rows:
+            leaf.grow(leaves)
+        return leaves
 
     def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
         """The model for rows of those ranks by (created, key) (`pagemodel.BesideDated`)."""
         return replace(self, rows=rows)
 
-    @property
-    def _sizes(self) -> tuple[int, int]:
-        return self.leaf_bytes, self.branch_bytes
+    def _noted(self, events: NDArray[np.int64], rows: int) -> Checkpoint:
+        split = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
+        appends, edges, interiors = (int((split[:, leaf.KIND] == kind).sum()) for kind in (APPEND, EDGE, INTERIOR))
+        density = 100 * rows * self.leaf_bytes / ((len(split) + 1) * (self.page_bytes - PAGE_HEADER))
+        return Checkpoint(rows, len(split) + 1, appends, edges, interiors, density)
 
-    def _density(self, rows: int, leaves: int) -> float:
-        return 100 * rows * self.leaf_bytes / (leaves * (self.page_bytes - PAGE_HEADER))
-
-    def _noted(self, tree: Tree, rows: int) -> Checkpoint:
-        leaves, appends, edges, interiors = (int(fact) for fact in tree.facts[[LEAVES, APPENDS, EDGES, INTERIORS]])
-        return Checkpoint(rows, leaves, appends, edges, interiors, self._density(rows, leaves))
-
-    def _stats(self, tree: Tree, space: Space, noted: Sequence[Checkpoint]) -> InnodbStats:
-        facts, end = tree.facts, noted[-1]
-        state = tree.state[chain(tree)]
-        steps = np.diff(state[:, NUMBER])
-        back = 100 * int((steps < 0).sum()) / len(state)
+    def _stats(self, leaves: Leaves, trees: Sequence[Tree], space: Space, noted: Sequence[Checkpoint]) -> InnodbStats:
+        tree, end = trees[-1], noted[-1]
+        slots = leaves.slots[chain(leaves)]
+        numbers = tree.leaves[slots[:, leaf.PAGE]]
+        steps = np.diff(numbers)
+        back = 100 * int((steps < 0).sum()) / len(slots)
+        facts = tree.facts
         return InnodbStats(
             rows=end.rows,
             leaf_pages=end.leaf_pages,
-            branch_pages=int(facts[PAGES] - facts[LEAVES] - facts[GIVEN_BACK]),
+            branch_pages=int(facts[PAGES] - facts[GIVEN_BACK]),
             appends=end.appends,
             edge_splits=end.edge_splits,
             interior_splits=end.interior_splits,
@@ -138,11 +137,11 @@ class InnodbModel:
             fragmentation=back,
             back_links=back,
             nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
-            page_numbers=state[:, NUMBER].copy(),
-            page_rows=state[:, RECORDS].copy(),
-            garbage_bytes=int(state[:, FREED].sum()) * self.leaf_bytes,
+            page_numbers=numbers,
+            page_rows=slots[:, leaf.RECORDS].astype(np.int64),
+            garbage_bytes=int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes,
             checkpoints=tuple(noted[:-1]),
-            split_counter=int(facts[ATTEMPTS] - (facts[NEIGHBOURS] if self.mysql else 0)),
+            split_counter=int(sum(of.facts[ATTEMPTS] - (of.facts[NEIGHBOURS] if self.mysql else 0) for of in trees)),
             merges=int(facts[MERGES]),
             file_pages=int(space.facts[SIZE]),
         )

@@ -1,9 +1,7 @@
-"""The pages of an index in memory, and what InnoDB does inside one: insertion, deletion, copying (btree.md B2).
+"""The branch pages of an index in memory, and what InnoDB does inside one: insertion, deletion, copying (btree.md B2).
 
 A record's place in the page's heap decides which bytes become garbage. Records that were moved away leave a list of
 free places, the last one freed at its head, which the next insertions take before the heap grows.
-
-Leaves and branch pages lie in the same arrays, each at its own offset, so that one kernel serves both.
 """
 
 from __future__ import annotations
@@ -15,34 +13,34 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.databases.movement import move
+from keybench.databases.mysql.pagemodel_heap import directory
 
 Ints = NDArray[Any]
 
-RECORDS, FREED, TOP, LAST, BASE, CHILDREN, LEVEL, LEFT, RIGHT, NUMBER = range(10)
+RECORDS, FREED, TOP, LAST, BASE, LEVEL, LEFT, RIGHT, NUMBER = range(9)
 """Of each page: records, free places in its heap, places in its heap, the key inserted last (or FORGOTTEN), where its
-records and its children begin, its level, its neighbours (−1 none), its number in the file."""
+records begin, its level (1 above the leaves), its neighbours (−1 none), its number in the file."""
+_FIELDS = 9
 
 MINIMUM, FORGOTTEN = 0, -1
 """The key of the first node pointer of a level, which is below every other; and no last key."""
 
-ROOT, HEIGHT, PAGES, LEAVES, KEYS_USED, CHILDREN_USED, GIVEN_BACK = range(7)
-"""Of `facts`: the root's page, levels above the leaves, pages ever taken, leaves among them, records and children that
-they have room for, branch pages given back."""
-ATTEMPTS, NEIGHBOURS, MERGES, APPENDS, EDGES, INTERIORS = range(7, 13)
-"""Splits begun on all levels; those that went into the right neighbour instead; merges; splits of leaves by kind."""
-SIZES, PLACES, ROOM, PAGE_BYTES, SEGMENT, CLUSTERED, SHRINKS = 13, 15, 17, 18, 19, 20, 21
-"""Bytes of a record in leaves and in branch pages, and how many fit; bytes of a page for records and directory, and of
-all of it; number of the branch segment, that of the leaves being the next; whether a sixteenth of a leaf is kept free
-for updates; whether the heap shrinks when its topmost record is deleted (MariaDB)."""
-LEAF, LOW, HIGH, ROWS = 22, 23, 24, 25
-"""The leaf of the row before, and the keys that belong to it: from `LOW` on, below `HIGH`; rows loaded."""
-PENDING = 32
+ROOT, HEIGHT, PAGES, GIVEN_BACK = range(4)
+"""Of `facts`: the root's page (−1 while it is a leaf), levels above the leaves, branch pages ever taken, and given
+back."""
+ATTEMPTS, NEIGHBOURS, MERGES = range(4, 7)
+"""Splits begun on all levels; those that went into the right neighbour instead; merges."""
+SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS = range(7, 13)
+"""Bytes of a record, and how many fit; bytes of a page for records and directory, and of all of it; number of the
+branch segment, that of the leaves being the next; whether the heap shrinks when its topmost record is deleted
+(MariaDB)."""
+PENDING = 16
 """What is still to do above a split, four numbers each, the last first."""
-FACTS = PENDING + 4 * 64
+_FACTS = PENDING + 4 * 64
 
 MARGIN = 64
 """Pages and extents that one row may take at most: two a level, and levels are few."""
-_FILL = 0.62
+_FILL = 0.5
 """Share of a page that is expected to be used; where it is less, memory grows on the way."""
 _GROWTH = 1.25
 
@@ -51,63 +49,60 @@ PAGE_HEADER = 132
 
 
 class Tree(NamedTuple):
-    """The state of one index."""
+    """The state of the branch pages of one index, and the numbers of its leaves."""
 
     keys: Ints
-    """uint32 or int64: ranks plus 1, in ascending order in each page."""
+    """int64: ranks plus 1, in ascending order in each page."""
     places: Ints
     """uint16: the place of each record in its page's heap, and from the page's end backwards the free ones."""
     children: Ints
-    """int32: the pages that node pointers lead to."""
+    """int32: the pages that node pointers lead to: leaves from level 1, else branch pages."""
     state: Ints
-    """int64 (pages, 10): by the names above."""
+    """int64 (pages, 9): by the names above."""
+    leaves: Ints
+    """int64 (leaves,): the number of each leaf in the file."""
     facts: Ints
-    """int64 (FACTS,): by the names above."""
+    """int64: by the names above."""
 
 
-@kernel
-def directory(records: int) -> int:
-    """Bytes that InnoDB holds back for the directory: two for each four records, rounded up."""
-    return (2 * records + 3) // 4
-
-
-def new(sizes: tuple[int, int], page_bytes: int, rows: int, segment: int, *, clustered: bool, shrinks: bool) -> Tree:
-    """No pages yet, but room for those that so many rows mostly need; `grow` where they need more."""
+def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool) -> Tree:
+    """No branch pages yet, but room for those that so many leaves mostly need; `grow` where they need more."""
     room = page_bytes - PAGE_HEADER
-    places = [next(n for n in range(room) if room - n * size - directory(n + 1) < size) for size in sizes]
-    facts = np.zeros(FACTS, np.int64)
-    facts[SIZES : SIZES + 2], facts[PLACES : PLACES + 2] = sizes, places
-    facts[[ROOM, PAGE_BYTES, SEGMENT, CLUSTERED, SHRINKS]] = room, page_bytes, segment, clustered, shrinks
-    leaves = int(rows / (places[0] * _FILL)) + 2 * MARGIN
-    branches = int(leaves / (places[1] * _FILL)) + 2 * MARGIN
-    key = np.uint32 if rows < (1 << 32) - 1 else np.int64
+    places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
+    facts = np.zeros(_FACTS, np.int64)
+    facts[[ROOT, SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS]] = (
+        -1,
+        size,
+        places,
+        room,
+        page_bytes,
+        segment,
+        shrinks,
+    )
+    pages = int(leaves / (places * _FILL)) + 2 * MARGIN
     return Tree(
-        np.empty(leaves * places[0] + branches * places[1], key),
-        np.empty(leaves * places[0] + branches * places[1], np.uint16),
-        np.empty(branches * places[1], np.int32),
-        np.empty((leaves + branches, 10), np.int64),
+        np.empty(pages * places, np.int64),
+        np.empty(pages * places, np.uint16),
+        np.empty(pages * places, np.int32),
+        np.empty((pages, _FIELDS), np.int64),
+        np.empty(leaves, np.int64),
         facts,
     )
 
 
 def grow(tree: Tree) -> None:
     """Room for more pages, in place."""
-    for array in (tree.keys, tree.places, tree.children, tree.state):
-        array.resize((int(len(array) * _GROWTH), *array.shape[1:]), refcheck=False)
+    pages = int(len(tree.state) * _GROWTH)
+    for array in (tree.keys, tree.places, tree.children):
+        array.resize(pages * int(tree.facts[PLACES]), refcheck=False)
+    tree.state.resize((pages, _FIELDS), refcheck=False)
 
 
 @kernel
-def free_bytes(tree: Tree, page: int, records: int, more: int) -> int:
+def free_bytes(tree: Tree, records: int, more: int) -> int:
     """Bytes beside so many records in a page, with a directory for `more` of them; negative where there are none."""
     facts = tree.facts
-    size = facts[SIZES + (1 if tree.state[page, LEVEL] > 0 else 0)]
-    return int(facts[ROOM] - records * size - directory(records + more))
-
-
-@kernel
-def size_of(tree: Tree, page: int) -> int:
-    """Bytes of a record of this page."""
-    return int(tree.facts[SIZES + (1 if tree.state[page, LEVEL] > 0 else 0)])
+    return int(facts[ROOM] - records * facts[SIZE] - directory(records + more))
 
 
 @kernel
@@ -140,21 +135,19 @@ def position(tree: Tree, page: int, key: int) -> int:
 def put(tree: Tree, page: int, at: int, key: int, child: int) -> None:
     """Inserts a record before the one at `at`."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
-    n, base, level = state[page, RECORDS], state[page, BASE], state[page, LEVEL]
+    n, base = state[page, RECORDS], state[page, BASE]
     if state[page, FREED] > 0:
-        place = places[base + tree.facts[PLACES + (1 if level > 0 else 0)] - state[page, FREED]]
+        place = places[base + tree.facts[PLACES] - state[page, FREED]]
         state[page, FREED] -= 1
     else:
         place = np.uint16(state[page, TOP])
         state[page, TOP] += 1
     move(keys, base + at + 1, base + at, n - at)
     move(places, base + at + 1, base + at, n - at)
+    move(children, base + at + 1, base + at, n - at)
     keys[base + at] = key
     places[base + at] = place
-    if level > 0:
-        base = state[page, CHILDREN]
-        move(children, base + at + 1, base + at, n - at)
-        children[base + at] = child
+    children[base + at] = child
     state[page, RECORDS] = n + 1
     state[page, LAST] = key
 
@@ -163,14 +156,12 @@ def put(tree: Tree, page: int, at: int, key: int, child: int) -> None:
 def remove(tree: Tree, page: int, at: int, number: int) -> None:
     """Deletes `number` records from the one at `at` on, one by one."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
-    n, base, level = state[page, RECORDS], state[page, BASE], state[page, LEVEL]
-    capacity = tree.facts[PLACES + (1 if level > 0 else 0)]
+    n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
     freed = places[base + at : base + at + number].copy()
     rest = n - number - at
     move(keys, base + at, base + at + number, rest)
     move(places, base + at, base + at + number, rest)
-    if level > 0:
-        move(children, state[page, CHILDREN] + at, state[page, CHILDREN] + at + number, rest)
+    move(children, base + at, base + at + number, rest)
     for place in freed:
         if tree.facts[SHRINKS] and place == state[page, TOP] - 1:
             state[page, TOP] -= 1
@@ -195,11 +186,9 @@ def reorganise(tree: Tree, page: int) -> None:
 def move_end(tree: Tree, page: int, first: int, target: int) -> None:
     """Moves the records from `first` on to an empty page. In the old one, the first of them is the first free place."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
-    n, base, level = state[page, RECORDS], state[page, BASE], state[page, LEVEL]
-    capacity = tree.facts[PLACES + (1 if level > 0 else 0)]
+    n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
     move(keys, state[target, BASE], base + first, n - first)
-    if level > 0:
-        move(children, state[target, CHILDREN], state[page, CHILDREN] + first, n - first)
+    move(children, state[target, BASE], base + first, n - first)
     freed = places[base + first : base + n].copy()
     for place in freed[::-1]:
         state[page, FREED] += 1
@@ -235,14 +224,14 @@ def find(tree: Tree, key: int, level: int) -> int:
     """The page of a level that a key belongs to."""
     page = tree.facts[ROOT]
     while tree.state[page, LEVEL] > level:
-        page = np.int64(tree.children[tree.state[page, CHILDREN] + last_not_above(tree, page, key)])
+        page = np.int64(tree.children[tree.state[page, BASE] + last_not_above(tree, page, key)])
     return int(page)
 
 
 @kernel
 def lead_to(tree: Tree, father: int, old: int, new: int) -> None:
     """Lets the node pointer that leads to one page lead to another."""
-    begin = tree.state[father, CHILDREN]
+    begin = tree.state[father, BASE]
     for i in range(begin, begin + tree.state[father, RECORDS]):
         if tree.children[i] == old:
             tree.children[i] = new

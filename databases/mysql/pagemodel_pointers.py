@@ -10,7 +10,6 @@ from __future__ import annotations
 from keybench.compiled import kernel
 from keybench.databases.mysql.pagemodel_pages import (
     BASE,
-    CHILDREN,
     GIVEN_BACK,
     HEIGHT,
     LEFT,
@@ -24,6 +23,7 @@ from keybench.databases.mysql.pagemodel_pages import (
     RIGHT,
     ROOT,
     SEGMENT,
+    SIZE,
     TOP,
     Tree,
     find,
@@ -33,7 +33,6 @@ from keybench.databases.mysql.pagemodel_pages import (
     put,
     remove,
     reorganise,
-    size_of,
     unlink,
 )
 from keybench.databases.mysql.pagemodel_space import Space, release
@@ -50,7 +49,7 @@ def work(tree: Tree, space: Space, todo: int) -> None:
         if what == PUT:
             page = find(tree, one, level)
             place = position(tree, page, one)
-            if is_full(tree, page, place, False):
+            if is_full(tree, page):
                 todo = split(tree, space, page, place, one, other, todo)
             else:
                 put(tree, page, place, one, other)
@@ -73,7 +72,7 @@ def _delete(tree: Tree, page: int, child: int, todo: int) -> int:
     if state[page, RECORDS] < 2 and page != tree.facts[ROOT]:
         return _discard(tree, page, todo)
     at = state[page, RECORDS] - 1
-    while tree.children[state[page, CHILDREN] + at] != child:
+    while tree.children[state[page, BASE] + at] != child:
         at -= 1
     todo = later(tree, todo, MERGE, level, page, 0)
     if at == 0 and state[page, LEFT] >= 0:
@@ -107,10 +106,10 @@ def _fits(tree: Tree, page: int, sibling: int) -> bool:
         return False
     state = tree.state
     n = state[page, RECORDS]
-    needed = n * size_of(tree, page)
-    if needed > free_bytes(tree, sibling, state[sibling, RECORDS], n):
+    needed = n * tree.facts[SIZE]
+    if needed > free_bytes(tree, state[sibling, RECORDS], n):
         return False
-    if needed > free_bytes(tree, sibling, state[sibling, TOP], n):
+    if needed > free_bytes(tree, state[sibling, TOP], n):
         reorganise(tree, sibling)
     return True
 
@@ -137,23 +136,23 @@ def _merge(tree: Tree, page: int, todo: int) -> int:
         return todo
     if left < 0 and right < 0:
         return _lift(tree, page, todo)
-    if n * size_of(tree, page) >= tree.facts[PAGE_BYTES] // 2:
+    if n * tree.facts[SIZE] >= tree.facts[PAGE_BYTES] // 2:
         return todo
     to_left = _fits(tree, page, left)
     if not to_left and not _fits(tree, page, right):
         return todo
     tree.facts[MERGES] += 1
-    base, below = state[page, BASE], state[page, CHILDREN]
+    base = state[page, BASE]
     todo = later(tree, todo, RELEASE, level, state[page, NUMBER], 0)
     father = find(tree, keys[base], level + 1)
     if to_left:
         for i in range(n):
-            put(tree, left, state[left, RECORDS], keys[base + i], children[below + i])
+            put(tree, left, state[left, RECORDS], keys[base + i], children[base + i])
         todo = later(tree, todo, DELETE, level + 1, father, page)
     else:
         successor = find(tree, keys[state[right, BASE]], level + 1)
         for i in range(n):
-            put(tree, right, i, keys[base + i], children[below + i])
+            put(tree, right, i, keys[base + i], children[base + i])
         lead_to(tree, father, page, right)
         todo = later(tree, todo, DELETE, level + 1, successor, right)
     unlink(tree, page)

@@ -1,4 +1,4 @@
-"""An index of InnoDB under insertion: the rules of when and where a page splits.
+"""The branch pages of an index of InnoDB: what a split of a leaf asks of them, and when and where they split.
 
 Rules: btree.md B2, from MariaDB 10.11's btr0btr.cc and btr0cur.cc. What a split asks of the level above is put on a
 list and done after it, last in first out (`pagemodel_pointers`): the kernel does not recurse.
@@ -7,20 +7,14 @@ list and done after it, last in first out (`pagemodel_pointers`): the kernel doe
 from __future__ import annotations
 
 from keybench.compiled import kernel
+from keybench.databases.mysql import pagemodel_heap as leaf
 from keybench.databases.mysql.pagemodel_pages import (
-    APPENDS,
     ATTEMPTS,
     BASE,
-    CHILDREN,
-    CHILDREN_USED,
-    EDGES,
     FORGOTTEN,
     FREED,
     HEIGHT,
-    INTERIORS,
-    KEYS_USED,
     LAST,
-    LEAVES,
     LEFT,
     LEVEL,
     MINIMUM,
@@ -34,7 +28,9 @@ from keybench.databases.mysql.pagemodel_pages import (
     RIGHT,
     ROOT,
     SEGMENT,
+    SIZE,
     TOP,
+    Ints,
     Tree,
     find,
     free_bytes,
@@ -44,7 +40,6 @@ from keybench.databases.mysql.pagemodel_pages import (
     put,
     remove,
     reorganise,
-    size_of,
 )
 from keybench.databases.mysql.pagemodel_space import Space, allocate, reserve, single
 
@@ -59,37 +54,52 @@ def new_page(tree: Tree, level: int, number: int) -> int:
     facts[PAGES] += 1
     state[page, :] = 0
     state[page, LAST], state[page, LEFT], state[page, RIGHT], state[page, LEVEL] = FORGOTTEN, -1, -1, level
-    state[page, NUMBER], state[page, BASE], state[page, CHILDREN] = number, facts[KEYS_USED], facts[CHILDREN_USED]
-    if level == 0:
-        facts[LEAVES] += 1
-        facts[KEYS_USED] += facts[PLACES]
-    else:
-        facts[KEYS_USED] += facts[PLACES + 1]
-        facts[CHILDREN_USED] += facts[PLACES + 1]
+    state[page, NUMBER], state[page, BASE] = number, page * facts[PLACES]
     return int(page)
 
 
 @kernel
 def start(tree: Tree, space: Space) -> None:
     """An empty index: one leaf, the root, in a page of the branch segment."""
-    tree.facts[ROOT] = new_page(tree, 0, single(space, tree.facts[SEGMENT], 0))
+    tree.leaves[0] = single(space, tree.facts[SEGMENT], 0)
 
 
 @kernel
-def is_full(tree: Tree, page: int, at: int, reserves: bool) -> bool:
-    """Whether a record cannot simply be put before the one at `at`; `reserves` a sixteenth for ordered insertions."""
-    state, keys = tree.state, tree.keys
-    n, base, size, page_bytes = state[page, RECORDS], state[page, BASE], size_of(tree, page), tree.facts[PAGE_BYTES]
-    free = max(0, free_bytes(tree, page, n, 1))
+def enter(tree: Tree, space: Space, event: Ints) -> int:
+    """What a leaf that had no room for a row does here (`pagemodel_leaves`); the length of the list of things to do."""
+    reserve(space)
+    facts, numbers, full, other, key = (
+        tree.facts, tree.leaves, event[leaf.FULL], event[leaf.OTHER], event[leaf.SEPARATOR] + 1
+    )  # fmt: skip
+    if facts[ROOT] < 0:
+        number = numbers[full]
+        numbers[full] = _allocate(tree, space, 0, 0, 0)
+        facts[ROOT], facts[HEIGHT] = new_page(tree, 1, number), 1
+        put(tree, facts[ROOT], 0, MINIMUM, full)
+    facts[ATTEMPTS] += 1
+    father = find(tree, event[leaf.WITHIN] + 1, 1)
+    if event[leaf.WHAT] == leaf.NEIGHBOUR:
+        facts[NEIGHBOURS] += 1
+        todo = later(tree, 0, PUT, 1, key, other)
+        return later(tree, todo, DELETE, 1, father, other)
+    if event[leaf.WHAT] == leaf.UP:
+        numbers[other] = _allocate(tree, space, 0, numbers[full] + 1, 1)
+        return later(tree, 0, PUT, 1, key, other)
+    numbers[other] = _allocate(tree, space, 0, numbers[full] - 1, -1)
+    lead_to(tree, father, full, other)
+    return later(tree, 0, PUT, 1, key, full)
+
+
+@kernel
+def is_full(tree: Tree, page: int) -> bool:
+    """Whether a record cannot simply be put into a page."""
+    state, size = tree.state, tree.facts[SIZE]
+    n = state[page, RECORDS]
+    free = max(0, free_bytes(tree, n, 1))
     if free < size:
         return True
-    crowded = state[page, FREED] > 0 and free_bytes(tree, page, state[page, TOP], 1) < size
-    if crowded and free < page_bytes // 32 and n > 1:
-        return True
-    if reserves and n >= 2 and page_bytes // 16 + size > free:
-        last = state[page, LAST]
-        return bool((at > 0 and keys[base + at - 1] == last) or (at < n and keys[base + at] == last))
-    return False
+    crowded = state[page, FREED] > 0 and free_bytes(tree, state[page, TOP], 1) < size
+    return bool(crowded and free < tree.facts[PAGE_BYTES] // 32 and n > 1)
 
 
 @kernel
@@ -128,17 +138,13 @@ def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, to
     facts[ATTEMPTS] += 1
     level, base, n = state[page, LEVEL], state[page, BASE], state[page, RECORDS]
     right, last = state[page, RIGHT], state[page, LAST]
-    roomy = right >= 0 and (
-        state[right, FREED] > 0 or free_bytes(tree, right, state[right, TOP], 1) >= size_of(tree, right)
-    )
+    roomy = right >= 0 and (state[right, FREED] > 0 or free_bytes(tree, state[right, TOP], 1) >= facts[SIZE])
     if at == n and roomy:
         facts[NEIGHBOURS] += 1
         father = find(tree, keys[state[right, BASE]], level + 1)
         put(tree, right, 0, key, child)
         todo = later(tree, todo, PUT, level + 1, key, right)
         return later(tree, todo, DELETE, level + 1, father, right)
-    if level == 0:
-        facts[INTERIORS if right >= 0 else APPENDS if at == n else EDGES] += 1
     follows = at > 0 and keys[base + at - 1] == last
     if not follows and at < n and keys[base + at] == last:
         return _split_down(tree, space, page, at, key, child, todo)
@@ -170,7 +176,7 @@ def _split_down(tree: Tree, space: Space, page: int, at: int, key: int, child: i
     lead_to(tree, find(tree, keys[base], level + 1), page, new)
     link(tree, new, state[page, LEFT], page)
     for i in range(first):
-        put(tree, new, i, keys[base + i], tree.children[state[page, CHILDREN] + i] if level > 0 else 0)
+        put(tree, new, i, keys[base + i], tree.children[base + i])
     if first > 0:
         remove(tree, page, 0, first)
     if at < first or (at == first and key < pointer):

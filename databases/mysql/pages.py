@@ -31,6 +31,7 @@ _FIELDS = {
     "index": (">u8", 66),
 }
 _HEADER_BYTES = 74
+_SPACE = slice(34, 38)
 
 
 class UnreadablePagesError(Exception):
@@ -86,6 +87,11 @@ def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
 def leaves(pages: NDArray[np.uint8], index: int) -> NDArray[np.uint8]:
     """The leaf pages of the index of that id in key order: uint8 (leaves, page bytes)."""
     return pages[_levels(pages, index)[1][0]]
+
+
+def space(pages: NDArray[np.uint8]) -> int:
+    """The number of the tablespace that the pages are of."""
+    return int(pages[0, _SPACE].copy().view(">u4")[0])
 
 
 def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], list[NDArray[np.int64]]]:

@@ -34,6 +34,7 @@ class LogProbe:
     On MariaDB 10.11 that is to the byte how far the log's position moved, on older ones and MySQL whole blocks of it.
     """
 
+    server_wide = True
     supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
 
     def __init__(self, admin: MySqlAdmin) -> None:
@@ -56,6 +57,7 @@ class CounterProbe:
     went into the right neighbour instead. MySQL adds at the end of a split, so without the last.
     """
 
+    server_wide = True
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER,)
 
     def __init__(self, admin: MySqlAdmin) -> None:

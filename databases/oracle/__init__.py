@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
+from keybench.databases.board import Board
 from keybench.databases.column import Column
 from keybench.databases.container import missing as without_containers
 from keybench.databases.engine import (
@@ -78,6 +79,12 @@ class Oracle(Engine):
         from keybench.databases.oracle.load import OracleSession
 
         return OracleSession(address, table)
+
+    def board(self, address: Address) -> Board:
+        """A new connection to the notice board of writers on many machines."""
+        from keybench.databases.oracle.board import board
+
+        return board(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with redo and undo."""

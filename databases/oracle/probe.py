@@ -41,6 +41,7 @@ def _measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Readin
 class SessionsProbe:
     """Splits and redo of the sessions that wrote. Of all their indexes: splits are the key's where it is alone."""
 
+    server_wide = True
     supplies: Sequence[Metric] = (
         Metric.APPENDS,
         Metric.EDGE_AND_INTERIOR_SPLITS,

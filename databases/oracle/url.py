@@ -8,7 +8,7 @@ from keybench.databases.engine import Address
 from keybench.databases.oracle import connection
 from keybench.databases.oracle.connection import Connection
 from keybench.databases.oracle.options import NAMES, options
-from keybench.databases.oracle.table import LOCK, STATISTICS
+from keybench.databases.oracle.table import BOARD, LOCK, STATISTICS
 from keybench.databases.oracle.user import GRANTS
 from keybench.databases.secret import of_url
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
@@ -81,7 +81,7 @@ def remove(using: Connection) -> list[str]:
     names = found(using)
     for name in names:
         using.run(f'DROP TABLE "{name}" PURGE')
-    for own in (STATISTICS, LOCK):
+    for own in (STATISTICS, BOARD, LOCK):
         using.run(f"DROP TABLE IF EXISTS {own} PURGE")
     return [f"table {name}" for name in names]
 

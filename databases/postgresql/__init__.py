@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from keybench.databases.board import Board
 from keybench.databases.column import Column
 from keybench.databases.container import KIND
 from keybench.databases.engine import (
@@ -64,6 +65,12 @@ class PostgreSQL(Engine):
         from keybench.databases.postgresql.load import PostgresSession
 
         return PostgresSession(address, table)
+
+    def board(self, address: Address) -> Board:
+        """A new connection to the notice board of writers on many machines."""
+        from keybench.databases.postgresql.board import board
+
+        return board(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""

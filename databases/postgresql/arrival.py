@@ -36,9 +36,9 @@ class WalRecorder:
         self._admin = admin
         self._begin = ""
 
-    def before(self, _table: Table) -> None:
+    def before(self, table: Table) -> None:
         """Has the server keep its log from here on."""
-        source.keep_log(self._admin, _SLOT)
+        source.keep_log(self._admin, _SLOT, table)
         self._begin = source.position(self._admin)
 
     def after(self, table: Table) -> Arrivals:
@@ -49,11 +49,11 @@ class WalRecorder:
         except (UnreadableError, wal.WalUnreadableError) as error:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
         finally:
-            source.let_log_go(self._admin, _SLOT)
+            source.let_log_go(self._admin, _SLOT, table)
         keys, of = self._admin.stored_transactions(table)
         if not np.array_equal(np.sort(sequence), np.sort(of)):
             raise ServerError(f"the log shows {len(sequence)} insertions into an index of {len(of)} rows.")
-        return Arrivals(keys, of, sequence, exact=True)
+        return Arrivals(keys, of, sequence)
 
 
 def transactions(chunks: Iterable[bytes], relation: str) -> NDArray[np.int64]:

@@ -31,6 +31,7 @@ def probes(admin: PostgresAdmin) -> tuple[Probe, ...]:
 class LogProbe:
     """How much the log grew, and how much of that is whole pages. Server-wide: other work on the server counts too."""
 
+    server_wide = True
     supplies: Sequence[Metric] = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES)
 
     def __init__(self, admin: PostgresAdmin) -> None:
@@ -87,9 +88,9 @@ class SplitsProbe:
         self._admin = admin
         self._begin = ""
 
-    def before(self, _table: Table) -> None:
+    def before(self, table: Table) -> None:
         """Notes the log's position, and on a private server keeps the log from there on until `after`."""
-        source.keep_log(self._admin, _SLOT)
+        source.keep_log(self._admin, _SLOT, table)
         self._begin = source.position(self._admin)
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -103,7 +104,7 @@ class SplitsProbe:
         except (UnreadableError, wal.WalUnreadableError) as error:
             return Reading.absent(self.supplies, str(error))
         finally:
-            source.let_log_go(self._admin, _SLOT)
+            source.let_log_go(self._admin, _SLOT, table)
         if found.leaf != leaf - 1:
             return Reading.absent(
                 self.supplies, f"the log shows {found.leaf} leaf splits, but the index has {leaf} leaf pages."

@@ -1,9 +1,9 @@
 """The schema of trials on somebody's own server: making it, using it, and removing what keybench put there.
 
 The results database can be in the same schema, so a table is known by its shape, not by its place: columns `key`,
-perhaps `created` before and `payload` after it, autovacuum off, owned by this user. A schema that keybench made says so
-in its comment. While a run uses the server it holds an advisory lock, which the server itself gives up when the run
-dies.
+perhaps `created` before and `payload` after it, or those of the writers' board, autovacuum off, owned by this user. A
+schema that keybench made says so in its comment. While a run uses the server it holds an advisory lock, which the
+server itself gives up when the run dies.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import psycopg
 from psycopg import sql
 
+from keybench.databases.board import COLUMNS
 from keybench.databases.engine import Address
 from keybench.databases.guest import LOCK_SECONDS
 from keybench.databases.postgresql import connection
@@ -29,7 +30,7 @@ WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r' AND pg_has_role(relow
   AND 'autovacuum_enabled=false' = ANY (reloptions)
   AND (SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
        WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) IN
-       (ARRAY['key'], ARRAY['key', 'payload'], ARRAY['created', 'key'], ARRAY['created', 'key', 'payload'])
+       (ARRAY['key'], ARRAY['key', 'payload'], ARRAY['created', 'key'], ARRAY['created', 'key', 'payload'], %s)
 ORDER BY relname
 """
 _MADE_HERE = """
@@ -114,7 +115,7 @@ class Schema:
         return self._connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [IN_USE]).fetchone() != (True,)
 
     def _tables(self) -> list[tuple[str, str]]:
-        return [(str(name), str(size)) for name, size in self._connection.execute(_TABLES, [SCHEMA])]
+        return [(str(name), str(size)) for name, size in self._connection.execute(_TABLES, [SCHEMA, list(COLUMNS)])]
 
     def _made_here(self) -> bool:
         return self._connection.execute(_MADE_HERE, [SCHEMA, COMMENT]).fetchone() == (True,)

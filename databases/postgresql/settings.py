@@ -18,6 +18,7 @@ COMMON = {
     "dynamic_shared_memory_type": "mmap",
     "jit": "off",
     "max_connections": "50",
+    "max_replication_slots": "40",
     "max_wal_size": "4GB",
     "min_wal_size": "1GB",
     "timezone": "UTC",
@@ -25,7 +26,8 @@ COMMON = {
     "wal_compression": "off",
     "wal_level": "replica",
 }
-"""Dynamic shared memory lies in the private folder, so that nothing of a killed server stays in /dev/shm."""
+"""Slots keep the log of a trial, two for each of its tables. Dynamic shared memory lies in the private folder, so that
+nothing of a killed server stays in /dev/shm."""
 
 PROFILES: dict[Profile, dict[str, str]] = {
     "durable": {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"},

@@ -6,6 +6,7 @@ and permitted is used; `UnreadableError` says what was missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,17 +129,28 @@ def position(admin: PostgresAdmin) -> str:
     return str(admin.value("SELECT pg_current_wal_insert_lsn()"))
 
 
-def keep_log(admin: PostgresAdmin, slot: str) -> None:
-    """Has a private server keep its log from here on, until `let_log_go`; nothing on somebody's own server."""
+def keep_log(admin: PostgresAdmin, purpose: str, table: Table) -> None:
+    """Has a private server keep its log from here on, until `let_log_go`; nothing on somebody's own server.
+
+    By a slot of the purpose's and the table's name: one that a failed trial left is replaced by the next.
+    """
     if is_private(admin):
-        let_log_go(admin, slot)
-        admin.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", [slot])
+        let_log_go(admin, purpose, table)
+        admin.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", [_slot(purpose, table)])
 
 
-def let_log_go(admin: PostgresAdmin, slot: str) -> None:
+def let_log_go(admin: PostgresAdmin, purpose: str, table: Table) -> None:
     """Ends what `keep_log` began, if it did."""
     if is_private(admin):
-        admin.rows("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [slot])
+        admin.rows(
+            "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s",
+            [_slot(purpose, table)],
+        )
+
+
+def _slot(purpose: str, table: Table) -> str:
+    """Slots have names of small letters, digits and _, of at most 63."""
+    return re.sub("[^a-z0-9]", "_", f"{purpose}_{table.name}".lower())[:63]
 
 
 def relation(admin: PostgresAdmin, table: Table) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.databases.movement import move
+from keybench.databases.sqlite.pagemodel_balance import balance
 from keybench.databases.sqlite.pagemodel_tree import (
     ABOVE,
     BASE,
@@ -30,7 +31,6 @@ from keybench.databases.sqlite.pagemodel_tree import (
     USED,
     Ints,
     Tree,
-    balance,
 )
 
 _HIGHEST = np.iinfo(np.int64).max

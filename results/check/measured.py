@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
-from keybench.results.metrics import DEFINITIONS, KEY, MODEL, Metric, Reading
+from keybench.results.metrics import DEFINITIONS, KEY, WRITER, Metric, Reading
 from keybench.results.statistics import estimate
 from keybench.results.store import Environment, Run, Trial
 
@@ -158,10 +158,10 @@ def _count_arms(trials: Iterable[Trial], *, exact: bool) -> list[CountArm]:
 
 
 def _is_count(reading: Reading, server: str) -> bool:
-    if not DEFINITIONS[reading.metric].exact or reading.metric in _OF_ORDER:
+    """Of the key's index and of others in the table; what a model says beside a server is the model's own affair."""
+    if not DEFINITIONS[reading.metric].exact or reading.metric in _OF_ORDER or reading.object.startswith(WRITER):
         return False
-    variant = server == SERVER_MODEL and reading.object.partition(":")[0] == MODEL
-    return reading.object == KEY or variant
+    return server == SERVER_MODEL or reading.origin != "modelled"
 
 
 def _by_block(values: Mapping[int, float]) -> Value | list[Value]:

@@ -98,7 +98,7 @@ class Cell:
     def fits(self, question: Question) -> bool:
         """Whether the cell is of the work that is asked about."""
         return (
-            self.scenario == question.scenario
+            self.scenario in (question.scenario, *question.also)
             and question.payload in (None, self.payload)
             and question.writers in (None, self.writers)
         )

@@ -26,8 +26,8 @@ def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
     """What these runs (ids, unique prefixes, `latest`) say of every claim, in the order of the claims.
 
     Of several runs, servers or sizes that answer for one database, a measured one is taken before a modelled one, then
-    the one with the rows of the question, with most rows, with most blocks, the last. Raises UsageError where a run is
-    unknown.
+    the one of the question's own scenario, with the rows of the question, with most rows, with most blocks, the last.
+    Raises UsageError where a run is unknown.
     """
     runs = {run.id: run for run in (store.run(name) for name in run_ids)}
     found = [
@@ -75,8 +75,9 @@ def _asks(cell: Cell, question: Question) -> bool:
     return cell.fits(question) and not (cell.modelled and not question.modellable)
 
 
-def _rank(question: Question, cell: Cell, answer: Found) -> tuple[bool, bool, int, int]:
-    return not cell.modelled, cell.rows == question.rows, cell.rows, answer.blocks
+def _rank(question: Question, cell: Cell, answer: Found) -> tuple[bool, bool, bool, int, int]:
+    own = cell.scenario == question.scenario
+    return not cell.modelled, own, cell.rows == question.rows, cell.rows, answer.blocks
 
 
 def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Found) -> ClaimRow:
@@ -89,7 +90,14 @@ def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Found) -> Clai
             reason = f"It depends on what no live server has told the page model: with {how} it gives {told}."
             verdict = "undecided"
             break
-    place = replace(blank, database=cell.database, server=cell.server, rows=cell.rows, run=cell.run.id)
+    place = replace(
+        blank,
+        question=phrase(question, cell.scenario),
+        database=cell.database,
+        server=cell.server,
+        rows=cell.rows,
+        run=cell.run.id,
+    )
     if cell.run.profile != DURABLE and not cell.modelled:
         place = replace(place, differs=f"{place.differs} Measured with --profile {cell.run.profile}.")
     return _answered(place, answer, answer.text(blank.unit), verdict, reason)

@@ -72,6 +72,8 @@ class Question(_Part):
     databases: tuple[Text, ...] = ()
     """`none` for keys alone."""
     scenario: str = ""
+    also: tuple[Text, ...] = ()
+    """Other scenarios whose trials answer as well, where those of the first are not there."""
     payload: int | None = None
     """Of a scenario that has several."""
     writers: int | None = None

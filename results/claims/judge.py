@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from keybench.results import statistics
 from keybench.results.claims.claim import Question
 from keybench.results.claims.estimate import ALPHA, Found, shown, unit
@@ -18,12 +20,14 @@ def judge(question: Question, found: Found) -> Judgement:
     An effect is reproduced where the interval meets the published figure and has no room for none, and contradicted
     where the whole interval lies on the other side of none. Where no difference was published, one beyond the margin
     contradicts. A plain figure (a density, or a ratio near 1) has no other side: it is reproduced where the whole
-    interval lies within the margin.
+    interval lies within the margin. What repeats exactly is judged by its median over blocks.
     """
     low, high = question.region
     nothing = question.no_effect
     if not found.enough:
         return "undecided", f"Too few blocks for an interval: --blocks {statistics.blocks_needed(ALPHA)}."
+    if question.exact:  # its range over blocks is that of random bytes, not of the figure
+        found = replace(found, low=found.value, high=found.value)
     if question.same:
         return _same(question, found)
     if nothing is None or low < nothing < high:

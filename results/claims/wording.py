@@ -7,11 +7,11 @@ from keybench.results.claims.row import ARITHMETIC
 from keybench.results.metrics import DEFINITIONS
 
 
-def phrase(question: Question) -> str:
-    """What is compared, in a few words."""
+def phrase(question: Question, scenario: str = "") -> str:
+    """What is compared, in a few words; in `scenario` where another than the question's own answers."""
     if question.compare == "computed":
         return ARITHMETIC
-    title, where = DEFINITIONS[question.metric].title.lower(), f"in {question.scenario}"
+    title, where = DEFINITIONS[question.metric].title.lower(), f"in {scenario or question.scenario}"
     if question.compare == "growth":
         part = "half" if question.chunks == 2 else f"1/{question.chunks} of the rows"
         return f"insert time of the last {part} over the first, {question.of}, {where}"

@@ -25,7 +25,7 @@ def nothing(_config: dict[str, Any]) -> tuple[int, Stop]:
     return free_port(), lambda: None
 
 
-def postgres(config: dict[str, Any], secret: str = "") -> tuple[int, Stop]:
+def postgres(config: dict[str, Any], secret: str = "", listen: str = "127.0.0.1") -> tuple[int, Stop]:
     """The installed PostgreSQL as its image would start it."""
     given = dict(line.split("=", 1) for line in config["Env"])
     port, program = free_port(), config["Cmd"]
@@ -33,7 +33,7 @@ def postgres(config: dict[str, Any], secret: str = "") -> tuple[int, Stop]:
     kept = Kept(
         "contained",
         installation=postgresql.local(),
-        files={"password": secret or password(config)},
+        files={"password": secret or password(config), "rules": "host all all all scram-sha-256\n"},
         setup=[
             [
                 "{installation}/bin/initdb",
@@ -47,7 +47,8 @@ def postgres(config: dict[str, Any], secret: str = "") -> tuple[int, Stop]:
         ],
         server=[
             *("{installation}/bin/postgres", "-D", "{folder}/data", *program[1:]),
-            *("-c", "listen_addresses=127.0.0.1", "-c", f"port={port}", "-c", "unix_socket_directories={folder}"),
+            *("-c", f"listen_addresses={listen}", "-c", f"port={port}", "-c", "unix_socket_directories={folder}"),
+            *("-c", "hba_file={folder}/rules"),
         ],
         stop_signal=signal.SIGQUIT,
     )

@@ -29,6 +29,21 @@ def test_words_that_are_near_each_other_are_ranked_too(near: list[int], shift: i
     assert ranked(np.array(keys, np.uint64)[:, None]).tolist() == [sorted(keys).index(key) for key in keys]
 
 
+@pytest.mark.parametrize("tied", [0, 3])
+@pytest.mark.parametrize("ascending", [False, True])
+def test_many_keys_are_ranked_by_compiled_loops_alike(tied: int, ascending: bool) -> None:
+    draw = np.random.default_rng(5)
+    words = draw.integers(0, 1 << 64, (1 << 17, 2), np.uint64)
+    words[: 1000 * tied, 0] = words[0, 0]
+    order = np.lexsort(words.T[::-1])
+    words, order = (words[order], np.arange(len(words))) if ascending else (words, order)
+    ranks = ranked(words)
+    assert np.array_equal(ranks[order], np.arange(len(words)))
+    words[77] = words[99]
+    with pytest.raises(UsageError, match=r"^two of the keys are the same"):
+        ranked(words)
+
+
 def test_no_keys_have_no_ranks() -> None:
     assert ranked(np.empty((0, 2), np.uint64)).tolist() == []
 

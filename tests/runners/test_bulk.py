@@ -17,8 +17,9 @@ from keybench.results.metrics import KEY, MODEL, Metric, Reading
 from keybench.results.report.page import render
 from keybench.results.store import Run as Recorded
 from keybench.results.store import Store, Trial
-from keybench.runners import bulk, position, server_keys, verdicts, writers
+from keybench.runners import bulk, position, server_keys, verdicts
 from keybench.runners.plan import MODEL_SERVER
+from keybench.runners.writer import Load, in_bulk
 from keybench.scenarios.schema import load_scenario
 from tests.results.report.page import Page
 from tests.runners.test_verdicts import ENDED, PLAN, REQUEST
@@ -200,7 +201,7 @@ def test_the_same_rows_by_the_other_path_have_all_of_that(
 
 def test_an_engine_that_declares_it_and_has_no_such_session_is_a_defect() -> None:
     with pytest.raises(TypeError, match="declares the load path bulk and its sessions do not load in bulk"):
-        writers._in_bulk(object(), writers.Load("sqlite", None, None, None, 0, (1,), 1, 0, "bulk"))  # type: ignore[arg-type]
+        in_bulk(object(), Load("sqlite", None, None, None, 0, (1,), 1, 0, "bulk"))  # type: ignore[arg-type]
 
 
 def test_an_adapters_questions_are_not_asked_of_sorted_rows() -> None:

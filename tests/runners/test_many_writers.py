@@ -15,12 +15,13 @@ import pytest
 from keybench.databases.engine import Admin, Table, engine
 from keybench.databases.sessions import LimitsSessions
 from keybench.errors import KeybenchError, ServerError, UsageError
+from keybench.results.metrics import CLUSTERED, KEY, MACHINE, MODEL, PARENT, SHARD, WRITER, Metric
 from keybench.runners import connections, verify, writers
 from keybench.runners.after import keys_in_order
 from keybench.runners.arrival import Recorder
 from keybench.runners.plan import Request, TrialPlan
 from keybench.runners.sources import KeySource, key_sources
-from keybench.runners.trial import Target
+from keybench.runners.trial import Target, run_trial
 from keybench.runners.workers import WorkerLost
 from keybench.scenarios.schema import Scenario, load_scenario
 from keybench.scenarios.writers import DealPart
@@ -188,3 +189,35 @@ def test_a_server_that_stops_under_eight_writers_is_an_error_and_after_a_restart
         admin.close()
     finally:
         provision.stop()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "objects"),
+    [
+        ("clustered-by-date", {CLUSTERED}),
+        ("fk-index", {PARENT}),
+        ("sharded", {f"{SHARD}{number}" for number in (1, 2, 3, 4)}),
+    ],
+)
+def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: set[str]) -> None:
+    """Four writers, one row a transaction; where the server tells their order, the model has the server's pages."""
+    database = target.engine.name
+    work, name = load_scenario(scenario), "hotguid-sql"
+    request = Request((database,), {database: target.server}, work, (name,), (), 400, 1, "fast", 3, 60.0)
+    ended = run_trial(request, TrialPlan(1, 0, database, name, "binary16-mssql", 100, 400), lambda _: target)
+    assert (ended.status, ended.error) == ("ok", "")
+    given = [(reading.object, reading.metric) for reading in ended.readings]
+    assert len(given) == len(set(given)), "a metric is given twice"
+    value = dict(zip(given, (reading.value for reading in ended.readings), strict=True))
+    assert {of for of, _ in given if not of.startswith(WRITER)} == {KEY, MACHINE, MODEL, *objects}
+    parts = [value[of, Metric.LEAF_PAGES] or 0 for of in objects]
+    assert min(parts) >= 1
+    assert value[KEY, Metric.LOG_BYTES]
+    if scenario == "sharded":
+        assert sum(parts) == value[KEY, Metric.LEAF_PAGES]
+        assert value[KEY, Metric.APPENDS] == sum(parts) - 4
+    if not {reading.reason for reading in ended.readings if reading.object == MODEL} - {""}:
+        for metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION):
+            assert value[KEY, metric] == pytest.approx(value[MODEL, metric], abs=1e-9), metric
+    else:
+        assert scenario == "fk-index" or (database, scenario) == ("mariadb", "clustered-by-date")

@@ -63,24 +63,6 @@ def test_the_model_is_beside_the_server_and_equal(command: Run, tmp_path: Path) 
             assert model[metric] == pytest.approx(real[metric], abs=1e-9), metric
 
 
-@pytest.mark.parametrize(
-    ("scenario", "beside"),
-    [("clustered-by-date", CLUSTERED), ("fk-index", PARENT)],
-    ids=["clustered-by-date", "fk-index"],
-)
-def test_tables_beyond_the_single_key(command: Run, tmp_path: Path, scenario: str, beside: str) -> None:
-    """Four writers, one row a transaction: SQLite tells their order, so that the model is equal."""
-    options = ("--db", "sqlite", "--layout", "efcore-sequential", "--rows", "1500", "--profile", "fast")
-    done = command("--scenario", scenario, *options, "--server", "embedded", "--column", "binary16-mssql")
-    assert done.returncode == 0, done.stdout + done.stderr
-    for trial in recorded(tmp_path):
-        real, model, other = (values(trial, of) for of in (KEY, MODEL, beside))
-        assert (other[Metric.LEAF_PAGES] or 0) > 10
-        assert Metric.APPENDS not in other
-        for metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION):
-            assert model[metric] == pytest.approx(real[metric], abs=1e-9), metric
-
-
 def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:
     keys = Keys(np.arange(1000, dtype=np.int64), "int")
     parent = modelled._others(engine("mssql"), replace(_table("mssql"), key="fk", children=2), keys)

@@ -69,6 +69,7 @@ def test_a_table_by_date_and_the_index_of_its_key(bench: Bench, guids: Column) -
     verify.check(guids.encode(keys), bench.admin.stored_keys(table))
     assert_as_predicted(bench, table, keys, real, created)
     assert real[Metric.INDEX_BYTES] == bench.admin.index_bytes(table) < real[Metric.TABLE_BYTES]
+    assert real[Metric.TABLE_BYTES] < everything(bench, table) * 9000
     with closing(bench.session(table)) as session:
         low, high = session.prepare_keys(Keys(np.array([[0] * 16, [255] * 16], np.uint8), "uuid"))
         assert session.find(session.prepare_keys(keys[5:6])[0]) == 1
@@ -87,6 +88,7 @@ def test_an_index_that_repeats_its_keys(bench: Bench, guids: Column, stream) -> 
     stored = np.concatenate(list(bench.admin.stored_keys(table)))
     assert np.array_equal(np.sort(stored.view("V16").ravel()), np.sort(np.repeat(keys_of(guids, keys), 3)))
     assert_as_predicted(bench, table, keys, real)
+    assert real[Metric.TABLE_BYTES] < everything(bench, table) * 9000
     parent = table.others[PARENT]
     verify.check(guids.encode(keys), bench.admin.stored_keys(parent))
     assert bench.admin.index_bytes(parent) > 0
@@ -109,6 +111,11 @@ def test_parents_and_children_are_one_transaction(bench: Bench, guids: Column) -
         (third,) = session.prepare(keys[500:], Payload(10), 500, 500)
         assert session.send(third) == 400  # the connection goes on
     assert [sum(map(len, bench.admin.stored_keys(each))) for each in table.family] == [900, 1800]
+
+
+def everything(bench: Bench, table: Table) -> float:
+    """The estimate of a row's bytes, as a run announces its disk by."""
+    return bench.engine.bytes_per_row(table.column, table.payload, table.key)[1]
 
 
 def keys_of(column: Column, keys: Keys) -> np.ndarray:

@@ -19,6 +19,7 @@ from keybench.databases.mssql.load import MssqlSession
 from keybench.databases.mssql.options import Options
 from keybench.databases.mssql.url import UrlLeftovers, UrlServer
 from keybench.databases.payload import Payload
+from tests.databases import boards
 from tests.databases.keys import random
 from tests.databases.mssql.recording import Record
 
@@ -53,7 +54,7 @@ ANSWERS = {
 
 def everything(record: Record, address: Address) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
-    record.answers = dict(ANSWERS)
+    record.answers = {**ANSWERS, **boards.ANSWERS}
     server = UrlServer("mssql://bench@db.example")
     own = server.start()
     admin = MssqlAdmin(own)
@@ -93,6 +94,7 @@ def everything(record: Record, address: Address) -> list[str]:
             admin.drop(table),
         )
     admin.close()
+    boards.everything(ENGINE.board(own))
     server.stop()
     left = UrlLeftovers("mssql://bench@db.example/theirs")
     left.found(), left.remove(), left.close()
@@ -117,7 +119,7 @@ def test_each_parses_or_is_known_not_to() -> None:
             continue
         (tree,) = sqlglot.parse(statement.rstrip(";").replace("?", "@p"), dialect="tsql")
         assert not isinstance(tree, exp.Command), statement
-        assert isinstance(tree, exp.Select | exp.Insert | exp.Delete | exp.Create | exp.Drop), statement
+        assert isinstance(tree, exp.Select | exp.Insert | exp.Update | exp.Delete | exp.Create | exp.Drop), statement
 
 
 @pytest.mark.parametrize("name", scripts("keybench.databases.mssql"))

@@ -172,3 +172,21 @@ def test_settling_waits_until_deleted_rows_are_purged(admin) -> None:
         session.close()
     admin.settle(on)
     assert admin.status("Innodb_history_list_length") == 0
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("column", ["binary16", "char36", "bigint"])
+def test_rows_by_date_and_children_by_either_path(admin, path, column) -> None:
+    """In rows of fixed width and in lines with tabs."""
+    on = ENGINE.column(column)
+    sized, keys = taken_by(on, increasing(250))
+    dated = Table("trial", sized, 10, "by-date")
+    admin.create(dated)
+    assert send(admin.address, dated, keys, path, 100) == 250
+    found = admin.rows(f"SELECT created FROM {layout.name(dated)} ORDER BY `key`")
+    assert [moment for (moment,) in found] == Payload(10).moments(0, 250).tolist()
+    child = Table("trial", sized, 10, "fk", children=2)
+    admin.create(child)
+    assert send(admin.address, child, keys, path, 100) == 250
+    assert [sum(map(len, admin.stored_keys(each))) for each in child.family] == [250, 500]
+    admin.drop(child)

@@ -41,6 +41,18 @@ INSERT INTO "rows" (payload) VALUES (:payload)
 CREATE TABLE "rows" (key NUMBER(19) GENERATED ALWAYS AS IDENTITY (CACHE 1000) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL, CONSTRAINT "rows_key" PRIMARY KEY (key)) ORGANIZATION INDEX
 CREATE TABLE "rows" (key NUMBER(19) GENERATED ALWAYS AS IDENTITY (NOCACHE) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL, CONSTRAINT "rows_key" PRIMARY KEY (key)) ORGANIZATION INDEX
 CREATE TABLE "rows" (key RAW(16) DEFAULT SYS_GUID() NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL, CONSTRAINT "rows_key" PRIMARY KEY (key)) ORGANIZATION INDEX
+DROP TABLE IF EXISTS "keybench_board" PURGE
+COMMIT WRITE BATCH NOWAIT
+CREATE TABLE IF NOT EXISTS "keybench_board" (load_id NUMBER(19) NOT NULL, writer NUMBER(19) NOT NULL, stage NUMBER(19) NOT NULL, ahead NUMBER(19) NOT NULL, sent NUMBER(19) NOT NULL, gone NUMBER(19) NOT NULL, PRIMARY KEY (load_id, writer))
+INSERT INTO "keybench_board" (load_id, writer, stage, ahead, sent, gone) VALUES (:load_id, :writer, :stage, 0, 0, 0)
+UPDATE "keybench_board" SET stage = 0 WHERE load_id = :load_id AND writer = :writer AND stage < 0
+UPDATE "keybench_board" SET stage = :stage, ahead = :ahead, sent = :sent WHERE load_id = :load_id AND writer = :writer
+SELECT MIN(CASE WHEN writer >= 0 THEN stage END), MIN(CASE WHEN writer >= 0 THEN ahead END), MAX(CASE WHEN writer < 0 THEN stage END), MAX(CASE WHEN writer < 0 THEN gone END) FROM "keybench_board" WHERE load_id = :load_id
+UPDATE "keybench_board" SET stage = stage + 1 WHERE load_id = :load_id AND writer < 0
+SELECT SUM(sent) FROM "keybench_board" WHERE load_id = :load_id AND writer >= 0
+SELECT writer FROM "keybench_board" WHERE load_id = :load_id AND writer >= 0 AND stage >= 0 AND gone = 0
+UPDATE "keybench_board" SET gone = 1 WHERE load_id = :load_id AND writer = :writer
+UPDATE "keybench_board" SET gone = 1 WHERE load_id = :load_id AND writer < 0
 SELECT t.table_name FROM user_tables t WHERE EXISTS (SELECT 1 FROM user_tab_columns c WHERE c.table_name = t.table_name AND c.column_name = 'KEY') AND NOT EXISTS (SELECT 1 FROM user_tab_columns c WHERE c.table_name = t.table_name AND c.column_name NOT IN ('KEY', 'PAYLOAD', 'CREATED')) AND t.table_name LIKE 'keybench%' ORDER BY t.table_name
 DROP TABLE "keybench_rows" PURGE
 DROP TABLE IF EXISTS "keybench_lock" PURGE

@@ -22,19 +22,21 @@ from keybench.databases.payload import Payload
 from keybench.errors import ServerError, UsageError
 from keybench.generators.byteorder import Keys
 from keybench.results.metrics import Metric
+from tests.databases import boards
 from tests.databases.keys import random, taken_by
 from tests.databases.oracle.recording import Record
 
 PINNED = Path(__file__).with_name("statements.sql")
 TABLE = Table("rows", ENGINE.column("raw16"), 100)
 STATISTICS = [(name, 10) for name in statistics.NAMES]
-OPAQUE = ("ANALYZE", "BEGIN", "LOCK TABLE", "ALTER", "GRANT", "CREATE BIGFILE", "CREATE USER", "DROP")
+OPAQUE = ("ANALYZE", "BEGIN", "COMMIT", "LOCK TABLE", "ALTER", "GRANT", "CREATE BIGFILE", "CREATE USER", "DROP")
 """What sqlglot does not understand: pinned as text alone. Of index-organised tables it keeps the text, too."""
 
 
 def everything(record: Record, address: Address) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
     record.answers = {"SELECT n.name": STATISTICS, "SELECT height": [(2, 9, 3, 90, 100, 1)]}
+    record.answers |= boards.ANSWERS
     record.answers["SELECT segment_name"] = [("rows", 8192), ("rows_key", 8192)]
     server = UrlServer("oracle://keybench@db.example/FREEPDB1")
     own = server.start()
@@ -71,6 +73,7 @@ def everything(record: Record, address: Address) -> list[str]:
             admin.drop(table),
         )
     admin.close()
+    boards.everything(ENGINE.board(own))
     record.answers["SELECT t.table_name"] = [("keybench_rows",)]
     server.stop()
     left = UrlLeftovers("oracle://keybench@db.example/FREEPDB1")
@@ -90,7 +93,7 @@ def test_each_parses_or_is_known_not_to() -> None:
     for statement in statements:
         if not statement.startswith(OPAQUE) and "ORGANIZATION INDEX" not in statement:
             (tree,) = sqlglot.parse(statement, dialect="oracle")
-            assert isinstance(tree, exp.Select | exp.Insert | exp.Delete | exp.Create), statement
+            assert isinstance(tree, exp.Select | exp.Insert | exp.Update | exp.Delete | exp.Create), statement
 
 
 def test_a_container_gets_large_logs_and_a_user_with_few_rights(record: Record, address: Address) -> None:

@@ -98,3 +98,11 @@ def test_settling_vacuums_what_was_deleted(admin) -> None:
         time.sleep(0.01)  # it reports what it deleted when it ends, after VACUUM if that is quicker
     admin.settle(on)
     assert admin.value("SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = 'trial'") == 0
+
+
+def test_rows_by_date_say_when_they_were_created(admin) -> None:
+    table, keys = Table("trial", ENGINE.column("uuid"), 10, "by-date"), increasing(250)
+    admin.create(table)
+    assert send(admin.address, table, keys, 100) == 250
+    found = admin.rows(f"SELECT created FROM {layout.name(table)} ORDER BY key")
+    assert [moment for (moment,) in found] == Payload(10).moments(0, 250).tolist()

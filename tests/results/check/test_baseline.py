@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
@@ -78,17 +78,20 @@ def test_the_whole_file() -> None:
 VALUES = st.one_of(st.none(), st.integers(0, 2**53).map(float), st.floats(-1e9, 1e9).map(lambda value: round(value, 6)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.builds(
             CountArm,
-            layout=st.text(),
-            column=st.text(),
+            layout=st.text(max_size=8),
+            column=st.text(max_size=8),
             object=st.sampled_from(["key", "model: split at the middle"]),
-            counts=st.dictionaries(st.sampled_from(Metric), VALUES | st.lists(VALUES, min_size=1)),
+            counts=st.dictionaries(
+                st.sampled_from(Metric), VALUES | st.lists(VALUES, min_size=1, max_size=3), max_size=4
+            ),
         ),
         unique_by=lambda found: found.key,
+        max_size=4,
     )
 )
 def test_what_is_written_is_read_again(arms: list[CountArm]) -> None:

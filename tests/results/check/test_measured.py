@@ -26,7 +26,9 @@ def trial(layout: str, pages: float, block: int = 1, column: str = "binary16", *
             Reading(Metric.LAG_ROWS, 12.0, origin),
             Reading(Metric.SPLIT_COUNTER, 3.0, origin),
             Reading(Metric.INSERT_SECONDS, pages / 100, origin),
-            Reading(Metric.LEAF_PAGES, pages + 1, origin, object="model"),
+            Reading(Metric.LEAF_PAGES, pages + 1, "modelled", object="model"),
+            Reading(Metric.LEAF_PAGES, pages + 2, origin, object="parent"),
+            Reading(Metric.LEAF_PAGES, pages, origin, object="writer web-1"),
             *Reading.absent([Metric.LOG_BYTES], "no log"),
         ),
     )  # fmt: skip
@@ -51,7 +53,9 @@ def test_one_writer_on_a_server_has_exact_counts_of_its_index_and_ratios_of_time
     }
     assert [(arm.layout, arm.object, arm.counts) for arm in counts.arms] == [
         ("bigint-identity", "key", {Metric.LEAF_PAGES: 100}),
+        ("bigint-identity", "parent", {Metric.LEAF_PAGES: 102}),
         ("uuid-v4", "key", {Metric.LEAF_PAGES: 150}),
+        ("uuid-v4", "parent", {Metric.LEAF_PAGES: 152}),
     ]
     assert [(arm.layout, arm.metric, arm.ratio, arm.low, arm.blocks) for arm in times.arms] == [
         ("uuid-v4", Metric.INSERT_SECONDS, pytest.approx(1.5), None, [pytest.approx(1.5)])
@@ -75,7 +79,7 @@ def test_a_page_model_repeats_whatever_the_writers_and_has_no_times_and_no_versi
     found = measured(RUN, [replace(one, server="model", writers=4) for one in PAIR], [], LIMITS)
     assert not found.times
     assert found.counts[0].under == {"seed": 7}
-    assert [arm.object for arm in found.counts[0].arms] == ["key", "model"] * 2
+    assert [arm.object for arm in found.counts[0].arms] == ["key", "model", "parent"] * 2
 
 
 def test_what_the_server_sorted_has_no_exact_counts() -> None:
@@ -104,7 +108,7 @@ def test_blocks_keep_their_numbers() -> None:
     trials += [trial("uuid-v4", 150, 1), trial("uuid-v4", 160, 3)]
     failed = replace(trial("uuid-v4", 0, 2), status="error", error="gone", readings=())
     found = measured(RUN, [*trials, failed], [ON], LIMITS)
-    assert found.counts[0].arms[1].counts == {Metric.LEAF_PAGES: [150, None, 160]}
+    assert found.counts[0].arms[2].counts == {Metric.LEAF_PAGES: [150, None, 160]}
     assert found.times[0].arms[0].blocks == [pytest.approx(1.5), None, pytest.approx(1.6)]
     assert [(one.layout, one.block, one.error) for one in found.failures] == [("uuid-v4", 2, "gone")]
 

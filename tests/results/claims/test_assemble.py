@@ -182,6 +182,19 @@ def test_measured_goes_before_modelled_and_more_rows_before_fewer(runs) -> None:
     assert told(again, large) == (again, "measured", False)  # the later one, whatever the order in which they are given
 
 
+def test_another_scenario_answers_where_that_is_as_good(runs) -> None:
+    quick = runs.arms(
+        {BIGINT: counted(leaf_density=90.0), RANDOM: counted(leaf_density=69.0)}, scenario="quick", rows=9
+    )
+    row = only(found(runs), "calkio-v4", "69.4")
+    assert (row.run, row.question) == (quick, "leaf density, uuid-v4@uuid, in quick")
+    model = runs.arms({RANDOM: counted(leaf_density=71.0)}, server="model", origin="modelled")
+    assert only(found(runs, quick, model), "calkio-v4", "69.4").run == quick
+    own = runs.arms({RANDOM: counted(leaf_density=70.0)}, rows=5)
+    row = only(found(runs, own, quick), "calkio-v4", "69.4")
+    assert (row.run, row.question) == (own, "leaf density, uuid-v4@uuid, in two-million")
+
+
 def test_a_model_answers_nothing_that_it_takes_for_granted(runs) -> None:
     arms = {BIGINT: counted(leaf_pages=1.0), ("ulid", "uuid"): counted(leaf_pages=9.0, leaf_fragmentation=28.0)}
     arms[RANDOM] = counted(leaf_pages=7.0)

@@ -99,6 +99,8 @@ def test_layouts_and_columns_exist_on_every_database_that_is_asked() -> None:
 
 def test_a_scenario_of_several_columns_is_never_asked_without_one() -> None:
     for claim, question in ASKED:
+        assert not any(load_scenario(name).columns for name in question.also), claim.id
+        assert not question.also or question.exact, f"{claim.id}: time needs the work that is meant"
         if load_scenario(question.scenario).columns:
             assert all(side.column for side in question.sides if side.layout != CONTROL), claim.id
 

@@ -15,6 +15,7 @@ import pytest
 
 from keybench.results.claims import VERDICTS, ClaimRow, rows
 from keybench.results.claims.assemble import answers
+from keybench.results.claims.claim import claims as all_claims
 from keybench.results.claims.listing import Form, catalogue, written
 from keybench.results.metrics import Metric
 from keybench.results.store import Store
@@ -101,6 +102,12 @@ def test_without_a_run_everything_is_listed() -> None:
     text = written(answers([]), Form.TEXT, everything=True)
     assert "135 claims: 8 reproduced, 5 not reproduced, " in text  # those that are arithmetic
     assert "contradicted" not in text.rpartition("claims: ")[2].splitlines()[0]
+
+
+def test_the_readme_counts_right() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"({len(all_claims())} claims: " in " ".join(readme.split())
+    assert f"{len(all_claims())} published claims" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_document_lists_every_claim_as_the_data_do() -> None:

@@ -1,0 +1,253 @@
+"""Many writers: their combined rate beside one writer's and beside pgbench; what planning a trial costs.
+
+Our writers send COPY, which pgbench cannot. Beside it they send its statement, through the harness's own loop.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from psycopg import pq
+
+from benchmarks import pairs
+from keybench.databases.engine import Address, Engine, Table, engine
+from keybench.databases.pagemodel import ranked
+from keybench.databases.postgresql.load import PostgresSession
+from keybench.databases.postgresql.table import name
+from keybench.errors import EnvironmentMissing
+from keybench.generators.byteorder import Keys, sort_words
+from keybench.runners import crews, writers
+from keybench.runners.after import keys_in_order
+from keybench.runners.plan import Request, TrialPlan
+from keybench.runners.rendezvous import Seat
+from keybench.runners.sources import key_sources
+from keybench.runners.trial import Target, run_trial
+from keybench.runners.writer import Load, Sent, _write
+from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
+
+COUNTS = (1, 4, 8)
+SHARE_TARGET = 5.0
+DAY_ROWS, DAY_TARGET = 10_000_000, 0.2
+DAY_LAYOUTS = ("efcore-sequential", "uuid-v7", "uuid-v4")
+_SINGLE_ROWS = 20_000
+_TEXT = "x" * pairs.PAYLOAD
+
+
+def compare(rows: int, repetitions: int) -> Iterator[str]:
+    """The lines of this part of the report."""
+    on = engine("postgresql")
+    yield from _day(repetitions)
+    if reason := on.missing("local"):
+        yield f"\nMany writers: no PostgreSQL with pgbench here: {reason}"
+        return
+    provision = on.provision("local", on.settings("fast", "default"))
+    target = Target(on, "local", provision.start())
+    try:
+        yield from _rates(target, rows, repetitions)
+        yield from _beside_pgbench(target, repetitions)
+        yield from _share(target, rows, repetitions)
+    finally:
+        provision.stop()
+
+
+def _planned(on: Engine, work: Scenario, layout: str, column: str, rows: int) -> tuple[Request, TrialPlan]:
+    request = Request((on.name,), {on.name: "local"}, work, (layout,), (), rows, 1, "fast", 1, 3600.0)
+    return request, TrialPlan(1, 0, on.name, layout, column, pairs.PAYLOAD, rows)
+
+
+def _rates(target: Target, rows: int, repetitions: int) -> Iterator[str]:
+    """COPY of 1,000 rows a transaction."""
+    yield f"\nMany writers: {rows:,} rows by COPY, {pairs.ROWS_PER_TX:,} a transaction, profile fast, beside one writer"
+    for layout in ("uuid-v7", "uuid-v4"):
+        found: dict[int, list[float]] = {count: [] for count in COUNTS}
+        for _ in range(repetitions):
+            for count in COUNTS:
+                found[count].append(rows / _load(target, layout, count, rows))
+        alone = found[COUNTS[0]]
+        for count in COUNTS[1:]:
+            ratios = sorted(many / one for many, one in zip(found[count], alone, strict=True))
+            yield (
+                f"  {layout:<10} {count} writers {median(found[count]) / 1000:7.1f} thousand rows/s   one "
+                f"{median(alone) / 1000:7.1f}   ratio {median(ratios):.2f} (pairs {ratios[0]:.2f} … {ratios[-1]:.2f})"
+            )
+
+
+def _load(target: Target, layout: str, count: int, rows: int) -> float:
+    """Seconds of the timed window."""
+    request, trial = _planned(target.engine, load_scenario("quick").with_equal_writers(count), layout, "uuid", rows)
+    table = trial.table(request.scenario)
+    admin = target.engine.admin(target.address)
+    admin.create(table)
+    loaded = writers.load(
+        target.address, table, key_sources(request, trial), rows_per_tx=pairs.ROWS_PER_TX,
+        skew_rows=100 * pairs.ROWS_PER_TX, timeout=3600,
+    )  # fmt: skip
+    pairs.require_rows(admin, table, rows)
+    admin.drop(table)
+    admin.close()
+    return loaded.seconds
+
+
+class _Inserts(PostgresSession):
+    """A session that sends pgbench's statement."""
+
+    def __init__(self, address: Address, table: Table) -> None:
+        super().__init__(address, table)
+        self._expect(self._raw.prepare(b"insert", _statement(table, "$1").encode()), pq.ExecStatus.COMMAND_OK)
+
+    def prepare(self, keys: Keys, *_: object) -> Sequence[object]:  # type: ignore[override]
+        """The text, once a row."""
+        return [_TEXT.encode()] * len(keys)
+
+    def send(self, batch: object) -> int:
+        """One row, its own transaction."""
+        assert isinstance(batch, bytes)
+        done = self._raw.exec_prepared(b"insert", [batch])
+        return self._expect(done, pq.ExecStatus.COMMAND_OK).command_tuples or 0
+
+
+def _statement(table: Table, text: str) -> str:
+    return f"INSERT INTO {name(table)} (key, payload) VALUES (gen_random_uuid(), {text})"
+
+
+def write_inserts(work: Load, seat: Seat) -> Sent:
+    """A writer of the harness with that session."""
+    with seat.taken() as others:
+        session = _Inserts(work.address, work.table)
+        try:
+            return _write(work, session, others)
+        finally:
+            session.close()
+
+
+class _Crew(crews.LocalProcesses):
+    """This machine's processes, each with that session."""
+
+    writer = staticmethod(write_inserts)
+
+
+def _beside_pgbench(target: Target, repetitions: int) -> Iterator[str]:
+    program = Path(target.address.parameters["programs"]) / "pgbench"
+    if not program.exists():
+        yield f"\nMany writers: {program} is not there: no comparison with pgbench"
+        return
+    yield "\nMany writers: one prepared INSERT a transaction, profile fast, beside pgbench with as many clients"
+    for count in COUNTS:
+        yield _pair(target, program, count, repetitions)
+
+
+def _pair(target: Target, program: Path, count: int, repetitions: int) -> str:
+    on, admin = target.engine, target.engine.admin(target.address)
+    work = load_scenario("quick").with_equal_writers(count)
+    request, trial = _planned(on, work, "uuid-v7", "uuid", _SINGLE_ROWS)
+    table, sources = trial.table(work), key_sources(request, trial)
+
+    def ours() -> float:
+        admin.create(table)
+        loaded = writers.load(
+            target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, crew=_Crew()
+        )
+        pairs.require_rows(admin, table, _SINGLE_ROWS)
+        return loaded.seconds
+
+    def theirs() -> float:
+        admin.create(table)
+        seconds = _pgbench(program, target.address, table, count)
+        pairs.require_rows(admin, table, _SINGLE_ROWS // count * count)
+        return seconds
+
+    pair = pairs.interleave(repetitions, ours, theirs)
+    ratios = sorted(peer / own for own, peer in zip(pair.ours, pair.peer, strict=True))
+    admin.drop(table)
+    admin.close()
+    return (
+        f"  {count} writers   ours {_SINGLE_ROWS / median(pair.ours):8.0f} rows/s   pgbench "
+        f"{_SINGLE_ROWS / median(pair.peer):8.0f}   ratio of rates {median(ratios):.2f} "
+        f"(pairs {ratios[0]:.2f} … {ratios[-1]:.2f})"
+    )
+
+
+def _pgbench(program: Path, address: Address, table: Table, clients: int) -> float:
+    """Seconds from pgbench's first transaction to its last, by the rate that it tells without its connecting."""
+    given = address.parameters
+    transactions = _SINGLE_ROWS // clients
+    with tempfile.TemporaryDirectory() as scratch:
+        script = Path(scratch, "insert.sql")
+        script.write_text(_statement(table, f"'{_TEXT}'") + ";\n")
+        done = subprocess.run(
+            [
+                str(program), "--no-vacuum", "--protocol=prepared", f"--client={clients}", f"--jobs={clients}",
+                f"--transactions={transactions}", f"--file={script}", f"--host={given['host']}",
+                f"--port={given['port']}", f"--username={given['user']}", given["dbname"],
+            ],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    rate = re.search(r"tps = ([\d.]+) \(without initial connection time\)", done.stdout)
+    if done.returncode or not rate:
+        raise EnvironmentMissing(f"pgbench failed: {done.stderr.strip()}. Look into that, then run again.")
+    return transactions * clients / float(rate[1])
+
+
+def _share(target: Target, rows: int, repetitions: int) -> Iterator[str]:
+    """Of a whole trial with eight writers: its plan, once, and all keys, which writers and verification make each."""
+    yield f"\nMany writers: planning and key streams in a trial of {rows:,} rows, scenario autoscale"
+    work = load_scenario("autoscale")
+    work = work.model_copy(update={"load": work.load.model_copy(update={"rows_per_tx": 100, "skew_rows": 1000})})
+    request, trial = _planned(target.engine, work, "efcore-sequential", "uuid", rows)
+    shares = []
+    for _ in range(max(1, repetitions // 2)):
+        begin = time.perf_counter()
+        sources = key_sources(request, trial)
+        planned = time.perf_counter() - begin
+        begin = time.perf_counter()
+        for source in sources:
+            source.stream().take(source.writer.rows)
+        streams = time.perf_counter() - begin
+        ended = run_trial(request, trial, lambda _: target)
+        if ended.error:
+            raise EnvironmentMissing(f"the trial failed: {ended.error}")
+        shares.append(100 * (planned + 2 * streams) / ended.seconds)
+    yield f"  {median(shares):.2f} % of wall time   {pairs.met(median(shares), SHARE_TARGET, ' %')}"
+
+
+def _day(repetitions: int) -> Iterator[str]:
+    """A day of 16 processes through a page model, from the plan to the pages, beside the model alone on those ranks."""
+    yield f"\nA day of 16 processes, {DAY_ROWS:,} rows: plan, keys, ranks and page model, beside the page model alone"
+    spells = [(i * 600, 40_000 + i * 500, 45_000 + i * 300, 86_400) for i in range(16)]
+    listed = "".join(
+        f'[[writer]]\nid = "process-{i}"\nrate = 9\nbusy = [[{a}, {b}], [{c}, {d}]]\n'
+        for i, (a, b, c, d) in enumerate(spells)
+    )
+    head = f'title = "A day"\nrows = {DAY_ROWS}\nstart = 2026-01-01T00:00:00Z\n'
+    work = parse_scenario("day", head + listed, where="the benchmark")
+    for database in ("postgresql", "mariadb"):
+        on = engine(database)
+        for layout in DAY_LAYOUTS:
+            request, trial = _planned(on, work, layout, "binary16-mssql", DAY_ROWS)
+            table = trial.table(work)
+            _through(on, replace(trial, rows=1_000_000), request, table)  # compiled, or loaded from the cache
+            found = [_through(on, trial, request, table) for _ in range(max(1, repetitions // 2))]
+            ratio = median(model / whole for whole, model in found)
+            yield (
+                f"  {on.title:<12} {layout:<18} {1e9 * median(w for w, _ in found) / DAY_ROWS:7.1f} ns a row, the "
+                f"model {1e9 * median(m for _, m in found) / DAY_ROWS:7.1f}   {ratio:.2f} × its rate   "
+                f"target ≥ {DAY_TARGET:g}: {'met' if ratio >= DAY_TARGET else 'NOT met'}"
+            )
+
+
+def _through(on: Engine, trial: TrialPlan, request: Request, table: Table) -> tuple[float, float]:
+    """(seconds of the whole, seconds of the model), of the processor: all of it is one thread."""
+    model = on.page_model(table)
+    begin = time.process_time()
+    ranks = ranked(sort_words(keys_in_order(key_sources(request, trial)), table.column.order))
+    between = time.process_time()
+    model.insert(ranks)  # type: ignore[call-arg,arg-type]
+    end = time.process_time()
+    return end - begin, end - between

