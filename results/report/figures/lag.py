@@ -81,7 +81,7 @@ def _name(group: Group) -> str:
 
 
 def _ticks(furthest: float) -> tuple[tuple[float, str], ...]:
-    powers = [10.0**power for power in range(0, 9, 2) if 10.0**power <= furthest]
+    powers = [10.0**power for power in range(0, 9, 1 if furthest < 1000 else 2) if 10.0**power <= furthest]
     return ((_FIRST / 2, "0"), *((power, f"{power:,g}") for power in powers))
 
 
