@@ -9,6 +9,8 @@ from itertools import groupby
 from keybench.results.claims import ClaimRow
 from keybench.results.claims.arms import cells
 from keybench.results.claims.assemble import answers
+from keybench.results.report.claims_picture import claims_figure
+from keybench.results.report.figure import Figure
 from keybench.results.store import Environment, Run, Trial
 
 
@@ -19,6 +21,8 @@ class Claimed:
     rows: list[ClaimRow]
     others: int
     command: str
+    picture: Figure | None = None
+    """The claims that are ratios, where there are several."""
 
     @property
     def by_claim(self) -> list[list[ClaimRow]]:
@@ -40,4 +44,5 @@ def claimed(
     found = answers(measured)
     shown = [row for row in found if row.database]
     others = {row.claim for row in found} - {row.claim for row in shown}
-    return Claimed(shown, len(others), f"python -m results.claims {' '.join(run.id for run in runs)} --all")
+    command = f"python -m results.claims {' '.join(run.id for run in runs)} --all"
+    return Claimed(shown, len(others), command, claims_figure(shown, "claims-forest"))
