@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from keybench.results.claims import ClaimRow
 from keybench.results.claims.arms import cells
@@ -22,6 +23,11 @@ class Claimed:
     command: str
     picture: Figure | None = None
     """The claims that are ratios, where there are several."""
+
+    @property
+    def by_claim(self) -> list[list[ClaimRow]]:
+        """The rows of each claim together."""
+        return [list(rows) for _, rows in groupby(self.rows, key=lambda row: row.claim)]
 
     @property
     def modelled(self) -> bool:

@@ -167,7 +167,9 @@ def a_run(run_id: str = "5ca1ab1e00", blocks: int = 3) -> Run:
     return Run(
         id=run_id, started=START, keybench="0.1.0", command="keybench run --scenario two-million --blocks 3", seed=7,
         blocks=blocks, scenario="two-million", profile="durable",
-        definition={"scenario": {"title": "Two million rows"}},
+        definition={
+            "scenario": {"title": "Two million rows"}, "titles": {"postgresql": "PostgreSQL", "sqlite": "SQLite"},
+        },
         machine={"cpu": "Example 9000 @ 3.00GHz", "cores": 8, "memory_bytes": 2**34, "system": "Linux 6.1"},
     )  # fmt: skip
 
@@ -199,7 +201,7 @@ def fake_run(tmp_path: Path) -> Iterable[FakeRun]:
             cache = 2**26 if database == "postgresql" else 2**31
             store.add_environment(
                 run_id,
-                Environment(database, "embedded", {"server": f"{database} 18.1"}, {"shared_buffers": "64MB"}, cache),
+                Environment(database, "embedded", {database: "18.1 (Example)"}, {"shared_buffers": "64MB"}, cache),
             )
         for text in warnings:
             store.warn(run_id, text)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import replace
 from hashlib import sha256
 from html import unescape
@@ -15,7 +16,9 @@ from urllib.parse import unquote
 import pytest
 
 from keybench.errors import UsageError
+from keybench.results.claims import rows
 from keybench.results.metrics import Metric, Reading
+from keybench.results.report import data
 from keybench.results.report.page import render, write_report
 from tests.results.report.page import Page
 
@@ -203,3 +206,46 @@ def test_the_file_appears_whole_or_not_at_all(fake_run, tmp_path) -> None:
     with pytest.raises(UsageError, match=r"cannot be written \(Is a directory\): give -o another file\.$"):
         write_report(store, ["latest"], folder)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "report.html", "results.sqlite"]
+
+
+def test_claims_that_the_runs_answer_stand_together_and_the_others_are_counted(fake_run) -> None:
+    store = fake_run(layouts=FEW, blocks=6)
+    found = [row for row in rows(store, ["latest"]) if row.database]
+    assert found
+    page = read(store)
+    assert page.text.count(found[0].statement) == 1
+    for row in found:
+        assert " ".join(row.ours.split()) in page.text
+    others = len({row.claim for row in rows(store, ["latest"])} - {row.claim for row in found})
+    assert (
+        f"{others} more need other work, or cannot be tested here: python -m results.claims 5ca1ab1e00 --all"
+        in page.text
+    )
+
+
+def test_all_values_lie_in_the_page_or_the_command_that_writes_them(fake_run, monkeypatch) -> None:
+    store = fake_run(layouts=FEW, blocks=1)
+    count = sum(len(trial.readings) for trial in store.trials("5ca1ab1e00"))
+    downloads = read(store).downloads()
+    table = list(csv.DictReader(io.StringIO(unquote(downloads["keybench-5ca1ab1e00.csv"].partition(",")[2]))))
+    assert len(table) == count
+    monkeypatch.setattr(data, "_MOST_PLAIN", 1000)
+    packed = read(store).downloads()["keybench-5ca1ab1e00.csv.gz"].partition(",")[2]
+    assert list(csv.DictReader(io.StringIO(gzip.decompress(b64decode(packed)).decode()))) == table
+    monkeypatch.setattr(data, "MOST_VALUES", count - 1)
+    page = read(store)
+    assert not any("keybench-" in name for name in page.downloads())
+    assert f"{count:,} values are too many for this page." in page.text
+    assert "python -m results.export 5ca1ab1e00 -o 5ca1ab1e00.csv" in page.text
+
+
+def test_many_databases_are_told_at_a_glance(fake_run) -> None:
+    assert "All databases at a glance" not in read(fake_run(layouts=FEW)).text
+    page = read(fake_run(layouts=FEW, blocks=6, payloads=(0, 100), run_id="1234"), ["1234"])
+    assert "sqlite · embedded 2,000,000 rows, 6 blocks, 0 characters bigint-identity and uuid-v7 uuid-v4" in page.text
+
+
+def test_the_verdict_names_product_version_and_work(fake_run) -> None:
+    text = read(fake_run(layouts=FEW, databases=("postgresql",), blocks=6)).text
+    assert "On PostgreSQL 18.1 (embedded) for this work: 2,000,000 rows with 100 characters beside the key" in text
+    assert text.index("On PostgreSQL") < text.index("Contents") < text.index("All metrics")
