@@ -185,7 +185,7 @@ def ranked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     if len(words) >= _COMPILED_ROWS:
         from keybench.databases.ranking import ranks_of
 
-        if (found := ranks_of(packed, places)) is not None:
+        if (found := ranks_of(words, packed, places)) is not None:
             return found
     order, tied = _nearly_ordered(packed, places)
     if tied.any():

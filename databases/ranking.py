@@ -9,6 +9,8 @@ from keybench.compiled import kernel
 
 _DIGIT = 11
 """Bits that a pass of the sort looks at."""
+_RUN = 64
+"""Longest run that is put in order by comparing each with all."""
 
 
 def packed_words(firsts: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
@@ -25,10 +27,14 @@ def packed_words(firsts: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
     return packed, places
 
 
-def ranks_of(packed: NDArray[np.uint64], places: int) -> NDArray[np.int64] | None:
-    """The rank of each key, from packed words; None where keys agree in all the bits that are left of them."""
+def ranks_of(words: NDArray[np.uint64], packed: NDArray[np.uint64], places: int) -> NDArray[np.int64] | None:
+    """The rank of each key, from its words and the packed first ones; None where many agree in the bits that are left
+    of those, or two keys are the same."""
+    if not _settle(words, packed, np.uint64(places)):
+        return None
     ranks = np.empty(len(packed), np.int64)
-    return ranks if _place(packed, np.uint64(places), ranks) else None
+    _place(packed, np.uint64(places), ranks)
+    return ranks
 
 
 @kernel
@@ -81,10 +87,37 @@ def _sorted(packed: NDArray[np.uint64], spare: NDArray[np.uint64], places: int) 
 
 
 @kernel
-def _place(packed: NDArray[np.uint64], places: np.uint64, ranks: NDArray[np.int64]) -> bool:
-    """Whether no two agree."""
-    last, different = (np.uint64(1) << places) - np.uint64(1), True
+def _below(words: NDArray[np.uint64], one: np.uint64, other: np.uint64) -> bool:
+    for column in range(words.shape[1]):
+        if words[one, column] != words[other, column]:
+            return bool(words[one, column] < words[other, column])
+    return False
+
+
+@kernel
+def _settle(words: NDArray[np.uint64], packed: NDArray[np.uint64], places: np.uint64) -> bool:
+    """Orders short runs of packed words that agree before the places by the whole words; whether that is all of it."""
+    last, first = (np.uint64(1) << places) - np.uint64(1), 0
+    while first < len(packed):
+        end = first + 1
+        while end < len(packed) and packed[end] >> places == packed[first] >> places:
+            end += 1
+        if end - first > _RUN:
+            return False
+        for i in range(first + 1, end):
+            word, at = packed[i], i
+            while at > first and _below(words, word & last, packed[at - 1] & last):
+                packed[at] = packed[at - 1]
+                at -= 1
+            packed[at] = word
+            if at > first and not _below(words, packed[at - 1] & last, word & last):
+                return False
+        first = end
+    return True
+
+
+@kernel
+def _place(packed: NDArray[np.uint64], places: np.uint64, ranks: NDArray[np.int64]) -> None:
+    last = (np.uint64(1) << places) - np.uint64(1)
     for rank in range(len(packed)):
-        different &= rank == 0 or packed[rank] >> places != packed[rank - 1] >> places
         ranks[packed[rank] & last] = rank
-    return different
