@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -296,7 +297,8 @@ def test_a_server_that_stops_under_eight_writers_is_their_error_and_after_a_rest
         serving = owned(name)
         url = serving.__enter__()
         on = engine(name)
-        target = Target(on, "url", on.provision(url, on.settings("fast", "default")).start())
+        provision = on.provision(url, on.settings("fast", "default"))
+        target = Target(on, "url", provision.start())
         table, sources = prepared(target, load_scenario("autoscale"), 100_000 if stops else 2000)
         admin = on.admin(target.address)
         admin.create(table)
@@ -322,7 +324,10 @@ def test_a_server_that_stops_under_eight_writers_is_their_error_and_after_a_rest
         else:
             assert not failed
             verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
-            admin.close()
+        admin.close()
+        with suppress(KeybenchError):  # the server is gone
+            provision.stop()
+        if not stops:
             serving.__exit__(None, None, None)
 
 
