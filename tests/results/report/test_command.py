@@ -36,6 +36,19 @@ def test_what_is_not_there(fake_run, tmp_path) -> None:
     assert not (tmp_path / "other.sqlite").exists()
 
 
+def test_a_damaged_file_is_refused_and_neither_it_nor_the_last_page_is_touched(tmp_path) -> None:
+    results, page = tmp_path / "results.sqlite", tmp_path / "page.html"
+    results.write_bytes(b"no results" * 100)
+    page.write_text("the last one", encoding="utf-8")
+    done = report(tmp_path, "latest", "--results", "results.sqlite", "-o", "page.html")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("keybench: results.sqlite ")
+    assert len(done.stderr.splitlines()) == 1
+    assert results.read_bytes() == b"no results" * 100
+    assert page.read_text(encoding="utf-8") == "the last one"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["page.html", "results.sqlite"]
+
+
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_ten_thousand_trials_are_drawn_in_ten_seconds(tmp_path) -> None:
