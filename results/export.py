@@ -14,7 +14,7 @@ import typer
 
 from keybench import commandline
 from keybench.errors import UsageError
-from keybench.results.metrics import DEFINITIONS
+from keybench.results.definitions import DEFINITIONS
 from keybench.results.output import whole
 from keybench.results.store import Run, Store, Trial
 

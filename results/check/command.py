@@ -11,7 +11,8 @@ import typer
 
 from keybench import commandline
 from keybench.errors import KeybenchError, UsageError, unknown_name
-from keybench.results.metrics import DEFINITIONS, Metric
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import Metric
 from keybench.results.store import Run, Store
 
 app = commandline.application()

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
 from keybench.results.check.measured import Measured
-from keybench.results.metrics import DEFINITIONS, KEY, Metric
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import KEY, Metric
 from keybench.results.statistics import ALPHA, Estimate, estimate_between
 from keybench.results.unpaired import shuffle_max
 

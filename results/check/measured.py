@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
-from keybench.results.metrics import DEFINITIONS, KEY, WRITER, Metric, Reading
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import KEY, WRITER, Metric, Reading
 from keybench.results.statistics import estimate
 from keybench.results.store import Environment, Run, Trial
 

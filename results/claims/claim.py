@@ -15,7 +15,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from keybench.errors import UsageError
-from keybench.results.metrics import DEFINITIONS, Metric
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import Metric
 
 Text = Annotated[str, Field(min_length=1)]
 Factor = Annotated[float, Field(gt=0)]

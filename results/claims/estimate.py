@@ -9,7 +9,8 @@ from statistics import median
 from keybench.results import statistics
 from keybench.results.claims.arms import Arm, Cell
 from keybench.results.claims.claim import Question
-from keybench.results.metrics import DEFINITIONS, KEY, Metric
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import KEY, Metric
 from keybench.results.report.wording import number, plural, ratio
 
 ALPHA = 0.05

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keybench.results.claims.claim import Question
 from keybench.results.claims.row import ARITHMETIC
-from keybench.results.metrics import DEFINITIONS
+from keybench.results.definitions import DEFINITIONS
 
 
 def phrase(question: Question, scenario: str = "") -> str:

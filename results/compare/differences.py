@@ -14,7 +14,8 @@ import numpy as np
 from keybench.results.bootstrap import Floats
 from keybench.results.compare.conditions import apart, counted_apart, is_time, repeats
 from keybench.results.compare.sides import Arm, Side, pairs
-from keybench.results.metrics import DEFINITIONS, Metric
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import Metric
 from keybench.results.statistics import Estimate, estimate, estimate_between, sign_flip_max, verdict
 from keybench.results.unpaired import shuffle_max
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from keybench.results.compare.differences import RAW, Comparison, Row
 from keybench.results.compare.sides import FIELDS, Arm
-from keybench.results.metrics import DEFINITIONS, Metric
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import Metric
 
 HEADLINES = (
     Metric.INSERT_SECONDS, Metric.SECOND_HALF_SECONDS, Metric.TX_P99_MS, Metric.LEAF_PAGES, Metric.LEAF_DENSITY,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from keybench.results.metrics import DEFINITIONS, MODEL, Metric, Reading
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import MODEL, Metric, Reading
 from keybench.results.report.groups import Arm, Group
 from keybench.results.report.listing import MARKS, Cell, Column
 from keybench.results.report.wording import decimals, heading, number, plural

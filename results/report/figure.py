@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from keybench.results.blobs import Blob
+from keybench.results.definitions import DEFINITIONS, Direction
 from keybench.results.drawing import Style
-from keybench.results.metrics import DEFINITIONS, Direction, Metric
+from keybench.results.metrics import Metric
 from keybench.results.panels import Row
 from keybench.results.report.groups import Arm, Group, Summary
 from keybench.results.report.wording import BETTER, listed, number, plural

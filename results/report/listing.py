@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
-from keybench.results.metrics import DEFINITIONS, KEYS_ALONE, Metric, Origin
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import KEYS_ALONE, Metric, Origin
 from keybench.results.report.groups import Arm, Group, Summary
 from keybench.results.report.judgement import Judgement
 from keybench.results.report.wording import decimals, heading, number, ratio

@@ -17,8 +17,9 @@ from markupsafe import Markup
 
 import keybench
 from keybench.errors import UsageError
+from keybench.results.definitions import DEFINITIONS, Definition
 from keybench.results.drawing import drawing, styles
-from keybench.results.metrics import DEFINITIONS, Definition, Metric
+from keybench.results.metrics import Metric
 from keybench.results.report.claimed import claimed
 from keybench.results.report.glance import glance
 from keybench.results.report.groups import CONTROL, ENOUGH_BLOCKS

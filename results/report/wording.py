@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor, isfinite, log10
 
-from keybench.results.metrics import DEFINITIONS, Direction, Metric
+from keybench.results.definitions import DEFINITIONS, Direction
+from keybench.results.metrics import Metric
 from keybench.results.report.groups import Summary
 
 ARROWS: dict[Direction, str] = {"lower": "↓", "higher": "↑", "neither": ""}

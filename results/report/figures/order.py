@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from keybench.results import plots
-from keybench.results.metrics import DEFINITIONS, Metric
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import Metric
 from keybench.results.plots import Panel
 from keybench.results.report.figure import (
     Figure,

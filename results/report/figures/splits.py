@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from keybench.results.definitions import DEFINITIONS
 from keybench.results.drawing import KINDS
-from keybench.results.metrics import DEFINITIONS, Metric
+from keybench.results.metrics import Metric
 from keybench.results.plots import Part
 from keybench.results.report.bars import Bars
 from keybench.results.report.figure import Figure, GroupFigure, Styles

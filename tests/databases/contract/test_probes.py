@@ -9,7 +9,8 @@ from keybench.databases.column import Column
 from keybench.databases.engine import KeyRole
 from keybench.databases.pageorder import ReadsPageOrder
 from keybench.generators.byteorder import Keys
-from keybench.results.metrics import DEFINITIONS, OF_SOME_ENGINES, Metric
+from keybench.results.definitions import DEFINITIONS
+from keybench.results.metrics import OF_SOME_ENGINES, Metric
 from tests.databases.contract.conftest import Bench
 from tests.databases.keys import descending, increasing, lagging, random
 

@@ -16,7 +16,7 @@ from keybench.errors import UsageError
 from keybench.generators.layout import layouts
 from keybench.results.claims.claim import claims, parse
 from keybench.results.claims.commands import command, commands
-from keybench.results.metrics import DEFINITIONS
+from keybench.results.definitions import DEFINITIONS
 from keybench.results.report.groups import CONTROL, NO_DATABASE
 from keybench.runners.plan import Request, TrialPlan, check_columns, columns_for, plan, resolve_layouts
 from keybench.scenarios.schema import load_scenario
