@@ -112,16 +112,34 @@ def sign_flip_max(log_ratios: Floats, *, seed: int = 0) -> Floats:
     hide the others; a constant (as in SAM: Tusher et al. 2001) mends both. A scale taken from all arms would too, but
     ties an arm's statistic to the others' effects, and the steps then raise false alarms far beyond alpha.
 
+    An arm of too few blocks to be found different would hide the others, were its two or three steady: those that have
+    enough are tested without it.
+
     Beyond 17 blocks 2**16 patterns, drawn by `seed`, stand for all.
     """
     known = ~np.isnan(log_ratios)
-    values = np.where(known, log_ratios, 0.0)
-    blocks, arms = values.shape[-2:]
+    blocks, arms = log_ratios.shape[-2:]
     counts = known.sum(axis=-2)
     if not blocks or not arms:
         return np.full(counts.shape, nan)
-    found = step_down_max(_statistics(values, counts, _patterns(blocks, seed)))
-    return np.where(counts > 0, found, nan)
+    tested = enough(counts, blocks_needed())
+    statistics = _statistics(np.where(known, log_ratios, 0.0), counts, _patterns(blocks, seed))
+    return np.where(counts > 0, apart(statistics, tested), nan)
+
+
+def apart(statistics: Floats, tested: NDArray[np.bool_]) -> Floats:
+    """`step_down_max` of the arms that are `tested` without the others, and of the others with all."""
+    found = step_down_max(statistics)
+    if tested.all():
+        return found
+    return np.where(tested, step_down_max(np.where(tested[..., None, :], statistics, 0.0)), found)
+
+
+def enough(counts: NDArray[np.int64], needed: int) -> NDArray[np.bool_]:
+    """Which arms of (…, arms) numbers of blocks have those needed, or where none has them, as many as the fullest."""
+    most = counts.max(axis=-1, keepdims=True)
+    found: NDArray[np.bool_] = counts >= np.clip(most, 1, needed)
+    return found
 
 
 def step_down_max(statistics: Floats) -> Floats:

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.results.bootstrap import Floats
-from keybench.results.statistics import STEADY, step_down_max
+from keybench.results.statistics import STEADY, apart, enough
+
+BLOCKS_A_SIDE = 4
+"""The fewest blocks of each side whose smallest possible p reaches 0.05: 2 / C(8, 4) is 0.029."""
 
 _ALL = 2**16
 """Ways to deal blocks out of which all are looked at; of more, so many are drawn."""
@@ -22,7 +25,8 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
     If nothing has changed, any way to deal all blocks out to the two runs is as likely as the observed one, all arms of
     a block together (max-T, stepping down). The statistic is the difference of means over the spread within the sides
     plus 0.1. NaN are values that are missing; p is NaN of an arm that one side lacks. k blocks a side can reach
-    p = 2 / C(2k, k): 4 suffice at 0.05 whatever the number of arms.
+    p = 2 / C(2k, k): 4 suffice at 0.05 whatever the number of arms. Arms that have as
+    many are tested without those of fewer.
     """
     logs = np.vstack([before, after])
     known = (~np.isnan(logs)).astype(np.float64)
@@ -31,10 +35,11 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
     counts, sums = _both(first, known), _both(first, values)
     squares = np.sum(values * values, axis=0)
     usable: NDArray[np.bool_] = np.all(counts > 0, axis=0)
+    tested = enough(counts[:, 0].min(axis=0).astype(np.int64), BLOCKS_A_SIDE)
     means = sums / np.maximum(counts, 1)
     within = np.maximum(squares - (counts * means * means).sum(axis=0), 0) / np.maximum(counts.sum(axis=0) - 2, 1)
     statistics = np.where(usable, np.abs(means[1] - means[0]) / (np.sqrt(within) + STEADY), 0.0)
-    found: Floats = np.where(usable[0], step_down_max(statistics), nan)
+    found: Floats = np.where(usable[0], apart(statistics, tested), nan)
     return found
 
 

@@ -78,10 +78,7 @@ def judge(group: Group) -> Judgement | None:
     if not arms:
         return None
     logs = log_ratios([arm.values(metric) for arm in arms], control.values(metric))
-    p = np.full(len(arms), nan)
-    # An arm of too few blocks cannot be found different, and its steady two or three would hide the others.
-    enough = (~np.isnan(logs)).sum(axis=0) >= ENOUGH_BLOCKS
-    p[enough] = sign_flip_max(logs[:, enough])
+    p = sign_flip_max(logs)
     found = [
         _judged(arm, summary, float(chance))
         for arm, chance in zip(arms, p, strict=True)

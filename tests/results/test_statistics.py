@@ -268,3 +268,13 @@ def test_equivalence_takes_as_many_blocks_as_its_interval() -> None:
     assert equivalent(Estimate(1.0, 1.0, 1.0, 6))
     assert not equivalent(Estimate(1.0, 1.0, 1.0, 7, confidence=0.99))
     assert verdict(Estimate(1.0, 1.0, 1.0, 5), 1.0) == "unclear"
+
+
+def test_an_arm_of_few_blocks_hides_no_other() -> None:
+    """Two blocks that lie close together have a large statistic under half of all patterns, and can prove nothing."""
+    rng = np.random.default_rng(8)
+    logs = np.column_stack([0.3 + rng.normal(0, 0.05, 6), np.r_[0.5, 0.5001, [np.nan] * 4]])
+    p = sign_flip_max(logs)
+    assert p[0] == sign_flip_max(logs[:, :1])[0] == 2 / 2**6
+    assert p[1] >= 2 / 2**2
+    assert sign_flip_max(logs[:2]).tolist() == [0.5, 0.5]  # where nobody has enough all are tested

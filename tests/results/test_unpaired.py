@@ -47,3 +47,14 @@ def test_many_blocks_are_sampled_by_the_seed() -> None:
     p = shuffle_max(before, after, seed=1)
     assert p.tolist() == shuffle_max(before, after, seed=1).tolist() != shuffle_max(before, after, seed=2).tolist()
     assert p == pytest.approx(shuffle_max(before, after, seed=2), abs=0.01)
+
+
+def test_an_arm_of_few_blocks_hides_no_other() -> None:
+    rng = np.random.default_rng(9)
+    before, after = rng.normal(0, 0.05, (2, 4, 2))
+    after[:, 0] += 0.4
+    before[2:, 1] = after[2:, 1] = np.nan
+    before[:2, 1], after[:2, 1] = (0.0, 0.0001), (0.7, 0.7001)
+    p = shuffle_max(before, after)
+    assert p[0] == shuffle_max(before[:, :1], after[:, :1])[0] <= 0.05
+    assert p[1] > ALPHA
