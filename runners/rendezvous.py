@@ -153,7 +153,7 @@ class _OnBoard:
         self._stage, self._ahead, self._rows = 0, 0, 0
         self._posted = self._least = 0
         self._beats, self._heard = -1, time.monotonic()
-        self._looked, self._end = 0.0, self._heard + seat.seconds
+        self._looked, self._end = 0.0, self._heard + seat.seconds + SILENCE_SECONDS  # the runner is to stop it first
         self._step = max(1, seat.skew_rows // 4)
 
     def meet(self, first: int | None) -> Release:

@@ -11,7 +11,8 @@ from keybench.databases.engine import Table
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import rows
 from keybench.databases.mysql import table as layout
-from keybench.databases.mysql.load import MySqlSession, Path
+from keybench.databases.mysql.connection import connect
+from keybench.databases.mysql.load import MySqlSession, Path, default_path
 from keybench.databases.payload import Payload
 from keybench.errors import ServerError
 from keybench.generators.byteorder import Keys
@@ -123,17 +124,29 @@ def test_a_value_that_load_data_would_change_is_an_error(admin) -> None:
     assert sum(map(len, admin.stored_keys(on))) == 10
 
 
-def test_without_local_infile_rows_are_inserted(admin) -> None:
+def test_mariadb_gets_arrays_also_where_local_infile_is_off(admin) -> None:
     on = Table("trial", ENGINE.column("binary16"), 10)
     admin.create(on)
-    assert admin.settings()["load_path"] == "load data"
+    assert admin.settings()["load_path"] == "arrays"
     admin.rows("SET GLOBAL local_infile = OFF")
     try:
-        assert admin.settings()["load_path"] == "arrays"
         assert send(admin.address, on, increasing(10)) == 10
         with pytest.raises(ServerError, match=r"^MariaDB: .*not allowed"):
             send(admin.address, on, random(10), "load data")
     finally:
+        admin.rows("SET GLOBAL local_infile = ON")
+
+
+@pytest.mark.parametrize(("version", "permitted", "path"), [("8.4.6", 1, "load data"), ("8.4.6", 0, "insert")])
+def test_mysql_gets_load_data_where_it_permits_that(admin, monkeypatch, version, permitted, path) -> None:
+    """MariaDB's own setting, under MySQL's name."""
+    admin.rows(f"SET GLOBAL local_infile = {permitted}")
+    own = connect(admin.address)
+    try:
+        monkeypatch.setattr(own, "server_version", version)
+        assert default_path(own) == path
+    finally:
+        own.close()
         admin.rows("SET GLOBAL local_infile = ON")
 
 
