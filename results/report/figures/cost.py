@@ -40,7 +40,7 @@ class _Along:
 
     def draw(self, group: Group, styles: Styles, prefix: str) -> Figure:
         """A panel for each arm."""
-        series = {arm.name: _series(arm) for arm in group.arms}
+        series = {arm.name: timed(arm) for arm in group.arms}
         arms = [arm for arm in group.arms if series[arm.name]]
         if not arms:
             if group.values(Metric.INSERT_SECONDS):
@@ -105,7 +105,8 @@ def cache_place(group: Group, arm: Arm) -> float | None:
     return group.rows * cache / index.median
 
 
-def _series(arm: Arm) -> list[Series]:
+def timed(arm: Arm) -> list[Series]:
+    """The insert time along each good trial."""
     return [
         line
         for trial in arm.trials

@@ -284,3 +284,21 @@ def test_names_of_layouts_are_text_in_every_figure() -> None:
     ).values():
         assert "<script" not in one.svg
         assert "script" not in {tag for tag, _ in Page(one.svg).tags}
+
+
+def test_how_much_dearer_a_row_gets_and_from_where_on() -> None:
+    rows = np.linspace(0, 100_000, 201)[1:].astype(np.int64)
+
+    def change(trial: Trial) -> Trial:
+        dear = 5.0 if trial.layout == "uuid-v4" else 1.0
+        cost = np.where(rows <= 50_000, 1.0, dear) * trial.block
+        elapsed = np.cumsum(cost) / 1000
+        return replace(trial, series=(Series(Metric.INSERT_SECONDS, rows, elapsed),))
+
+    one = drawn(grouped(change=change))["dearer"]
+    found = {row["layout"]: row for row in table(one)}
+    assert float(found["uuid-v4"]["growth, median"]) == pytest.approx(5)
+    assert float(found["uuid-v4"]["begins to rise at, rows"]) == 50_000
+    assert float(found["uuid-v7"]["growth, median"]) == pytest.approx(1)
+    assert found["uuid-v7"]["begins to rise at, rows"] == ""
+    assert "uuid-v4 at 50,000 rows." in one.caption

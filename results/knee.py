@@ -1,0 +1,44 @@
+"""How much dearer a row gets as its table grows, and from where on: growth ratio and knee."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+TENTH = 0.1
+"""Share of the rows at either end of the load whose cost the growth ratio compares."""
+
+_FEWEST = 4
+"""Intervals on either side of a knee."""
+_GAIN = 0.5
+"""Two lines must leave no more than this share of the squares that one line leaves."""
+_RISE = 1.2
+"""The costs behind a knee are at least so many times those before it."""
+
+
+def growth(cost: NDArray[np.float64]) -> float:
+    """Cost of a row over the last tenth of the load ÷ over the first, of costs in equal intervals (n,), n ≥ 1."""
+    n = max(1, round(len(cost) * TENTH))
+    return float(np.mean(cost[-n:]) / np.mean(cost[:n]))
+
+
+def knee(cost: NDArray[np.float64]) -> int | None:
+    """The interval at which the cost of a row begins to rise, of costs in equal intervals (n,); None where it does not.
+
+    Two straight lines are fitted to the logarithms, one on either side of each interval, and the place that leaves the
+    least squares is the knee: if they are half of those around one line, and the row costs a fifth more behind it.
+    """
+    n = len(cost)
+    if n < 2 * _FEWEST or not (cost > 0).all():
+        return None
+    logs, places = np.log(cost), np.arange(n, dtype=np.float64)
+    squares = [_squares(places[:k], logs[:k]) + _squares(places[k:], logs[k:]) for k in range(_FEWEST, n - _FEWEST + 1)]
+    best = int(np.argmin(squares)) + _FEWEST
+    rises = np.median(cost[best:]) >= _RISE * np.median(cost[:best])
+    return best if rises and min(squares) <= _GAIN * _squares(places, logs) else None
+
+
+def _squares(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Sum of squares around the straight line of least squares."""
+    away = y - np.polynomial.Polynomial.fit(x, y, 1)(x)
+    return float(away @ away)
