@@ -118,6 +118,20 @@ DEFINITIONS: dict[Metric, Definition] = {
     Metric.LOG_PAGE_IMAGE_BYTES: Definition(
         "Full-page images", "bytes", "lower", "Bytes of whole pages written to the log."
     ),
+    Metric.PAGES_READ: Definition(
+        "Pages read",
+        "pages",
+        "lower",
+        "Pages that were not in the server's cache when an insert needed them, and were read from its files or the "
+        "operating system's cache: of the whole server, during the inserts.",
+    ),
+    Metric.PAGES_WRITTEN: Definition(
+        "Pages written",
+        "pages",
+        "lower",
+        "Pages that the server wrote to its data files during the inserts, by checkpoints and to make room in its "
+        "cache; pages that are still only in the cache are not in it.",
+    ),
     Metric.INDEX_BYTES: Definition("Key's index", "bytes", "lower", "Size of the index or b-tree that holds the key."),
     Metric.TABLE_BYTES: Definition(
         "Table with its indexes", "bytes", "lower", "Size of the table and all of its indexes."

@@ -43,6 +43,8 @@ class Metric(StrEnum):
     LOG_BYTES = "log_bytes"
     LOG_PAGE_IMAGES = "log_page_images"
     LOG_PAGE_IMAGE_BYTES = "log_page_image_bytes"
+    PAGES_READ = "pages_read"
+    PAGES_WRITTEN = "pages_written"
     INDEX_BYTES = "index_bytes"
     TABLE_BYTES = "table_bytes"
     LATCH_WAITS = "latch_waits"

@@ -37,6 +37,8 @@ _NO_TIME = (
     Metric.SECOND_HALF_SECONDS,
     Metric.LOG_BYTES,
     Metric.LOG_PAGE_IMAGE_BYTES,
+    Metric.PAGES_READ,
+    Metric.PAGES_WRITTEN,
     Metric.INDEX_BYTES,
     Metric.TABLE_BYTES,
 )

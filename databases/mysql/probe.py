@@ -25,7 +25,8 @@ _FILES = "the pages are in the server's files, which keybench reads on its own p
 
 def probes(admin: MySqlAdmin) -> tuple[Probe, ...]:
     """All probes. The counters come first: what the others do adds to them."""
-    return LogProbe(admin), CounterProbe(admin), PagesProbe(admin), SizesProbe(admin), OrderProbe(admin)
+    own = LogProbe, CacheProbe, CounterProbe, PagesProbe, SizesProbe, OrderProbe
+    return tuple(probe(admin) for probe in own)
 
 
 class LogProbe:
@@ -48,6 +49,27 @@ class LogProbe:
     def after(self, _table: Table) -> Iterable[Reading]:
         """The difference."""
         return measured(self.supplies, [self._admin.status(_LOG_COUNTER) - self._begin])
+
+
+class CacheProbe:
+    """Pages that InnoDB read into its buffer pool, and wrote from it. Server-wide."""
+
+    server_wide = True
+    supplies: Sequence[Metric] = (Metric.PAGES_READ, Metric.PAGES_WRITTEN)
+    _COUNTERS = ("Innodb_pages_read", "Innodb_pages_written")
+
+    def __init__(self, admin: MySqlAdmin) -> None:
+        self._admin = admin
+        self._begin: list[int] = []
+
+    def before(self, _table: Table) -> None:
+        """Notes the counters."""
+        self._begin = list(map(self._admin.status, self._COUNTERS))
+
+    def after(self, _table: Table) -> Iterable[Reading]:
+        """The differences."""
+        end = map(self._admin.status, self._COUNTERS)
+        return measured(self.supplies, [after - before for after, before in zip(end, self._begin, strict=True)])
 
 
 class CounterProbe:

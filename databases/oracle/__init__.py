@@ -33,6 +33,7 @@ from keybench.results.metrics import Metric, Reading
 
 _NO_KINDS = "Oracle counts appends (90-10 splits) and all leaf splits: edge and interior ones come together."
 _NO_CHAIN = "INDEX_STATS says nothing of where blocks lie: only a dump of the index would."
+_NO_CACHE = "keybench does not read Oracle's counters of physical reads and writes: nothing here could check them."
 _NO_IMAGES = "Oracle logs no whole blocks, save while files are backed up."
 
 
@@ -132,5 +133,7 @@ ENGINE = Oracle(
         Metric.LEAF_NONADJACENT: _NO_CHAIN,
         Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
         Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
+        Metric.PAGES_READ: _NO_CACHE,
+        Metric.PAGES_WRITTEN: _NO_CACHE,
     },
 )

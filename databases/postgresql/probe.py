@@ -24,8 +24,65 @@ _SLOT = "keybench"
 
 
 def probes(admin: PostgresAdmin) -> tuple[Probe, ...]:
-    """All probes. The log's comes first: what the others read may write to the log."""
-    return LogProbe(admin), SplitsProbe(admin), PagesProbe(admin), SizesProbe(admin), HeapProbe(admin)
+    """All probes. Those of cache and log come first: what the others read may read pages and write to the log."""
+    return (
+        CacheProbe(admin),
+        LogProbe(admin),
+        SplitsProbe(admin),
+        PagesProbe(admin),
+        SizesProbe(admin),
+        HeapProbe(admin),
+    )
+
+
+class CacheProbe:
+    """Pages that the server read into its buffers, of this database, and wrote from them, of all. Server-wide.
+
+    What it reads may come from the operating system's cache: the server cannot tell.
+    """
+
+    server_wide = True
+    supplies: Sequence[Metric] = (Metric.PAGES_READ, Metric.PAGES_WRITTEN)
+
+    def __init__(self, admin: PostgresAdmin) -> None:
+        self._admin = admin
+        self._begin: tuple[int, int] = (0, 0)
+
+    def before(self, _table: Table) -> None:
+        """Notes the counters."""
+        self._begin = self._counters()
+
+    def after(self, _table: Table) -> Iterable[Reading]:
+        """The differences, once the writers' connections are gone and their counters in."""
+        wait_for_quiet(self._admin)
+        read, written = (after - before for after, before in zip(self._counters(), self._begin, strict=True))
+        known = measured(self.supplies[:1], [read])
+        if self._admin.version < 160_000:
+            why = "PostgreSQL tells pages written from pages added to a file from version 16 on."
+            return known + Reading.absent(self.supplies[1:], why)
+        return known + measured(self.supplies[1:], [written])
+
+    def _counters(self) -> tuple[int, int]:
+        admin = self._admin
+        if admin.version >= 150_000:
+            admin.rows("SELECT pg_stat_force_next_flush()")
+        read = admin.value("SELECT blks_read FROM pg_stat_database WHERE datname = current_database()")
+        if admin.version < 160_000:
+            return int(read), 0
+        pages = "sum(write_bytes) / %s" if admin.version >= 180_000 else "sum(writes) + 0 * %s"
+        written = admin.value(f"SELECT {pages} FROM pg_stat_io WHERE object = 'relation'", admin.page_bytes)  # noqa: S608
+        return int(read), int(written or 0)
+
+
+def wait_for_quiet(admin: PostgresAdmin) -> None:
+    """A connection adds its counters to the server's at the latest when it ends."""
+    others = (
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s AND datname = current_database() "
+        "AND pid <> pg_backend_pid()"
+    )
+    deadline = time.monotonic() + _QUIET_SECONDS
+    while admin.value(others, connection.APPLICATION) and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 class LogProbe:
@@ -52,7 +109,7 @@ class LogProbe:
         readings = [Reading(Metric.LOG_BYTES, grown, "measured")]
         if admin.version < 140_000:
             return readings + Reading.absent(self.supplies[1:], "PostgreSQL counts page images from version 14 on.")
-        self._wait_for_quiet()
+        wait_for_quiet(admin)
         images = self._image_counter() - self._images
         readings.append(Reading(Metric.LOG_PAGE_IMAGES, float(images), "measured"))
         try:
@@ -67,16 +124,6 @@ class LogProbe:
         if self._admin.version >= 150_000:
             self._admin.rows("SELECT pg_stat_force_next_flush()")
         return int(self._admin.value("SELECT wal_fpi FROM pg_stat_wal"))
-
-    def _wait_for_quiet(self) -> None:
-        """A connection adds its counters to the server's at the latest when it ends."""
-        others = (
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s AND datname = current_database() "
-            "AND pid <> pg_backend_pid()"
-        )
-        deadline = time.monotonic() + _QUIET_SECONDS
-        while self._admin.value(others, connection.APPLICATION) and time.monotonic() < deadline:
-            time.sleep(0.01)
 
 
 class SplitsProbe:

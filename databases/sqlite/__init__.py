@@ -25,6 +25,7 @@ from keybench.errors import UsageError
 from keybench.results.metrics import Metric
 
 _NO_SPLITS = "SQLite counts no splits: only a page model of its b-tree can derive them."
+_NO_WRITES = "SQLite counts the pages that go to its log, not those that checkpoints copy from there to the file."
 _WHOLE_PAGES = "SQLite's WAL holds nothing but whole pages: see the log's bytes."
 
 
@@ -89,5 +90,6 @@ ENGINE = Sqlite(
         Metric.SPLIT_COUNTER: _NO_SPLITS,
         Metric.LOG_PAGE_IMAGES: _WHOLE_PAGES,
         Metric.LOG_PAGE_IMAGE_BYTES: _WHOLE_PAGES,
+        Metric.PAGES_WRITTEN: _NO_WRITES,
     },
 )

@@ -82,12 +82,15 @@ class Session:
         self._closed = True
         written, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)
         spilled, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_SPILL)
+        missed, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)
         self._connection.close()
         if not written:
             self._counts.unlink(missing_ok=True)
         elif self._counts.exists():  # dropped with the table otherwise
             with suppress(OSError):  # a full disk leaves it empty, and must not hide the error that ended the load
-                self._counts.write_text(json.dumps({"written": written, "spilled": spilled}), encoding="ascii")
+                self._counts.write_text(
+                    json.dumps({"written": written, "spilled": spilled, "missed": missed}), encoding="ascii"
+                )
 
     def _transaction(self, *work: tuple[str, Any]) -> int:
         before = self._connection.total_changes()

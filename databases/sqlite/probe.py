@@ -66,13 +66,14 @@ class Pages(FinalState):
 
 
 class Log:
-    """Bytes of WAL frames: pages that the loading connections wrote to the WAL, times the size of a frame.
+    """Bytes of WAL frames: pages that the loading connections wrote to the WAL, times the size of a frame; and pages
+    that they read.
 
-    SQLite counts the pages by connection (SQLITE_DBSTATUS_CACHE_WRITE), and each session leaves its count at its end.
-    The 32 bytes at every restart of the WAL are not in it.
+    SQLite counts the pages by connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS), and each session leaves its counts at
+    its end. The 32 bytes at every restart of the WAL are not in it.
     """
 
-    supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
+    supplies: Sequence[Metric] = (Metric.LOG_BYTES, Metric.PAGES_READ)
 
     def __init__(self, files: Callable[[str], Files]) -> None:
         self._files = files
@@ -88,9 +89,11 @@ class Log:
         counts = [json.loads(text) for text in texts if text]
         if not counts or len(counts) < len(texts):
             yield from Reading.absent(self.supplies, "a loading connection left no count of the pages that it wrote.")
-        elif any(count["spilled"] for count in counts):
+            return
+        yield Reading(Metric.PAGES_READ, float(sum(count["missed"] for count in counts)), "measured")
+        if any(count["spilled"] for count in counts):
             yield from Reading.absent(
-                self.supplies,
+                [Metric.LOG_BYTES],
                 "pages were written in the middle of transactions, as the cache was too small for one, and such frames "
                 "may be overwritten: the growth of the WAL cannot be told from SQLite's counters.",
             )

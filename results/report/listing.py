@@ -48,10 +48,10 @@ _THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
         ),
     ),
     (
-        "Log and size",
+        "Log, pages read and written, size",
         (
-            Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES, Metric.INDEX_BYTES,
-            Metric.TABLE_BYTES,
+            Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES, Metric.PAGES_READ,
+            Metric.PAGES_WRITTEN, Metric.INDEX_BYTES, Metric.TABLE_BYTES,
         ),
     ),
     (

@@ -79,7 +79,7 @@ def test_every_metric_of_pages_log_and_sizes_is_supplied_or_absent_for_a_reason(
     supplied = [metric for probe in bench.admin.probes() for metric in probe.supplies]
     assert len(supplied) == len(set(supplied))
     never = set(bench.engine.absent)
-    kinds = ("leaf", "branch", "log", "append", "edge_split", "interior", "heap", "split")
+    kinds = ("leaf", "branch", "log", "append", "edge_split", "interior", "heap", "split", "pages_")
     assert not set(supplied) & never
     wanted = {metric for metric in DEFINITIONS if metric.startswith(kinds)} | {Metric.INDEX_BYTES, Metric.TABLE_BYTES}
     assert (set(supplied) | never) - set(OF_SOME_ENGINES) == wanted - set(OF_SOME_ENGINES)

@@ -1,0 +1,60 @@
+"""Pages read and written while a table outgrows its server's cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from keybench.databases.engine import Table, engine
+from keybench.databases.payload import Payload
+from keybench.generators.byteorder import Keys
+from keybench.results.metrics import Metric, Reading
+from tests.databases.keys import increasing, random
+
+
+def loaded(database: str, server: str, keys: list[Keys]) -> list[Mapping[Metric, Reading]]:
+    """What the probes say of each load into a table of its own, on a server with a small cache."""
+    on = engine(database)
+    provision = on.provision(server, on.settings("fast", "small"))
+    address = provision.start()
+    found = []
+    try:
+        for number, own in enumerate(keys):
+            admin = on.admin(address)
+            table = Table(f"cache_{number}", next(c for c in on.columns if c.native and "uuid" in c.kinds), 200)
+            admin.create(table)
+            probes = admin.probes()
+            for probe in probes:
+                probe.before(table)
+            session = on.session(address, table)
+            for batch in session.prepare(own, Payload(200), 0, 1000):
+                session.send(batch)
+            session.close()
+            found.append({reading.metric: reading for probe in probes for reading in probe.after(table)})
+            admin.drop(table)
+            admin.close()
+    finally:
+        provision.stop()
+    return found
+
+
+def test_random_keys_read_pages_back_into_sqlites_cache_and_increasing_ones_do_not() -> None:
+    rows = 100_000  # some 28 MB beside a cache of 16
+    scattered, appended = loaded("sqlite", "embedded", [random(rows), increasing(rows)])
+    assert (appended[Metric.PAGES_READ].value or 0) < 100
+    assert (scattered[Metric.PAGES_READ].value or 0) > rows / 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("database", ["postgresql", "mariadb"])
+def test_random_keys_read_pages_back_into_a_servers_cache_and_increasing_ones_do_not(database: str) -> None:
+    if why := engine(database).missing("local"):
+        pytest.skip(why)
+    rows = 1_500_000  # on InnoDB the table, on PostgreSQL the index alone is read: both exceed 64 MB
+    scattered, appended = loaded(database, "local", [random(rows), increasing(rows)])
+    assert (scattered[Metric.PAGES_READ].value or 0) > rows / 10
+    assert (appended[Metric.PAGES_READ].value or 0) < rows / 100
+    for found in (scattered, appended):
+        written = found[Metric.PAGES_WRITTEN]
+        assert (written.value or 0) > 0 or written.reason.endswith("from version 16 on.")
