@@ -31,14 +31,19 @@ def knee(cost: NDArray[np.float64]) -> int | None:
     n = len(cost)
     if n < 2 * _FEWEST or not (cost > 0).all():
         return None
-    logs, places = np.log(cost), np.arange(n, dtype=np.float64)
-    squares = [_squares(places[:k], logs[:k]) + _squares(places[k:], logs[k:]) for k in range(_FEWEST, n - _FEWEST + 1)]
-    best = int(np.argmin(squares)) + _FEWEST
+    logs = np.log(cost)
+    before, after = _squares(logs), _squares(logs[::-1])[::-1]
+    places = np.arange(_FEWEST, n - _FEWEST + 1)
+    squares = before[places - 1] + after[places]
+    best = int(places[np.argmin(squares)])
     rises = np.median(cost[best:]) >= _RISE * np.median(cost[:best])
-    return best if rises and min(squares) <= _GAIN * _squares(places, logs) else None
+    return best if rises and squares.min() <= _GAIN * before[-1] else None
 
 
-def _squares(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Sum of squares around the straight line of least squares."""
-    away = y - np.polynomial.Polynomial.fit(x, y, 1)(x)
-    return float(away @ away)
+def _squares(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum of squares around the straight line of least squares through the first 1, 2 … n values: (n,)."""
+    x, n = np.arange(len(y), dtype=np.float64), np.arange(1, len(y) + 1)
+    sx, sy, sxx, sxy, syy = (np.cumsum(part) for part in (x, y, x * x, x * y, y * y))
+    spread = np.maximum(sxx - sx * sx / n, 1e-12)
+    found: NDArray[np.float64] = np.maximum(syy - sy * sy / n - (sxy - sx * sy / n) ** 2 / spread, 0.0)
+    return found
