@@ -19,7 +19,7 @@ def packed_words(firsts: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
     Also returned: how many bits the place has. `firsts` has at least one word.
     """
     places = max(1, (len(firsts) - 1).bit_length())
-    lowest, highest = _span(firsts)
+    lowest, highest = map(np.uint64, _span(firsts))  # a kernel gives Python's integers, and takes those as signed
     spare = 64 - max(1, int(highest - lowest).bit_length())
     packed = np.empty(len(firsts), np.uint64)
     if not _pack(firsts, lowest, np.uint64(spare), np.uint64(places), packed):

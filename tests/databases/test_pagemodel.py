@@ -44,6 +44,16 @@ def test_many_keys_are_ranked_by_compiled_loops_alike(tied: float, ascending: bo
         ranked(words)
 
 
+@pytest.mark.parametrize("first", [[5, 2**63 + 7], [2**63 + 7, 5]])
+def test_many_keys_with_one_first_word_are_ranked_whatever_its_highest_bit(first: list[int]) -> None:
+    """As those of one process that puts its random number in front, one after the other."""
+    number = np.random.default_rng(6).permutation(1 << 17)
+    for word in first:
+        words = np.column_stack([np.full(len(number), word, np.uint64), number.astype(np.uint64)])
+        assert np.array_equal(ranked(words), number)
+        assert np.array_equal(ranked(words[:, 1:] + np.uint64(word)), number)
+
+
 def test_no_keys_have_no_ranks() -> None:
     assert ranked(np.empty((0, 2), np.uint64)).tolist() == []
 
