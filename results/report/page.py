@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from base64 import b64encode
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from keybench.errors import UsageError
 from keybench.results.definitions import DEFINITIONS, Definition
 from keybench.results.drawing import drawing, styles
 from keybench.results.metrics import Metric
+from keybench.results.output import whole
 from keybench.results.report.claimed import claimed
 from keybench.results.report.glance import glance
 from keybench.results.report.groups import CONTROL, ENOUGH_BLOCKS
@@ -35,12 +35,10 @@ def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
     Raises UsageError where a run is unknown or the file cannot be written; the file appears whole or not at all.
     """
     page = render(store, run_ids)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(page, encoding="utf-8")
-        part.replace(path)
+        with whole(path) as part:
+            part.write_text(page, encoding="utf-8")
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise UsageError(f"{path} cannot be written ({error.strerror}): give -o another file.") from None
     return path
 
