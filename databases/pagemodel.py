@@ -181,7 +181,7 @@ def ranked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """
     if not len(words):
         return np.empty(0, np.int64)
-    packed, places = _packed(words[:, 0])
+    packed, places = _packed(words)
     if len(words) >= _COMPILED_ROWS:
         from keybench.databases.ranking import ranks_of
 
@@ -199,17 +199,17 @@ def ranked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     return ranks
 
 
-def _packed(firsts: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
+def _packed(words: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
     """(the words' foremost bits with their places in the last bits, sorted; how many bits a place has).
 
     Sorting words that hold a place in their last bits costs half of sorting the places by the words.
     """
-    n = len(firsts)
+    n = len(words)
     if n >= _COMPILED_ROWS:
         from keybench.databases.ranking import packed_words
 
-        return packed_words(firsts)
-    places = np.uint64(max(1, (n - 1).bit_length()))
+        return packed_words(words)
+    firsts, places = words[:, 0], np.uint64(max(1, (n - 1).bit_length()))
     lowest = firsts.min()
     spare = np.uint64(64 - max(1, int(firsts.max() - lowest).bit_length()))
     packed = (firsts - lowest) << spare >> places << places | np.arange(n, dtype=np.uint64)

@@ -13,18 +13,28 @@ _RUN = 64
 """Longest run that is put in order by comparing each with all."""
 
 
-def packed_words(firsts: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
+def packed_words(words: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
     """Ascending words, each with the foremost bits that tell the keys apart and, in its last bits, the key's place.
 
-    Also returned: how many bits the place has. `firsts` has at least one word.
+    Also returned: how many bits the place has. `words`: (n, w) as of `pagemodel.ranked`, n at least 1.
     """
-    places = max(1, (len(firsts) - 1).bit_length())
-    lowest, highest = map(np.uint64, _span(firsts))  # a kernel gives Python's integers, and takes those as signed
-    spare = 64 - max(1, int(highest - lowest).bit_length())
-    packed = np.empty(len(firsts), np.uint64)
-    if not _pack(firsts, lowest, np.uint64(spare), np.uint64(places), packed):
+    n = len(words)
+    places = max(1, (n - 1).bit_length())
+    lowest, spare = _spread(words[:, 0])
+    # Where the first words are near one another, bits of the second fill up.
+    filled = words.shape[1] > 1 and spare > places
+    second, unused = _spread(words[:, 1]) if filled else (np.uint64(0), 0)
+    packed = np.empty(n, np.uint64)
+    bits = np.array([spare, places, unused, 64 - spare if filled else 0], np.uint64)
+    if not _pack(words, lowest, second, bits, packed):
         packed = _sorted(packed, np.empty_like(packed), places)
     return packed, places
+
+
+def _spread(words: NDArray[np.uint64]) -> tuple[np.uint64, int]:
+    """The lowest, and how many bits are not needed to tell how far above it the others are."""
+    lowest, highest = map(np.uint64, _span(words))  # a kernel gives Python's integers, and takes those as signed
+    return lowest, 64 - max(1, int(highest - lowest).bit_length())
 
 
 def ranks_of(words: NDArray[np.uint64], packed: NDArray[np.uint64], places: int) -> NDArray[np.int64] | None:
@@ -48,14 +58,23 @@ def _span(firsts: NDArray[np.uint64]) -> tuple[np.uint64, np.uint64]:
 
 @kernel
 def _pack(
-    firsts: NDArray[np.uint64], lowest: np.uint64, spare: np.uint64, places: np.uint64, packed: NDArray[np.uint64]
+    words: NDArray[np.uint64],
+    lowest: np.uint64,
+    second: np.uint64,
+    bits: NDArray[np.uint64],
+    packed: NDArray[np.uint64],
 ) -> bool:
-    """Whether they ascend already."""
+    """Whether they ascend already. `second` is the lowest of the second words, `bits` are those not needed of the
+    first words, those of places, those not needed of the second words, and by how many to move these (0: none)."""
     ascending, before = True, np.uint64(0)
-    for i in range(len(firsts)):
-        word = ((firsts[i] - lowest) << spare >> places << places) | np.uint64(i)
+    spare, places, unused, moved = bits
+    for i in range(len(words)):
+        word = (words[i, 0] - lowest) << spare
+        if moved:
+            word |= (words[i, 1] - second) << unused >> moved
+        packed[i] = word = (word >> places << places) | np.uint64(i)
         ascending &= word >= before
-        packed[i] = before = word
+        before = word
     return ascending
 
 

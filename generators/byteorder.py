@@ -173,12 +173,13 @@ def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
     """
     if keys.kind == "int":
         return (keys.data.astype(np.uint64) ^ np.uint64(1 << 63))[:, None]
-    data = stored(keys, order)
-    if data.shape[1] % 8:
-        padded = np.zeros((len(data), -(-data.shape[1] // 8) * 8), np.uint8)
-        padded[:, : data.shape[1]] = data
-        data = padded
-    return np.ascontiguousarray(data).view(">u8").astype(np.uint64)
+    width = keys.data.shape[1]
+    words = np.empty((len(keys), -(-width // 8)), np.uint64)
+    for start in range(0, len(keys), _CHUNK):  # small enough to stay in cache on the way
+        part = np.ascontiguousarray(stored(keys[start : start + _CHUNK], order))
+        whole = np.pad(part, ((0, 0), (0, -width % 8))) if width % 8 else part
+        words[start : start + _CHUNK] = whole.view(">u8")
+    return words
 
 
 def rank(keys: Keys, order: Order) -> NDArray[np.int64]:

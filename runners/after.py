@@ -37,23 +37,27 @@ class Work:
 
 def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys:
     """These sources' keys in planned order: those of the load, or with `refill` those that refill it."""
-    parts = []
-    for source in sources:
-        keys = source.stream().take(source.writer.rows + (source.writer.refill_rows if refill else 0))
-        first = source.writer.rows if refill else 0
-        parts.append((keys[first:], source.planned[first : len(keys)]))
-    (kind,) = {keys.kind for keys, _ in parts}
+    parts = [slice(source.writer.rows if refill else 0, None if refill else source.writer.rows) for source in sources]
+    numbers = [source.planned[part] for source, part in zip(sources, parts, strict=True)]
+    lowest = min((int(own.min()) for own in numbers if len(own)), default=0)
+    highest = max((int(own.max()) for own in numbers if len(own)), default=-1)
     # Each key has its place, without sorting; other sources' rows leave gaps between the numbers of these.
-    lowest = min((int(numbers.min()) for _, numbers in parts if len(numbers)), default=0)
-    highest = max((int(numbers.max()) for _, numbers in parts if len(numbers)), default=-1)
-    rows, data = sum(len(keys) for keys, _ in parts), parts[0][0].data
-    together = np.empty((highest - lowest + 1, *data.shape[1:]), data.dtype)
-    there = np.zeros(len(together), np.bool_)
-    for keys, numbers in parts:
-        together[numbers - lowest] = keys.data
-        there[numbers - lowest] = True
-    together = together if rows == len(together) else together[there]
-    return Keys(together, kind)
+    gaps = sum(map(len, numbers)) <= highest - lowest
+    there = np.zeros(highest - lowest + 1 if gaps else 0, np.bool_)
+    together: Keys | None = None
+    for source, part, own in zip(sources, parts, numbers, strict=True):
+        keys = source.stream().take(source.writer.rows + len(own) if refill else len(own))
+        if together is None:
+            together = Keys(np.empty((highest - lowest + 1, *keys.data.shape[1:]), keys.data.dtype), keys.kind)
+        if together.kind != keys.kind:
+            raise TypeError(f"{keys.kind} keys among {together.kind} keys")
+        places = own - lowest
+        together.data[places] = keys.data[part]
+        if gaps:
+            there[places] = True
+    if together is None:
+        raise ValueError("there are no sources")
+    return together[there.nonzero()[0]] if gaps else together
 
 
 def examine(work: Work) -> list[Reading]:

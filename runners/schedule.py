@@ -115,14 +115,21 @@ def _joined(spells: Sequence[_Spell]) -> list[_Spell]:
 
 
 def _at(places: NDArray[np.float64], spells: Sequence[_Spell], rate: float) -> Ticks:
-    """Ticks at which the rows of these places (0 the first moment) come, at `rate` rows a second of the spells."""
+    """Ticks at which the rows of these places (0 the first moment) come, at `rate` rows a second of the spells.
+
+    `places` are used up: nothing else as long as they are is made beside the ticks.
+    """
     ticks = np.empty(len(places), np.int64)
     ends = list(accumulate((end - begin) * rate for begin, end in spells))
     edges = np.searchsorted(places, [0.0, *ends[:-1], inf])
     for (begin, end), passed, first, stop in zip(spells, [0.0, *ends], edges, edges[1:], strict=False):
-        part = _tick(begin) + ((places[first:stop] - passed) * (TICKS_PER_SECOND / rate)).astype(np.int64)
-        # Rounding to whole rows may leave a fraction of a row beyond the last spell.
-        ticks[first:stop] = part if end == inf else np.minimum(part, _tick(end) - 1)
+        since, part = places[first:stop], ticks[first:stop]
+        since -= passed
+        since *= TICKS_PER_SECOND / rate
+        part[:] = since  # cut to whole ticks
+        part += _tick(begin)
+        if end != inf:  # rounding to whole rows may leave a fraction of a row beyond the last spell
+            np.minimum(part, _tick(end) - 1, out=part)
     return ticks
 
 

@@ -54,6 +54,23 @@ def test_many_keys_with_one_first_word_are_ranked_whatever_its_highest_bit(first
         assert np.array_equal(ranked(words[:, 1:] + np.uint64(word)), number)
 
 
+@pytest.mark.parametrize("firsts", [1, 3, 1 << 20, 1 << 47, 1 << 62])
+@pytest.mark.parametrize("seconds", [2, 1 << 21, 1 << 64])
+@pytest.mark.parametrize("from_", [0, 2**63 - 1, 2**64 - 1])
+def test_many_keys_whose_first_words_are_near_each_other_are_ranked_by_both(
+    firsts: int, seconds: int, from_: int
+) -> None:
+    """As those of processes that count from the same moment on, and put random numbers behind."""
+    draw = np.random.default_rng(7)
+    n = 1 << 17
+    words = np.column_stack([
+        draw.integers(0, firsts, n, np.uint64) + np.uint64(from_ - firsts + 1 if from_ >= firsts else from_),
+        np.uint64(0) - draw.integers(1, seconds, n, np.uint64, endpoint=seconds < 1 << 64),
+        draw.permutation(n).astype(np.uint64),
+    ])  # fmt: skip
+    assert np.array_equal(ranked(words)[np.lexsort(words.T[::-1])], np.arange(n))
+
+
 def test_no_keys_have_no_ranks() -> None:
     assert ranked(np.empty((0, 2), np.uint64)).tolist() == []
 
