@@ -43,7 +43,7 @@ class Positions:
     writer: NDArray[np.int64]
     """Index of the writer that sent it."""
     moment: NDArray[np.int64]
-    """True tick at which it arrives in the scenario."""
+    """Tick from the trial's first moment at which it arrives in the scenario, by a true clock."""
     above: NDArray[np.int64]
     """Keys present above it."""
     lag: NDArray[np.int64]
@@ -109,7 +109,7 @@ def readings(
     else:
         values += Reading.absent([Metric.FRONTS], f"Fronts need {2 * WINDOW_ROWS:,} rows.")
     values.append(Reading(Metric.DISPLACEMENT, 100 * found.displacement / len(places), "derived", note))
-    seconds = (found.moment - sources[0].writer.start) / TICKS_PER_SECOND
+    seconds = found.moment / TICKS_PER_SECOND
     ids = [source.writer.id for source in sources]
     return Measured(values, [_series(shares)], [blobs.positions(ids, found.writer, seconds, shares, note)])
 

@@ -56,12 +56,12 @@ def shares(scenario: Scenario, rows: int, seed: tuple[int, ...]) -> tuple[Share,
 
 
 def through(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
-    """What a clock shows at these true times, ticks of any epoch; its drift counts from the tick `start`."""
-    shown = ticks + round(clock.offset * TICKS_PER_SECOND)
+    """What a clock shows at these true times, which are ticks since the tick `start`; its drift counts from there."""
+    shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
     if clock.drift:
-        shown += np.rint((ticks - start) * (clock.drift * 1e-6)).astype(np.int64)
+        shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)
     for at, by in clock.step:
-        shown += (ticks >= start + round(at * TICKS_PER_SECOND)) * np.int64(round(by * TICKS_PER_SECOND))
+        shown += (ticks >= round(at * TICKS_PER_SECOND)) * np.int64(round(by * TICKS_PER_SECOND))
     stands = round(clock.tick * TICKS_PER_SECOND)
     return shown if stands == 1 else shown - shown % stands
 
@@ -84,23 +84,28 @@ def _by_own_rates(
     loads = deal(rows, [writer.rate * seconds for writer, seconds in zip(writers, spent, strict=True)])
     refills = deal(refill, [writer.rate * (i in last.busy) for i, writer in enumerate(writers)])
     starts = [_tick(phase.begin) for phase in phases]
-    arrivals, counts, began = [], [], []
+    together = np.empty(rows + refill, np.int64)
+    arrivals = np.split(together, np.cumsum([load + more for load, more in zip(loads, refills, strict=True)])[:-1])
+    counts, began = [], []
     for i, (writer, load, more) in enumerate(zip(writers, loads, refills, strict=True)):
         spells = [(phase.begin, inf if phase is last else phase.end) for phase in phases if i in phase.busy]
         places = np.arange(load + more, dtype=np.float64) + i / len(writers)
-        ticks = _at(places, _joined(spells), writer.rate * scale)
-        arrivals.append(ticks)
+        ticks = arrivals[i]
+        _at(places, _joined(spells), writer.rate * scale, ticks)
         counts.append(_counts(ticks[:load], starts))
         turn = _tick(writer.start) + int(i / len(writers) * (TICKS_PER_SECOND / (writer.rate * scale)))
         began.append(min(turn, int(ticks[0])) if len(ticks) else turn)
-    planned = [
-        np.concatenate(parts)
-        for parts in zip(
-            _numbers([ticks[:load] for ticks, load in zip(arrivals, loads, strict=True)], 1),
-            _numbers([ticks[load:] for ticks, load in zip(arrivals, loads, strict=True)], rows + 1),
-            strict=True,
-        )
-    ]
+    if refill:
+        planned = [
+            np.concatenate(parts)
+            for parts in zip(
+                _numbers([ticks[:load] for ticks, load in zip(arrivals, loads, strict=True)], 1),
+                _numbers([ticks[load:] for ticks, load in zip(arrivals, loads, strict=True)], rows + 1),
+                strict=True,
+            )
+        ]
+    else:
+        planned = _numbers(arrivals, 1)
     return tuple(map(Share, arrivals, planned, counts, began))
 
 
@@ -114,12 +119,11 @@ def _joined(spells: Sequence[_Spell]) -> list[_Spell]:
     return found
 
 
-def _at(places: NDArray[np.float64], spells: Sequence[_Spell], rate: float) -> Ticks:
-    """Ticks at which the rows of these places (0 the first moment) come, at `rate` rows a second of the spells.
+def _at(places: NDArray[np.float64], spells: Sequence[_Spell], rate: float, ticks: Ticks) -> None:
+    """Sets `ticks` to when the rows of these places (0 the first moment) come, at `rate` rows a second of the spells.
 
-    `places` are used up: nothing else as long as they are is made beside the ticks.
+    `places` are used up, so that a long load makes nothing else as long as they are.
     """
-    ticks = np.empty(len(places), np.int64)
     ends = list(accumulate((end - begin) * rate for begin, end in spells))
     edges = np.searchsorted(places, [0.0, *ends[:-1], inf])
     for (begin, end), passed, first, stop in zip(spells, [0.0, *ends], edges, edges[1:], strict=False):
@@ -130,7 +134,6 @@ def _at(places: NDArray[np.float64], spells: Sequence[_Spell], rate: float) -> T
         part += _tick(begin)
         if end != inf:  # rounding to whole rows may leave a fraction of a row beyond the last spell
             np.minimum(part, _tick(end) - 1, out=part)
-    return ticks
 
 
 def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ class Life:
     layout: str
     rows: int
     began: int
-    """True tick at which it starts and its generator reads the clock."""
+    """Tick from the trial's first moment at which it starts and its generator reads the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class WriterPlan:
     start: int
     """Tick of the trial's first moment."""
     arrivals: NDArray[np.int64]
-    """(rows + refill_rows,): true ticks at which its rows arrive."""
+    """(rows + refill_rows,): ticks from the trial's first moment at which its rows arrive, by a true clock."""
     phases: tuple[int, ...]
     """Rows of the load in each phase."""
     lives: tuple[Life, ...]
@@ -156,7 +156,7 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
     switch = _switch(request, trial, found)
     plans = [
         WriterPlan(
-            part.id, i, len(found), len(share.arrivals) - share.rows, start, share.arrivals + start, share.phases,
+            part.id, i, len(found), len(share.arrivals) - share.rows, start, share.arrivals, share.phases,
             _lives(request, trial, part, share, switch), part.clock, part.shard,
         )
         for i, (part, share) in enumerate(zip(scenario.writer, found, strict=True))
@@ -174,7 +174,7 @@ def _everyone(trial: TrialPlan, plans: Sequence[WriterPlan], found: Sequence[Sha
         return None
     ticks = np.empty(sum(len(share.planned) for share in found), np.int64)
     for plan, share in zip(plans, found, strict=True):
-        ticks[share.planned - 1] = plan.arrivals
+        ticks[share.planned - 1] = plan.arrivals + plan.start
     return ticks
 
 
@@ -208,6 +208,5 @@ def _lives(request: Request, trial: TrialPlan, part: WriterPart, share: Share, s
         starts[changed] = trial.layout
     begun = sorted(starts.items())
     edges = [0, *np.searchsorted(share.arrivals, [tick for tick, _ in begun[1:]]).tolist(), len(share.arrivals)]
-    first = ticks_of(request.scenario.start)
-    lives = [Life(name, b - a, first + tick) for (tick, name), (a, b) in zip(begun, pairwise(edges), strict=True)]
+    lives = [Life(name, b - a, tick) for (tick, name), (a, b) in zip(begun, pairwise(edges), strict=True)]
     return tuple(life for life in lives if life.rows) or tuple(lives[-1:])

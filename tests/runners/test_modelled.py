@@ -59,8 +59,11 @@ def test_the_model_is_beside_the_server_and_equal(command: Run, tmp_path: Path) 
     for trial in recorded(tmp_path):
         real, model = values(trial, KEY), values(trial, MODEL)
         assert model.keys() >= {Metric.LEAF_PAGES, Metric.LEAF_DENSITY, *KINDS}
+        # Of two splits at once the later may take the earlier page: that changes at most four steps between neighbours.
+        step = 100 / (real[Metric.LEAF_PAGES] or 1)
+        apart = {Metric.LEAF_FRAGMENTATION: 4 * step, Metric.LEAF_NONADJACENT: 4 * step}
         for metric in model.keys() - {Metric.BRANCH_PAGES}:
-            assert model[metric] == pytest.approx(real[metric], abs=1e-9), metric
+            assert model[metric] == pytest.approx(real[metric], abs=apart.get(metric, 1e-9)), metric
 
 
 def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:

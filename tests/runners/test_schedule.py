@@ -144,4 +144,4 @@ T = np.arange(0, 100 * SECOND, SECOND // 2)
 def test_what_a_clock_shows(clock: ClockPart, shown: np.ndarray) -> None:
     assert np.array_equal(through(clock, T, 0), shown)
     late = 1000 * SECOND
-    assert np.array_equal(through(clock, T + late, late), shown + late), "steps and drift count from the start"
+    assert np.array_equal(through(clock, T, late), shown + late), "steps and drift count from the start"

@@ -92,7 +92,7 @@ def test_one_server_makes_newsequentialids_of_all_writers_by_its_own_clock() -> 
     decoded = layout("newsequentialid").decode(keys)
     assert len(set(decoded.fields["node"].tolist())) == 1
     assert decoded.ticks is not None
-    arrivals = np.sort(np.concatenate([s.writer.arrivals[: s.writer.rows] for s in many]))
+    arrivals = np.sort(np.concatenate([s.writer.start + s.writer.arrivals[: s.writer.rows] for s in many]))
     assert np.abs(decoded.ticks - arrivals).max() <= 2, "true time, though one writer's clock is five seconds ahead"
     with pytest.raises(LookupError, match=r"^the plan gives this writer 1 rows fewer than were asked for$"):
         many[0].stream().take(many[0].writer.rows + many[0].writer.refill_rows + 1)
