@@ -7,12 +7,14 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 
 import numpy as np
 import psutil
 import pytest
 
 from keybench.databases.engine import Admin, Table, engine
+from keybench.databases.postgresql.connection import connect
 from keybench.databases.sessions import LimitsSessions
 from keybench.errors import KeybenchError, ServerError, UsageError
 from keybench.results.metrics import CLUSTERED, KEY, MACHINE, MODEL, PARENT, SHARD, WRITER, Metric
@@ -161,7 +163,7 @@ def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run) 
     assert "a pilot predicts" not in done.stdout
 
 
-def test_a_server_that_stops_under_eight_writers_is_an_error_and_after_a_restart_nothing_is_amiss() -> None:
+def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
     on = engine("postgresql")
     provision = on.provision("embedded", on.settings("fast", "default"))
     try:
@@ -181,9 +183,47 @@ def test_a_server_that_stops_under_eight_writers_is_an_error_and_after_a_restart
             writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, progress=stop_once_rows_have_come)
         assert stopped.is_set()
         assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
-        provision = on.provision("embedded", on.settings("fast", "default"))
+    finally:
+        provision.stop()
+
+
+def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_acknowledged() -> None:
+    """A backend that dies makes PostgreSQL end all others, recover from its log and go on with the same data."""
+    on = engine("postgresql")
+    provision = on.provision("embedded", on.settings("durable", "default"))
+    try:
         target = Target(on, "embedded", provision.start())
+        table, sources = prepared(target, load_scenario("quick").with_equal_writers(8), 400_000)
         admin = on.admin(target.address)
+        admin.create(table)
+        admin.close()
+        acknowledged: list[int] = []
+
+        def kill_a_backend_once_rows_have_come(rows: int) -> None:
+            acknowledged.append(rows)
+            if rows > 0 and not any(acknowledged[:-1]):
+                with closing(connect(target.address)) as own:
+                    busy = own.execute("SELECT pid FROM pg_stat_activity WHERE query LIKE 'COPY%'").fetchall()
+                os.kill(busy[0][0], signal.SIGKILL)
+
+        with pytest.raises(ServerError) as caught:
+            writers.load(
+                target.address, table, sources, rows_per_tx=10, timeout=60, progress=kill_a_backend_once_rows_have_come
+            )
+        assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
+        for _ in range(100):
+            with suppress(KeybenchError):
+                admin = on.admin(target.address)
+                break
+            time.sleep(0.1)
+        held = {key.tobytes() for part in admin.stored_keys(table) for key in part}
+        counts = []
+        for source in sources:
+            there = [key.tobytes() in held for key in table.column.encode(source.stream().take(source.writer.rows))]
+            counts.append(sum(there))
+            assert all(there[: counts[-1]]), "a writer's rows are those of its first transactions, none lost between"
+            assert counts[-1] % 10 == 0 or counts[-1] == source.writer.rows
+        assert acknowledged[-1] <= sum(counts) == len(held) < 400_000
         table, sources = prepared(target, load_scenario("autoscale"), 2000)
         assert len(loaded(target, admin, table, sources)) == 2000
         admin.close()
