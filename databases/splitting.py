@@ -293,20 +293,3 @@ def regroup(
         kept[at] = ranks[i]
         places[at] = times[i] if timed else i
         ends[groups[i]] = at + 1
-
-
-@kernel
-def is_permutation(ranks: NDArray[np.int64]) -> bool:
-    """Whether the ranks are 0 … n − 1, each once."""
-    n = len(ranks)
-    seen = np.zeros((n >> 6) + 1, np.uint64)
-    one = np.uint64(1)
-    for i in range(n):
-        rank = ranks[i]
-        if rank < 0 or rank >= n:
-            return False
-        bit = one << np.uint64(rank & 63)
-        if seen[rank >> 6] & bit:
-            return False
-        seen[rank >> 6] |= bit
-    return True

@@ -1,0 +1,46 @@
+"""Whether numbers are 0 … n − 1, each once: what ranks must be before a page model indexes its arrays with them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+
+
+def is_permutation(numbers: NDArray[np.int64], threads: int = 1) -> bool:
+    """Whether `numbers`, int64 (n,), are 0 … n − 1, each once. Each thread looks at some of them."""
+    n = len(numbers)
+    if threads == 1:
+        return _mark(numbers, n, _bits(n))
+    with ThreadPoolExecutor(threads) as pool:
+        parts = np.array_split(numbers, threads)
+        seen = [_bits(n) for _ in parts]
+        if not all(pool.map(_mark, parts, [n] * threads, seen)):
+            return False
+    found = seen[0]
+    for bits in seen[1:]:
+        if (found & bits).any():
+            return False
+        found |= bits
+    return True
+
+
+def _bits(n: int) -> NDArray[np.uint64]:
+    return np.zeros((n >> 6) + 1, np.uint64)
+
+
+@kernel
+def _mark(numbers: NDArray[np.int64], n: int, seen: NDArray[np.uint64]) -> bool:
+    """Sets each number's bit; whether all are from 0 to n − 1 and none was set before."""
+    one = np.uint64(1)
+    for number in numbers:
+        if number < 0 or number >= n:
+            return False
+        bit = one << np.uint64(number & 63)
+        if seen[number >> 6] & bit:
+            return False
+        seen[number >> 6] |= bit
+    return True
