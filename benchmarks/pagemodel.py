@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -34,6 +36,9 @@ _OTHER_TARGETS = {
 """Of engines whose leaves are not independent of their neighbours."""
 _MEMORY_TARGET = 24.0
 _THREADS = 2
+_THREADED = f"random, {_THREADS} threads"
+_AT_ONCE = f"{_THREADS} models at once"
+"""What this machine's cores and memory let two threads do that have nothing in common but the ranks."""
 _RANKED = "ranking of 16-byte keys"
 
 
@@ -80,8 +85,9 @@ def _speed(n: int, repetitions: int) -> Iterator[str]:
             threaded = _model(on, threads=_THREADS)
         except UsageError:
             continue
-        if threaded is not None:
-            ways[on.title, f"random, {_THREADS} threads"] = _inserting(threaded, ranks["random"])
+        if threaded is not None and (alone := ways.get((on.title, "random"))):
+            ways[on.title, _THREADED] = _inserting(threaded, ranks["random"])
+            ways[on.title, _AT_ONCE] = partial(_at_once, alone)
     for way in ways.values():
         if n <= ROWS[0]:
             way()  # compiled, or loaded from the cache
@@ -96,6 +102,9 @@ def _speed(n: int, repetitions: int) -> Iterator[str]:
     for (title, what), seconds in found.items():
         ratio = sort / median(seconds)
         line = f"  {title or 'all':<12} {what:<21} {1e9 * median(seconds) / n:7.1f} ns a row   {ratio:6.2f} × sort"
+        if what in (_THREADED, _AT_ONCE):
+            work = 1 if what == _THREADED else _THREADS
+            line += f"   {work * median(found[title, 'random']) / median(seconds):5.2f} × one core"
         if target := targets.get((title, what)):
             line += f"   target ≥ {target:g}: {'met' if ratio >= target else 'NOT met'}"
         yield line
@@ -105,6 +114,11 @@ def _inserting(model: PageModel | SizedByValue, ranks: NDArray[np.int64]) -> Cal
     if isinstance(model, SizedByValue):
         raise TypeError("keys of one size have entries of one size")
     return lambda: model.insert(ranks)
+
+
+def _at_once(work: Callable[[], object]) -> None:
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(lambda _: work(), range(_THREADS)))
 
 
 def _timed(work: Callable[[], object]) -> float:
