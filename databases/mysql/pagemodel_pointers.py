@@ -1,8 +1,9 @@
 """What an insertion that did not fit does above its page: node pointers are inserted and deleted, pages merged.
 
 A branch page that loses the node pointer to a page whose first record changed, and is less than half full then, is
-merged with a neighbour; one whose only node pointer goes is given back (btr0cur.cc; not in btree.md B2, which notes the
-difference that it makes). With that every page of every level equals the live server's.
+merged with a neighbour; one whose only node pointer goes is given back, and a neighbour that is the root's only child
+then goes up into the root (btr0cur.cc, btr0btr.cc; not in btree.md B2, which notes the difference that it makes). With
+that every page of every level equals the live server's.
 """
 
 from __future__ import annotations
@@ -36,7 +37,17 @@ from keybench.databases.mysql.pagemodel_pages import (
     unlink,
 )
 from keybench.databases.mysql.pagemodel_space import Space, release
-from keybench.databases.mysql.pagemodel_tree import DELETE, MERGE, PUT, RELEASE, REMOVE_FIRST, is_full, later, split
+from keybench.databases.mysql.pagemodel_tree import (
+    DELETE,
+    LIFT,
+    MERGE,
+    PUT,
+    RELEASE,
+    REMOVE_FIRST,
+    is_full,
+    later,
+    split,
+)
 
 
 @kernel
@@ -59,6 +70,9 @@ def work(tree: Tree, space: Space, todo: int) -> None:
             remove(tree, one, 0, 1)
         elif what == MERGE:
             todo = _merge(tree, one, todo)
+        elif what == LIFT:
+            if tree.state[tree.facts[ROOT], RECORDS] == 1:
+                todo = _lift(tree, one, todo)
         else:
             release(space, tree.facts[SEGMENT], one)
             tree.facts[GIVEN_BACK] += 1
@@ -88,13 +102,14 @@ def _delete(tree: Tree, page: int, child: int, todo: int) -> int:
 
 @kernel
 def _discard(tree: Tree, page: int, todo: int) -> int:
-    """Gives back a page whose only node pointer goes."""
+    """Gives back a page whose only node pointer goes. Its neighbour goes up where the root has no other child then."""
     state = tree.state
-    level, right = state[page, LEVEL], state[page, RIGHT]
+    level, left, right = state[page, LEVEL], state[page, LEFT], state[page, RIGHT]
     father = find(tree, tree.keys[state[page, BASE]], level + 1)
-    if state[page, LEFT] < 0 and right >= 0:
+    if left < 0 and right >= 0:
         tree.keys[state[right, BASE]] = MINIMUM
     unlink(tree, page)
+    todo = later(tree, todo, LIFT, level, left if left >= 0 else right, 0)
     todo = later(tree, todo, RELEASE, level, state[page, NUMBER], 0)
     return later(tree, todo, DELETE, level + 1, father, page)
 

@@ -43,7 +43,7 @@ from keybench.databases.mysql.pagemodel_pages import (
 )
 from keybench.databases.mysql.pagemodel_space import Space, allocate, reserve, single
 
-PUT, DELETE, REMOVE_FIRST, MERGE, RELEASE = range(5)
+PUT, DELETE, REMOVE_FIRST, MERGE, LIFT, RELEASE = range(6)
 
 
 @kernel

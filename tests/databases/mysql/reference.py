@@ -355,6 +355,9 @@ class Tree:
         self.unlink(page)
         self.delete(father, father.kids.index(page))
         self.space.release(self.segments[1], page.number)
+        neighbour = page.left or page.right
+        if neighbour and len(self.root.keys) == 1:
+            self.lift(neighbour)
 
     def lift(self, page: Page) -> None:
         if page.level + 1 == self.root.level:

@@ -213,6 +213,16 @@ def test_so_it_is_with_other_tables(admin, column: str, payload: int, role: str,
     assert_as_the_server(admin, on, keys_in(stream, on, 50_000))
 
 
+def test_a_page_that_becomes_the_roots_only_child_goes_up_into_it(admin) -> None:
+    """When its neighbour loses its only node pointer, at row 57,003; the root splits again at once, in the middle."""
+    on = table("char36")
+    keys = keys_in("same millisecond", on, 1_000_000)[:57_011]
+    assert_as_the_server(admin, on, keys)
+    found = predict(ENGINE.page_model(on), on.column, keys)
+    assert isinstance(found, InnodbStats)
+    assert (found.branch_pages, found.split_counter) == (3, 380)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("stream", streams.STREAMS)
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
