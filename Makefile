@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help run test test-all contract servers lint bench fidelity env clean
+.PHONY: help run test test-all contract servers lint kernels bench fidelity env clean
 
 help:
 	@echo "make run       the default run on embedded PostgreSQL and SQLite, then the path of its report"
@@ -30,8 +30,10 @@ run: env
 servers: env
 	@sh scripts/servers.sh
 
-test: servers lint
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not long"
+# mypy and the compiler of the kernels are busy with one processor each. Files begin in the order of tests/conftest.py.
+test: servers
+	@$(MAKE) --no-print-directory --jobs 2 lint kernels
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
 test-all: servers lint
 	$(BIN)/python -m pytest
@@ -46,6 +48,11 @@ lint: env
 	$(BIN)/ruff format --check .
 	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p keybench.generators -p keybench.databases \
 	  -p keybench.scenarios -p keybench.runners -p keybench.results -m keybench.cli -m keybench.compiled -m keybench.plugins
+
+# Compiles the loops of all page models, which two test processes would else do at once, or wait for.
+kernels: env
+	-@mkdir -p build && rm -f build/kernels.sqlite && $(BIN)/python -m runners.run --db all --server model \
+	  --scenario quick --layout uuid-v4 --rows 2000 --blocks 1 --results build/kernels.sqlite >build/kernels.log
 
 bench: env
 	$(BIN)/python -m benchmarks

@@ -315,7 +315,7 @@ class Engine(ABC):
 def engines() -> Mapping[str, Engine]:
     """Every engine by name, in the order of discovery."""
     found: dict[str, Engine] = {}
-    for module, engine in discover("keybench.databases", "ENGINE"):
+    for module, engine in discover("keybench.databases", "ENGINE", folders=True):
         if not isinstance(engine, Engine):
             raise UsageError(f"{module}.ENGINE is {engine!r}, which is no Engine.")
         if engine.name in found:

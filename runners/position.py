@@ -19,7 +19,6 @@ from keybench.generators.clock import TICKS_PER_SECOND
 from keybench.results import blobs
 from keybench.results.metrics import DEEP_LEAVES, FRONT_ROWS, KEY, WINDOW_ROWS, WRITER, Metric, Reading, Series
 from keybench.runners.attempt import Measured
-from keybench.runners.insertion import insertions
 from keybench.runners.sources import KeySource
 
 _POINTS = 200
@@ -63,6 +62,8 @@ def positions(sources: Sequence[KeySource], column: Column, keys: Keys, places: 
 
     Raises UsageError where two keys are the same.
     """
+    from keybench.runners.insertion import insertions  # with it numba, which commands that measure nothing do without
+
     owner, moment = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
     for i, source in enumerate(sources):
         rows = source.planned[: source.writer.rows] - 1

@@ -82,7 +82,7 @@ def _write(work: Load, session: Session, others: Rendezvous) -> Sent:
         batches = prepare(work.first + begin, n) if n else ()
         begins, ends, rows = np.zeros((3, len(batches)))
         gc.collect()
-        gc.freeze()
+        gc.freeze()  # until the end: the next slice has nothing to look for in what was there before
         gc.disable()
         released.append(others.meet(int(planned[begin]) if n else None))
         cpu_before = time.process_time()
@@ -97,7 +97,6 @@ def _write(work: Load, session: Session, others: Rendezvous) -> Sent:
         cpu += time.process_time() - cpu_before
         others.finish()
         gc.enable()
-        gc.unfreeze()
         del batches
         slices.append((begins, ends, rows.astype(np.int64)))
     return Sent(tuple(slices), cpu, np.array(entered) if stamped else None, tuple(released))

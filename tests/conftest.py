@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-import atexit
+import gc
 import os
 import shutil
 import signal
 import tempfile
+from multiprocessing.util import Finalize
 from pathlib import Path
+
+import pytest
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that; tests that
 # interrupt a program could not be run so.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_ORDER = {"runners": 0, "notebooks": 0, "contract": 0, "generators": 2}
 
 _MEMORY, _ROOM = Path("/dev/shm"), 8 << 30
 
 
 def folder_for_servers() -> Path:
     """A new directory for private servers, which every user can enter; in memory where there is plenty: what the tests
-    look at is not how long a disk takes to sync."""
+    look at is not how long a disk takes to sync. It is gone when the tests are."""
     in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
     folder = Path(tempfile.mkdtemp(prefix="kb-", dir=_MEMORY if in_memory else None))
     folder.chmod(0o755)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    Finalize(None, shutil.rmtree, (folder, True), exitpriority=-200)  # after those of what multiprocessing has there
     return folder
+
+
+if "PYTEST_XDIST_WORKER" not in os.environ:  # those have it from the process that started them
+    os.environ["TMPDIR"] = str(folder_for_servers())
+    tempfile.tempdir = None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The folders whose files take longest come first, and last the one whose files take a second or two: so no process
+    is left alone with a long file at the end."""
+    items.sort(key=lambda item: _ORDER.get(item.path.parent.name, 1))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and what they imported stay to the end: no collection of garbage need look at them again."""
+    gc.collect()
+    gc.freeze()

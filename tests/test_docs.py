@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -72,18 +73,25 @@ def commands() -> list[str]:
     return sorted({line.partition("  #")[0].strip() for line in lines if line.startswith("python -m ")})
 
 
+@cache
+def told(*command: str) -> str:
+    """What a command says of itself; asked once, for documents name few commands in many ways."""
+    done = subprocess.run(
+        [sys.executable, "-m", *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.mark.parametrize("line", commands())
 def test_every_command_in_the_documents_exists_with_its_options(line: str) -> None:
     words = shlex.split(line)
     assert words[:2] == ["python", "-m"]
     options = {word for word in words[3:] if word.startswith("-")}
     command = words[3:4] if words[2] in {"generators", "databases"} else []
-    done = subprocess.run(
-        [sys.executable, "-m", words[2], *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    text = told(words[2], *command)
     for option in options:
-        assert option in done.stdout
+        assert option in text
 
 
 def test_every_make_target_in_the_documents_exists() -> None:

@@ -82,6 +82,12 @@ print(*engines())
     assert {"postgresql", "sqlite"} <= set(done.stdout.split())
 
 
+@pytest.mark.parametrize("module", ["keybench.runners.cli", "keybench.runners.preload"])
+def test_commands_that_measure_nothing_and_writers_of_few_keys_start_without_numba(module: str) -> None:
+    code = f"import sys, {module}; assert 'numpy' in sys.modules; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd="/")
+
+
 def test_a_run_in_the_checkout_imports_only_the_shim_under_a_bare_name() -> None:
     code = """
 import runpy, sys

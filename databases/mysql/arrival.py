@@ -82,9 +82,10 @@ class InsertionRecorder:
             return Arrivals(keys, found, np.sort(found), f"{NEAR}: the log does not tell more, for {error}")
 
     def _flushed_log(self) -> int:
-        """The log's end, once it is in the file."""
+        """The log's end, once it is in the file. The server is asked to write it there at once, and is not trusted."""
         names = self._admin.flavour
         end, deadline = self._admin.status(names.log_position), time.monotonic() + _FLUSH_SECONDS
+        self._admin.rows("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
         while self._admin.status(names.log_flushed) < end:
             if time.monotonic() > deadline:
                 raise redo.UnreadableLogError("the server does not write it to its file.")

@@ -46,15 +46,17 @@ class CacheProbe:
 
     def __init__(self, admin: PostgresAdmin) -> None:
         self._admin = admin
+        self._standing: frozenset[int] = frozenset()
         self._begin: tuple[int, int] = (0, 0)
 
     def before(self, _table: Table) -> None:
         """Notes the counters."""
+        self._standing = connected(self._admin)
         self._begin = self._counters()
 
     def after(self, _table: Table) -> Iterable[Reading]:
         """The differences, once the writers' connections are gone and their counters in."""
-        wait_for_quiet(self._admin)
+        wait_for_quiet(self._admin, self._standing)
         read, written = (after - before for after, before in zip(self._counters(), self._begin, strict=True))
         known = measured(self.supplies[:1], [read])
         if self._admin.version < 160_000:
@@ -74,14 +76,23 @@ class CacheProbe:
         return int(read), int(written or 0)
 
 
-def wait_for_quiet(admin: PostgresAdmin) -> None:
-    """A connection adds its counters to the server's at the latest when it ends."""
-    others = (
-        "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s AND datname = current_database() "
-        "AND pid <> pg_backend_pid()"
+def connected(admin: PostgresAdmin) -> frozenset[int]:
+    """The processes of keybench's other connections to this database."""
+    found = admin.rows(
+        "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND datname = current_database() "
+        "AND pid <> pg_backend_pid()",
+        [connection.APPLICATION],
     )
+    return frozenset(pid for (pid,) in found)
+
+
+def wait_for_quiet(admin: PostgresAdmin, standing: frozenset[int]) -> None:
+    """A connection adds its counters to the server's at the latest when it ends.
+
+    Those that were there before the trial do none of its work: on somebody's own server one stands for the whole run.
+    """
     deadline = time.monotonic() + _QUIET_SECONDS
-    while admin.value(others, connection.APPLICATION) and time.monotonic() < deadline:
+    while connected(admin) - standing and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
@@ -93,11 +104,13 @@ class LogProbe:
 
     def __init__(self, admin: PostgresAdmin) -> None:
         self._admin = admin
+        self._standing: frozenset[int] = frozenset()
         self._begin = ""
         self._images = 0
 
     def before(self, _table: Table) -> None:
         """Notes position and counter."""
+        self._standing = connected(self._admin)
         self._images = self._image_counter()
         self._begin = source.position(self._admin)
 
@@ -109,7 +122,7 @@ class LogProbe:
         readings = [Reading(Metric.LOG_BYTES, grown, "measured")]
         if admin.version < 140_000:
             return readings + Reading.absent(self.supplies[1:], "PostgreSQL counts page images from version 14 on.")
-        wait_for_quiet(admin)
+        wait_for_quiet(admin, self._standing)
         images = self._image_counter() - self._images
         readings.append(Reading(Metric.LOG_PAGE_IMAGES, float(images), "measured"))
         try:

@@ -1,6 +1,8 @@
 """Index structure and splits on live servers, against closed forms and against the server's own extensions."""
 
 import math
+import threading
+import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -169,8 +171,7 @@ OF_THE_SERVER = {
 
 
 @pytest.mark.parametrize("keys", [random(ROWS), lagging(ROWS)])
-def test_somebody_elses_server_gives_the_same_by_its_extensions(inspector, keys, monkeypatch) -> None:
-    monkeypatch.setattr(probe_module, "_QUIET_SECONDS", 0.1)  # two administrators: it is never quiet
+def test_somebody_elses_server_gives_the_same_by_its_extensions(inspector, keys) -> None:
     on = table()
     outside = PostgresAdmin(as_url(inspector.address))
     try:
@@ -190,8 +191,7 @@ def test_somebody_elses_server_gives_the_same_by_its_extensions(inspector, keys,
     assert there[Metric.LOG_PAGE_IMAGE_BYTES].origin == "measured"
 
 
-def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded, monkeypatch) -> None:
-    monkeypatch.setattr(probe_module, "_QUIET_SECONDS", 0.1)
+def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded) -> None:
     on, keys = table(), random(20_000)
     inside, outside = PostgresAdmin(embedded), PostgresAdmin(as_url(embedded))
     try:
@@ -207,6 +207,25 @@ def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded, monk
             "the log of this server cannot be read: on PostgreSQL 15 and newer its superuser can allow it by "
             "CREATE EXTENSION pg_walinspect and GRANT pg_read_server_files TO your_user."
         )
+
+
+def test_a_connection_of_before_the_trial_is_not_waited_for_but_a_writers_is(admin, monkeypatch) -> None:
+    monkeypatch.setattr(probe_module, "_QUIET_SECONDS", 60)
+    standing = PostgresAdmin(admin.address)
+    try:
+        begin = time.monotonic()
+        measured(admin, table(), increasing(100))
+        assert time.monotonic() - begin < 30
+    finally:
+        standing.close()
+    for probe in (probe_module.CacheProbe(admin), probe_module.LogProbe(admin)):
+        probe.before(table())
+        writer = PostgresAdmin(admin.address)
+        leaving, begin = threading.Timer(0.3, writer.close), time.monotonic()
+        leaving.start()
+        list(probe.after(table()))
+        assert 0.3 <= time.monotonic() - begin < 30
+        leaving.join()
 
 
 def test_a_log_that_cannot_be_read_is_a_reason_and_no_number(admin) -> None:
