@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _DISTINCT_ROWS = 4096
+_DRAWN_ROWS = 64
+"""So many at once: a number drawn takes eight bytes, which rows of 60,000 characters would have two billion of."""
 _FIRST_MOMENT = 1_767_225_600_000_000
 """1 January 2026, in microseconds since 1970."""
 
@@ -24,8 +26,11 @@ class Payload:
     @cached_property
     def pool(self) -> NDArray[np.uint8]:
         """The distinct rows: uint8 (4096, width)."""
-        letters = np.random.Generator(np.random.PCG64(20_120)).integers(97, 123, (_DISTINCT_ROWS, self.width))
-        return letters.astype(np.uint8)
+        draw = np.random.Generator(np.random.PCG64(20_120))
+        found = np.empty((_DISTINCT_ROWS, self.width), np.uint8)
+        for first in range(0, _DISTINCT_ROWS, _DRAWN_ROWS):
+            found[first : first + _DRAWN_ROWS] = draw.integers(97, 123, (_DRAWN_ROWS, self.width))
+        return found
 
     @cached_property
     def texts(self) -> tuple[str, ...]:

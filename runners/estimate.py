@@ -69,15 +69,22 @@ def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew:
 
 
 def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew: Crew) -> tuple[float, float]:
-    """(seconds a trial, seconds a row) on one database: the line through two sizes."""
-    few, many = PILOT_ROWS
+    """(seconds a trial, seconds a row) on one database: the line through two sizes, or of small trials their own."""
+    few, many = _sizes(max(trial.rows for trial in trials))
     wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, "uuid-v4")]
     chosen = [trial for trial in wanted if trial] or trials[:1]
     seconds = [
-        fmean(_seconds(request, replace(trial, rows=rows), servers, crew) for trial in chosen) for rows in PILOT_ROWS
+        fmean(_seconds(request, replace(trial, rows=rows), servers, crew) for trial in chosen)
+        for rows in sorted({few, many})
     ]
-    a_row = max(0.0, (seconds[1] - seconds[0]) / (many - few))
+    a_row = max(0.0, (seconds[-1] - seconds[0]) / max(1, many - few))
     return max(0.0, seconds[0] - few * a_row), a_row
+
+
+def _sizes(rows: int) -> tuple[int, int]:
+    """Rows of the two pilots for trials of so many: no more than those have, and not so near that noise is a slope."""
+    few, many = PILOT_ROWS
+    return (few, min(many, rows)) if rows >= 2 * few else (rows, rows)
 
 
 def _seconds(request: Request, trial: TrialPlan, servers: Servers, crew: Crew) -> float:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from keybench import commandline
+from keybench.runners import cli
 from tests.conftest import folder_for_servers
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"
@@ -49,5 +51,27 @@ def command(variables: dict[str, str], tmp_path: Path) -> Run:
             check=False,
             timeout=240,
         )
+
+    return run
+
+
+@pytest.fixture
+def refused(
+    variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """`keybench run …` in an empty folder, for what it says before it does anything: in this process, since its start
+    takes a hundred times as long."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(tmp_path)
+        for name in os.environ.keys() - variables.keys():
+            monkeypatch.delenv(name)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            commandline.run(cli.app, arguments)
+        out, err = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, int(end.value.code or 0), out, err)
 
     return run

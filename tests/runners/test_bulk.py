@@ -47,9 +47,9 @@ def test_engines_without_it_are_refused_and_those_with_it_named() -> None:
     )
 
 
-def test_the_command_refuses_before_anything_starts(command: Run, tmp_path: Path) -> None:
+def test_the_command_refuses_before_anything_starts(refused: Run, tmp_path: Path) -> None:
     for databases in ("postgresql", "sqlite,oracle", "mysql"):
-        done = command("--db", databases, "--scenario", "bulk-load")
+        done = refused("--db", databases, "--scenario", "bulk-load")
         assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
         assert done.stderr.startswith('keybench: scenario bulk-load has path = "bulk": ')
         assert done.stderr.endswith(f" does not load so, and {' and '.join(ABLE)} can: choose by --db.\n")
@@ -67,8 +67,8 @@ def test_a_page_model_and_a_driver_without_it_are_refused() -> None:
         bulk.check_servers(BULK, {"mssql": "mssql://bench@db.example?driver=pyodbc"})
 
 
-def test_the_command_refuses_the_model(command: Run) -> None:
-    done = command("--db", "mssql", "--server", "model", "--scenario", "bulk-load")
+def test_the_command_refuses_the_model(refused: Run) -> None:
+    done = refused("--db", "mssql", "--server", "model", "--scenario", "bulk-load")
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr == (
         'keybench: scenario bulk-load has path = "bulk": a page model inserts row by row: choose another --server.\n'

@@ -29,24 +29,24 @@ NO_DOCKER = {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}
         (("--resume", "latest"), "keybench: "),
     ],
 )
-def test_a_wrong_name_is_one_line_and_exit_2(command: Run, arguments: tuple[str, ...], message: str) -> None:
-    done = command(*arguments)
+def test_a_wrong_name_is_one_line_and_exit_2(refused: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = refused(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("rows", ["0", "-3", "many"])
-def test_rows_must_be_a_positive_number(command: Run, rows: str) -> None:
-    done = command("--rows", rows)
+def test_rows_must_be_a_positive_number(refused: Run, rows: str) -> None:
+    done = refused("--rows", rows)
     assert done.returncode == 2
     assert "--rows" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_scenario_file_with_a_wrong_field(command: Run, tmp_path: Path) -> None:
+def test_a_scenario_file_with_a_wrong_field(refused: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('title = "t"\nrowz = 3\nstart = 2026-01-01T00:00:00Z\n')
-    done = command("--scenario", "mine.toml")
+    done = refused("--scenario", "mine.toml")
     assert done.returncode == 2
     assert "scenario mine.toml:" in done.stderr
     assert "  rowz: no such field, did you mean rows?" in done.stderr
@@ -87,12 +87,12 @@ def test_a_dry_run_draws_the_writers_hours_and_measures_in_the_scenarios_columns
     assert "uuid-v7 · binary16," not in done.stdout
 
 
-def test_writers_that_cannot_be_are_told_in_one_message(command: Run, tmp_path: Path) -> None:
+def test_writers_that_cannot_be_are_told_in_one_message(refused: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n[[writer]]\nid = "a"\nstart = 5\nstop = 3\n'
         '[[writer]]\nid = "b"\nrate = 0\n'
     )
-    done = command("--db", "sqlite", "--scenario", "mine.toml")
+    done = refused("--db", "sqlite", "--scenario", "mine.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "keybench: scenario mine.toml:\n"
@@ -102,8 +102,8 @@ def test_writers_that_cannot_be_are_told_in_one_message(command: Run, tmp_path: 
     )
 
 
-def test_resume_takes_no_other_options(command: Run) -> None:
-    done = command("--resume", "latest", "--rows", "5", "--layout", "all")
+def test_resume_takes_no_other_options(refused: Run) -> None:
+    done = refused("--resume", "latest", "--rows", "5", "--layout", "all")
     assert done.returncode == 2
     assert done.stderr == "keybench: --resume goes on with the run as it was planned: leave out --layout, --rows.\n"
 
@@ -116,9 +116,9 @@ def test_a_results_file_that_is_none(command: Run, tmp_path: Path) -> None:
     assert (tmp_path / "keybench-results.sqlite").read_bytes() == before
 
 
-def test_an_unknown_option_in_the_configuration(command: Run, tmp_path: Path) -> None:
+def test_an_unknown_option_in_the_configuration(refused: Run, tmp_path: Path) -> None:
     (tmp_path / "keybench.toml").write_text("[run]\nrow = 5\n")
-    done = command("--db", "sqlite")
+    done = refused("--db", "sqlite")
     assert done.returncode == 2
     assert "unknown option of [run] in keybench.toml 'row'. Did you mean rows" in done.stderr
 

@@ -115,8 +115,8 @@ def test_the_command_stores_resumes_and_reports(command: Run, tmp_path: Path) ->
     assert "18 of them recorded already; 0 keys to make" in again.stdout
 
 
-def test_options_of_databases_are_refused(command: Run) -> None:
-    done = command("--scenario", "generation", "--db", "sqlite", "--writers", "2")
+def test_options_of_databases_are_refused(refused: Run) -> None:
+    done = refused("--scenario", "generation", "--db", "sqlite", "--writers", "2")
     assert done.returncode == 2
     assert done.stderr == (
         "keybench: scenario generation only makes keys, without a database: leave out --db, --writers.\n"

@@ -133,8 +133,8 @@ def test_a_kept_server_is_left_said_and_cleaned(
         ),
     ],
 )
-def test_options_that_cannot_be_meant(command: Run, arguments: tuple[str, ...], message: str) -> None:
-    done = command(*arguments)
+def test_options_that_cannot_be_meant(refused: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = refused(*arguments)
     assert (done.returncode, done.stderr) == (2, f"keybench: {message}\n")
 
 

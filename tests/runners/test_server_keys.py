@@ -122,7 +122,7 @@ start = 2026-01-01T00:00:00Z
     ],
 )
 def test_where_they_do_not_fit_the_reason_is_said(
-    command: Run, tmp_path: Path, layout: str, database: str, scenario: str, message: str
+    refused: Run, tmp_path: Path, layout: str, database: str, scenario: str, message: str
 ) -> None:
     rates = '[[writer]]\nid = "a"\nrate = 100.0\n[[writer]]\nid = "b"\nrate = 200.0\n'
     (tmp_path / "rates.toml").write_text(EDITED + rates)
@@ -130,13 +130,13 @@ def test_where_they_do_not_fit_the_reason_is_said(
     (tmp_path / "shards.toml").write_text(EDITED + two + "[table]\nshards = 2\n")
     (tmp_path / "dated.toml").write_text(EDITED + '[table]\nkey = "by-date"\n')
     (tmp_path / "bare.toml").write_text(EDITED + "[table]\npayload = 0\n")
-    done = command("--db", database, "--layout", layout, "--scenario", scenario)
+    done = refused("--db", database, "--layout", layout, "--scenario", scenario)
     assert (done.returncode, done.stderr) == (2, f"keybench: {message}\n")
     assert not (tmp_path / "keybench-results.sqlite").exists()
 
 
-def test_an_unknown_name_lists_them_too(command: Run) -> None:
-    done = command("--layout", "server-uuid7")
+def test_an_unknown_name_lists_them_too(refused: Run) -> None:
+    done = refused("--layout", "server-uuid7")
     assert done.returncode == 2
     assert done.stderr.startswith("keybench: unknown layout 'server-uuid7'. Did you mean server-uuidv7")
 
