@@ -17,6 +17,7 @@ from keybench.databases.engine import KeyRole, Table
 from keybench.databases.pagemodel import PageStats, predict, ranked, readings
 from keybench.databases.sqlite import ENGINE, cells
 from keybench.databases.sqlite import pagemodel_tree as trees
+from keybench.databases.sqlite.pagemodel_load import load
 from keybench.databases.sqlite.table import Statements
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys, sort_words
@@ -119,6 +120,41 @@ def test_the_kernel_does_what_the_rules_say(
     times = np.arange(n) - chance.integers(0, fronts, n) * lag + chance.integers(0, noise + 1, n)
     numbers = (times * n + chance.permutation(n)) * scale
     assert_by_the_book(on, streams.keys(numbers, on.column), page_bytes)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.booleans(),
+    st.sampled_from([(20, 20, 0), (8, 100, 0), (8, 16, 0.1), (4, 100, 0.02)]),
+    st.integers(1, 3000),
+    st.sampled_from([0, 3, 300]),
+    st.sampled_from([0, 10, 1000]),
+    st.integers(0, 1000),
+)
+def test_cells_of_any_sizes_are_dealt_out_by_the_rules(
+    rowids: bool, spread: tuple[int, int, float], n: int, lag: int, noise: int, seed: int
+) -> None:
+    """Sizes that no table has: with few large cells among small ones, branch pages are given back too."""
+    chance = np.random.Generator(np.random.PCG64(seed))
+    times = np.arange(n) - chance.integers(0, 4, n) * lag + chance.integers(0, noise + 1, n)
+    ranks = np.argsort(np.argsort(times * n + chance.permutation(n)))
+    low, high, large = spread
+    sizes = np.where(chance.random(n) < large, 100, chance.integers(low, high + 1, n)).astype(np.uint16)
+    dividers = np.where(chance.random(n) < 0.5, 5, 12).astype(np.uint16)
+    tree, state = trees.new(ranks, sizes, dividers if rowids else None, 512), trees.new_file(512)
+    trees.start(tree, state)
+    assert load(tree, state, ranks, 0, n, True) == n
+    file, placed = File(), np.argsort(ranks)
+    book = Tree(
+        file, sizes[placed].tolist().__getitem__, dividers[placed].tolist().__getitem__ if rowids else None, 512
+    )
+    for rank in ranks.tolist():
+        book.insert(rank)
+    leaves = tree.leaves[trees.chain(tree)]
+    assert leaves[:, trees.NUMBER].tolist() == [page.number for page in book.leaves()]
+    assert leaves[:, trees.CELLS].tolist() == [len(page.keys) for page in book.leaves()]
+    assert leaves[:, trees.USED].tolist() == [book.used(page) for page in book.leaves()]
+    assert tree.facts[trees.BRANCHES] == book.branches()
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 70])
