@@ -18,7 +18,6 @@ from keybench.databases.sqlite.pagemodel_tree import (
     CELL_BYTES,
     CELLS,
     CHILD,
-    CHILDREN,
     EDGES,
     END,
     FILLED,
@@ -39,6 +38,7 @@ from keybench.databases.sqlite.pagemodel_tree import (
     Ints,
     Tree,
     cell_bytes,
+    children_of,
     new_branch,
     take,
     upper_of,
@@ -77,7 +77,7 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
     root = new_branch(tree, number)
     pages[page, PARENT] = root
     branches[root, PARENT], branches[root, UPPER] = -1, tree.facts[ROWS]
-    tree.children[branches[root, CHILDREN]] = page
+    tree.children[children_of(tree, root)] = page
 
 
 @kernel
@@ -93,7 +93,7 @@ def _append(tree: Tree, file: Ints, parent: int) -> None:
     leaves[upper, NUMBER], leaves[upper, PARENT] = leaves[last, NUMBER], parent
     leaves[last, USED], leaves[last, CELLS], leaves[last, NUMBER] = size, 1, take(file, 0)
     facts[LEAVES] += 1
-    place = branches[parent, CHILDREN] + branches[parent, CELLS]
+    place = children_of(tree, parent) + branches[parent, CELLS]
     tree.children[place], tree.children[place + 1] = upper, last
     branches[parent, CELLS] += 1
     branches[parent, USED] += cell_bytes(tree, upper, 1)
@@ -104,7 +104,7 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     """Balances a child of a page with its siblings: one on either side, or two at an end."""
     facts, branches, children, dealt = tree.facts, tree.branches, tree.children, tree.dealt
     pages = tree.leaves if level == 0 else branches
-    links, last, at = int64(branches[parent, CHILDREN]), int64(branches[parent, CELLS]), int64(0)
+    links, last, at = children_of(tree, parent), int64(branches[parent, CELLS]), int64(0)
     siblings = children[links : links + last + 1]
     for i in range(len(siblings)):  # without a branch, many at a time
         at += i * (siblings[i] == page)
@@ -116,7 +116,7 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     for i in range(count):
         child = int64(children[links + i])
         if level > 0:
-            move(children, under, branches[child, CHILDREN], pages[child, CELLS] + 1)
+            move(children, under, children_of(tree, child), pages[child, CELLS] + 1)
             under += pages[child, CELLS] + 1
         n += pages[child, CELLS]
         dealt[CHILD, i], dealt[OLD_END, i] = child, n
@@ -188,7 +188,7 @@ def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, 
     begin = 0
     for i in range(number):
         page, end = dealt[CHILD, i], dealt[END, i]
-        move(children, branches[page, CHILDREN], begin, end + 1 - begin)
+        move(children, children_of(tree, page), begin, end + 1 - begin)
         for j in range(begin, end + 1):
             below[children[j], PARENT] = page
         dealt[BORDER, i] = upper_of(tree, children[end], level - 1)

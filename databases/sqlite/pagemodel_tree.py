@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, kernel
 from keybench.databases.sqlite import pagemodel_marks as bitmaps
 from keybench.databases.sqlite.pagemodel_marks import BORDERS, Marks, add, at_least
 
@@ -21,8 +21,8 @@ Ints = NDArray[Any]
 USED, CELLS, NUMBER, PARENT = range(4)
 """Of each page: bytes that its cells and their pointers take, cells, its number in the file, the branch page above it
 (−1 of the root)."""
-CHILDREN, UPPER = 4, 5
-"""Of branch pages: where their children begin; the upper bound."""
+UPPER = 4
+"""Of branch pages: the upper bound."""
 
 PAGES, MOST_PAGES, LEAVES, BRANCHES, PLACES = range(5)
 """Of `facts`: branch pages ever taken, and how many may be before memory grows; leaves and branch pages; children that
@@ -61,7 +61,7 @@ class Tree(NamedTuple):
     leaves: Ints
     """(rows + 1, 4): of the leaf with that upper bound, by the names above."""
     branches: Ints
-    """(pages, 6): of branch pages."""
+    """(pages, 5): of branch pages."""
     children: Ints
     """One more than cells of each branch page: upper bounds of leaves, or branch pages. In front, those that are being
     dealt out."""
@@ -109,7 +109,7 @@ def new(
     return Tree(
         marks,
         np.empty((rows + 1, 4), kind),
-        np.empty((branches, 6), kind),
+        np.empty((branches, 5), kind),
         np.empty(dealt + branches * places[1], kind),
         facts,
         _by_rank(sizes, ranks),
@@ -181,6 +181,12 @@ def upper_of(tree: Tree, page: int, level: int) -> int:
     return int(page if level == 0 else tree.branches[page, UPPER])
 
 
+@inlined
+def children_of(tree: Tree, page: int) -> int:
+    """Where the children of a branch page begin."""
+    return int(len(tree.keys_dealt) + page * tree.facts[PLACES])
+
+
 @kernel
 def new_branch(tree: Tree, number: int) -> int:
     """A branch page without children."""
@@ -189,7 +195,6 @@ def new_branch(tree: Tree, number: int) -> int:
     facts[PAGES] += 1
     branches[page, USED] = branches[page, CELLS] = 0
     branches[page, NUMBER] = number
-    branches[page, CHILDREN] = len(tree.keys_dealt) + page * facts[PLACES]
     facts[BRANCHES] += 1
     return int(page)
 
