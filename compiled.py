@@ -7,12 +7,16 @@ import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+import numpy as np
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+int64 = cast("Callable[[Any], int]", np.int64)
+"""To kernels `np.int64`, which no literal and no narrower number is: each of those would be compiled anew."""
 
 _NAME = b"keybench.compiled"
 _PREFIX = "kernels-"
@@ -26,6 +30,17 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     indices are not checked: tests do that (`NUMBA_BOUNDSCHECK=1`).
     """
     found: Callable[P, R] = _kept(lambda **kept: numba.njit(nogil=True, error_model="numpy", **kept)(function))
+    return found
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """As `kernel`, for what only one other kernel calls, and often: it becomes a part of that one.
+
+    A call hands over seven words for each array, and counts references to it: more work than many a short loop.
+    """
+    found: Callable[P, R] = _kept(
+        lambda **kept: numba.njit(nogil=True, error_model="numpy", forceinline=True, **kept)(function)
+    )
     return found
 
 

@@ -1,9 +1,10 @@
-"""Moves a part of an array inside itself, in compiled loops: `memmove`, which is many times faster than a loop."""
+"""What kernels (`keybench.compiled`) need of memory beyond numba: `memmove`, many times faster than a loop, and arrays
+to which no references are counted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
@@ -32,3 +33,27 @@ def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
 
 move = cast("Callable[[NDArray[Any], int, int, int], None]", intrinsic(_move))
 """`move(array, to, begin, count)`: array[to : to + count] becomes what array[begin : begin + count] was."""
+
+
+def _uncounted(_context: Any, arrays: Any) -> Any:
+    kinds = tuple(getattr(arrays, "types", ()))
+    if not kinds or not all(isinstance(kind, types.Array) for kind in kinds):
+        raise TypingError("uncounted takes a tuple of arrays")
+
+    def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
+        (result,) = given
+        for i, kind in enumerate(kinds):
+            array = context.make_array(kind)(context, builder, builder.extract_value(result, i))
+            array.meminfo = array.meminfo.type(None)
+            result = builder.insert_value(result, array._getvalue(), i)
+        return result
+
+    return arrays(arrays), generate
+
+
+T = TypeVar("T", bound=tuple[Any, ...])
+uncounted = cast("Callable[[T], T]", intrinsic(_uncounted))
+"""`uncounted(arrays)`: the same tuple of arrays, but only the caller keeps them in memory.
+
+Counting references to arrays that are handed on takes longer than many a short loop.
+"""

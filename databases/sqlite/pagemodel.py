@@ -24,8 +24,8 @@ from keybench.databases.pagemodel import Checkpoint, PageModel, PageStats, Sized
 from keybench.databases.repeating import repeated
 from keybench.databases.sqlite import cells
 from keybench.databases.sqlite import pagemodel_tree as trees
-from keybench.databases.sqlite.pagemodel_load import chain, load, load_beside
-from keybench.databases.sqlite.pagemodel_tree import CELLS, LEVEL, NUMBER, USED, Ints, Tree
+from keybench.databases.sqlite.pagemodel_load import load, load_beside
+from keybench.databases.sqlite.pagemodel_tree import CELLS, NUMBER, USED, Tree, chain
 from keybench.databases.sqlite.table import MOMENT_BYTES, PAGE_SIZE, Statements
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
@@ -155,8 +155,7 @@ def _each(sizes: Sizes, n: int) -> Sizes:
 
 def _noted(tree: Tree, rows: int) -> Checkpoint:
     facts = tree.facts
-    state = tree.state[: facts[trees.PAGES]]
-    used = int(state[state[:, LEVEL] == 0, USED].sum())
+    used = int(tree.leaves[chain(tree), USED].sum(dtype=np.int64))
     kinds = (int(facts[kind]) for kind in (trees.LEAVES, trees.APPENDS, trees.EDGES, trees.INTERIORS))
     leaves, appends, edges, interiors = kinds
     return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
@@ -168,9 +167,9 @@ def _stats(tree: Tree, noted: Sequence[Checkpoint], *, alone: bool) -> PageStats
     A parent's pages do, some or many at a time by the size of transactions.
     """
     end = noted[-1]
-    state: Ints = tree.state[chain(tree)]
-    steps = np.diff(state[:, NUMBER])
-    back = 100 * int((steps < 0).sum()) / len(state)
+    leaves = tree.leaves[chain(tree)].astype(np.int64)
+    steps = np.diff(leaves[:, NUMBER])
+    back = 100 * int((steps < 0).sum()) / len(leaves)
     return PageStats(
         rows=end.rows,
         leaf_pages=end.leaf_pages,
@@ -182,7 +181,7 @@ def _stats(tree: Tree, noted: Sequence[Checkpoint], *, alone: bool) -> PageStats
         fragmentation=back,
         back_links=back,
         nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)) if alone else nan,
-        page_numbers=state[:, NUMBER].copy(),
-        page_rows=state[:, CELLS].copy(),
+        page_numbers=leaves[:, NUMBER].copy(),
+        page_rows=leaves[:, CELLS].copy(),
         checkpoints=tuple(noted[:-1]),
     )

@@ -1,299 +1,199 @@
 """A b-tree of SQLite under insertion: a full page is balanced with up to two siblings (btree.c; btree.md C1).
 
-All cells of the siblings, and in index b-trees the dividers between them, are dealt out anew: first as many as fit to
-each page from the left, then back to the right while the right page stays no larger than the left. Old page numbers
-are used again, new ones are taken at the end of the file, and all are put in ascending order.
+Their cells are dealt out anew (`pagemodel_deal`). Old page numbers are used again, new ones are taken at the end of the
+file, and all are put in ascending order.
 """
 
 from __future__ import annotations
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.databases.movement import move
+from keybench.databases.sqlite.pagemodel_deal import divide_by_size, divide_evenly
+from keybench.databases.sqlite.pagemodel_marks import ARRIVED, BORDERS, add, remove, stepped
 from keybench.databases.sqlite.pagemodel_tree import (
     ABOVE,
     APPENDS,
-    BASE,
+    BORDER,
     BRANCHES,
     CELL_BYTES,
     CELLS,
-    CHILDREN,
+    CHILD,
     EDGES,
+    END,
+    FILLED,
     FREE_PAGES,
-    HEIGHT,
     INTERIORS,
-    KEY,
     LEAVES,
-    LEVEL,
     NUMBER,
+    OLD_END,
     PAGE_BYTES,
-    PATH,
+    PARENT,
     ROOM,
-    ROOT,
+    ROWS,
     ROWS_IN_LEAVES,
+    TAKEN,
+    UPPER,
     USED,
+    WORDS,
     Ints,
     Tree,
     cell_bytes,
-    new_page,
+    children_of,
+    new_branch,
     take,
+    upper_of,
 )
 
 
-@kernel
-def _room(tree: Tree, page: int) -> int:
-    return int(tree.facts[ROOM + (1 if tree.state[page, LEVEL] > 0 else 0)])
-
-
-@kernel
-def _deepen(tree: Tree, file: Ints) -> None:
-    """The root's cells go to a new page below it. Here the old page takes the new number, and a new one the root's."""
-    facts, state, page = tree.facts, tree.state, tree.facts[ROOT]
-    number = state[page, NUMBER]
-    state[page, NUMBER] = take(file, number)
-    root = new_page(tree, state[page, LEVEL] + 1, number)
-    tree.children[state[root, CHILDREN]] = page
-    facts[PATH], facts[PATH + 1] = root, 0
-    facts[ROOT] = root
-    facts[HEIGHT] += 1
-
-
-@kernel
-def balance(tree: Tree, file: Ints, page: int) -> None:
-    """Balances a leaf that overflows, and the pages above it as far as needed; `PATH` leads to it."""
-    facts, state = tree.facts, tree.state
-    depth = facts[HEIGHT]
+@inlined
+def balance(tree: Tree, file: Ints, leaf: int) -> None:
+    """Balances a leaf that overflows, and the pages above it as far as needed."""
+    facts, page, level = tree.facts, leaf, int64(0)
     while True:
-        room = _room(tree, page)
-        full = state[page, USED] > room
-        if not full and (3 * (room - state[page, USED]) <= 2 * facts[PAGE_BYTES] or page == facts[ROOT]):
+        pages = tree.leaves if level == 0 else tree.branches
+        room, used = facts[ROOM + min(level, 1)], pages[page, USED]
+        if used <= room and (3 * (room - used) <= 2 * facts[PAGE_BYTES] or pages[page, PARENT] < 0):
             return
-        if page == facts[ROOT]:
-            _deepen(tree, file)
-            depth = 1
-        depth -= 1
-        parent, at = facts[PATH + 2 * depth], facts[PATH + 2 * depth + 1]
-        leaves = facts[LEAVES]
-        level = state[page, LEVEL]
-        last = state[page, CELLS] - 1
-        newest = level == 0 and tree.keys[state[page, BASE] + last] == facts[KEY]
-        rightmost = True
-        for above in range(depth + 1):
-            rightmost &= facts[PATH + 2 * above + 1] == state[facts[PATH + 2 * above], CELLS]
-        if facts[ROWS_IN_LEAVES] and newest and at == state[parent, CELLS]:
-            _append(tree, file, parent, page)
-        elif facts[CELL_BYTES] > 0:
-            _spread_evenly(tree, file, parent, at)
+        if pages[page, PARENT] < 0:
+            _deepen(tree, file, page, level)
+        parent, leaves = int64(pages[page, PARENT]), facts[LEAVES]
+        if level == 0 and facts[ABOVE] and facts[ROWS_IN_LEAVES]:
+            _append(tree, file, parent)
         else:
-            _spread(tree, file, parent, at)
+            _spread(tree, file, parent, page, level)
         if level == 0:
-            facts[APPENDS if facts[ABOVE] else EDGES if rightmost else INTERIORS] += facts[LEAVES] - leaves
+            kind = APPENDS if facts[ABOVE] else EDGES if leaf == facts[ROWS] else INTERIORS
+            facts[kind] += facts[LEAVES] - leaves
         page = parent
+        level += 1
 
 
 @kernel
-def _append(tree: Tree, file: Ints, parent: int, page: int) -> None:
+def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
+    """The root's cells go to a new page below it. Here the old page takes the new number, and a new one the root's."""
+    pages, branches = tree.leaves if level == 0 else tree.branches, tree.branches
+    number = int64(pages[page, NUMBER])
+    pages[page, NUMBER] = take(file, number)
+    root = new_branch(tree, number)
+    pages[page, PARENT] = root
+    branches[root, PARENT], branches[root, UPPER] = -1, tree.facts[ROWS]
+    tree.children[children_of(tree, root)] = page
+
+
+@kernel
+def _append(tree: Tree, file: Ints, parent: int) -> None:
     """A rowid table's newest and largest row goes alone to a new leaf (balance_quick)."""
-    state, keys = tree.state, tree.keys
-    new = new_page(tree, 0, take(file, 0))
-    last = state[page, BASE] + state[page, CELLS] - 1
-    keys[state[new, BASE]] = keys[last]
-    size = cell_bytes(tree, keys[last], 0)
-    state[new, CELLS], state[new, USED] = 1, size
-    state[page, CELLS] -= 1
-    state[page, USED] -= size
-    at = state[parent, CELLS]
-    keys[state[parent, BASE] + at] = keys[last - 1]
-    tree.children[state[parent, CHILDREN] + at + 1] = new
-    state[parent, CELLS] += 1
-    state[parent, USED] += cell_bytes(tree, keys[last - 1], 1)
+    facts, leaves, branches, marks = tree.facts, tree.leaves, tree.branches, tree.marks
+    last = facts[ROWS]
+    newest = stepped(marks, facts[WORDS], ARRIVED, last, -1)
+    upper = stepped(marks, facts[WORDS], ARRIVED, newest, -1)
+    size = cell_bytes(tree, newest, 0)
+    add(marks, facts[WORDS], BORDERS, upper)
+    leaves[upper, USED], leaves[upper, CELLS] = leaves[last, USED] - size, leaves[last, CELLS] - 1
+    leaves[upper, NUMBER], leaves[upper, PARENT] = leaves[last, NUMBER], parent
+    leaves[last, USED], leaves[last, CELLS], leaves[last, NUMBER] = size, 1, take(file, 0)
+    facts[LEAVES] += 1
+    place = children_of(tree, parent) + branches[parent, CELLS]
+    tree.children[place], tree.children[place + 1] = upper, last
+    branches[parent, CELLS] += 1
+    branches[parent, USED] += cell_bytes(tree, upper, 1)
 
 
-@kernel
-def _gather(tree: Tree, parent: int, first: int, count: int, own: bool) -> int:
-    """Lays the cells of siblings one behind the other; their number. The end of each page's goes to the last row."""
-    state, keys, children = tree.state, tree.keys, tree.children
-    sizes, pages = tree.dealt[0], tree.dealt[1]
-    n = under = 0
-    for i in range(count):
-        page = children[state[parent, CHILDREN] + first + i]
-        base, level = state[page, BASE], state[page, LEVEL]
-        move(keys, n, base, state[page, CELLS])
-        n += state[page, CELLS]
-        if level > 0:
-            move(children, under, state[page, CHILDREN], state[page, CELLS] + 1)
-            under += state[page, CELLS] + 1
-        pages[i], pages[8 + i], pages[16 + i], pages[24 + i] = page, n, state[page, USED], state[page, NUMBER]
-        if i < count - 1 and not own:
-            keys[n] = keys[state[parent, BASE] + first + i]
-            n += 1
-    level = state[pages[0], LEVEL]
-    for i in range(n):
-        sizes[i] = cell_bytes(tree, keys[i], level)
-    return n
-
-
-@kernel
-def _deal(tree: Tree, n: int, count: int, room: int, own: bool) -> int:
-    """How many cells each page gets; the number of pages."""
-    sizes = tree.dealt[0]
-    ends, filled = tree.dealt[1, 8:16], tree.dealt[1, 16:24]
-    usual = sizes[n]
-    sizes[n] = 0
-    ahead = 0 if own else 1  # the cell behind a page's end is its divider, where that is a row itself
-    i, pages = 0, count
-    while True:
-        while filled[i] > room:
-            if i + 1 >= pages:
-                pages = i + 2
-                filled[pages - 1], ends[pages - 1] = 0, n
-            ends[i] -= 1
-            filled[i] -= sizes[ends[i]]
-            filled[i + 1] += sizes[ends[i] + ahead]
-        while ends[i] < n and filled[i] + sizes[ends[i]] <= room:
-            filled[i] += sizes[ends[i]]
-            filled[i + 1] -= sizes[ends[i] + ahead]
-            ends[i] += 1
-        if ends[i] >= n:
-            break
-        i += 1
-    pages = i + 1
-    for i in range(pages - 1, 0, -1):
-        right, left, last = filled[i], filled[i - 1], ends[i - 1] - 1
-        pointer = 2 if i == pages - 1 else 0
-        while last >= 0:
-            if right != 0 and right + sizes[last + ahead] > left - (sizes[last] - pointer):
-                break
-            right += sizes[last + ahead]
-            left -= sizes[last]
-            ends[i - 1] = last
-            last -= 1
-        filled[i], filled[i - 1] = right, left
-    sizes[n] = usual
-    return pages
-
-
-@kernel
-def _plan(tree: Tree, n: int, count: int, level: int) -> int:
-    """How many pages so many cells of one size go to; `plans` says which cells those end before.
-
-    That depends on nothing but their number, so it is worked out once for each.
-    """
-    plan = tree.plans[1 if level > 0 else 0, n]
-    if plan[0] == 0:
-        sizes, ends, filled = tree.dealt[0], tree.dealt[1, 8:16], tree.dealt[1, 16:24]
-        size = cell_bytes(tree, 0, level)
-        sizes[:] = size
-        for i in range(count):
-            ends[i] = n if i == count - 1 else i
-            filled[i] = (n - count + 1) * size if i == count - 1 else 0
-        plan[0] = _deal(tree, n, count, tree.facts[ROOM + (1 if level > 0 else 0)], False)
-        plan[1:] = ends
-    return int(plan[0])
-
-
-@kernel
-def _spread_evenly(tree: Tree, file: Ints, parent: int, at: int) -> None:
-    """`_spread` in an index b-tree whose cells all have one size; without calls, which cost more than the rest."""
-    facts, state, keys, children = tree.facts, tree.state, tree.keys, tree.children
-    last = state[parent, CELLS]
+@inlined
+def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
+    """Balances a child of a page with its siblings: one on either side, or two at an end."""
+    facts, branches, children, dealt = tree.facts, tree.branches, tree.children, tree.dealt
+    pages = tree.leaves if level == 0 else branches
+    links, last, at = children_of(tree, parent), int64(branches[parent, CELLS]), int64(0)
+    siblings = children[links : links + last + 1]
+    for i in range(len(siblings)):  # without a branch, many at a time
+        at += i * (siblings[i] == page)
     count = min(3, last + 1)
     first = 0 if count < 3 or at == 0 else min(at - 1, last - 2)
-    level = state[parent, LEVEL] - 1
-    base, links = state[parent, BASE] + first, state[parent, CHILDREN] + first
-    pages, numbers = tree.dealt[1, :8], tree.dealt[1, 24:32]
-    n = under = 0
+    links += first
+    even, ahead = facts[CELL_BYTES] > 0, int64(0 if level == 0 and facts[ROWS_IN_LEAVES] else 1)
+    n = under = int64(0)
     for i in range(count):
-        page = children[links + i]
-        cells = state[page, CELLS]
-        move(keys, n, state[page, BASE], cells)
-        n += cells
+        child = int64(children[links + i])
         if level > 0:
-            move(children, under, state[page, CHILDREN], cells + 1)
-            under += cells + 1
-        pages[i], numbers[i] = page, state[page, NUMBER]
+            move(children, under, children_of(tree, child), pages[child, CELLS] + 1)
+            under += pages[child, CELLS] + 1
+        n += pages[child, CELLS]
+        dealt[CHILD, i], dealt[OLD_END, i] = child, n
+        dealt[FILLED, i], dealt[TAKEN, i] = pages[child, USED], pages[child, NUMBER]
         if i < count - 1:
-            keys[n] = keys[base + i]
-            n += 1
-    kind = 1 if level > 0 else 0
-    number = int(tree.plans[kind, n, 0])
-    if number == 0:
-        number = _plan(tree, n, count, level)
-    ends = tree.plans[kind, n, 1:]
-    for i in range(count, number):
-        numbers[i] = take(file, numbers[i - 1])
-        pages[i] = new_page(tree, level, numbers[i])
-    for i in range(number, count):
-        file[2 + file[FREE_PAGES]] = numbers[i]
-        file[FREE_PAGES] += 1
-        state[pages[i], USED] = 0
-        facts[LEAVES if level == 0 else BRANCHES] -= 1
-    for i in range(1, number):
-        item, place = numbers[i], i
-        while place > 0 and numbers[place - 1] > item:
-            numbers[place] = numbers[place - 1]
-            place -= 1
-        numbers[place] = item
+            n += ahead
+            if not even:
+                branches[parent, USED] -= cell_bytes(tree, upper_of(tree, child, level), level + 1)
+    number = divide_evenly(tree, n, count, level) if even else divide_by_size(tree, n, count, level, ahead)
+    _renumber(file, dealt, count, number)
     if number != count:
-        behind = last - (first + count - 1)
-        move(keys, base + number - 1, base + count - 1, behind)
-        move(children, links + number, links + count, behind)
-        state[parent, CELLS] += number - count
-        state[parent, USED] += (number - count) * facts[CELL_BYTES + 1]
-    begin = under = 0
+        move(children, links + number, links + count, last + 1 - first - count)
+        branches[parent, CELLS] += number - count
+    if level == 0:
+        _put_leaves(tree, parent, links, count, number, ahead)
+    else:
+        _put_branches(tree, parent, links, count, number, level)
+    if even:
+        branches[parent, USED] += (number - count) * facts[CELL_BYTES + 1]
+    else:
+        for i in range(number - 1):
+            branches[parent, USED] += cell_bytes(tree, dealt[BORDER, i], level + 1)
+
+
+@inlined
+def _renumber(file: Ints, dealt: Ints, count: int, number: int) -> None:
+    """Takes page numbers or gives them back, and puts them in order."""
+    for i in range(count, number):
+        dealt[TAKEN, i] = take(file, dealt[TAKEN, i - 1])
+    for i in range(number, count):
+        file[2 + file[FREE_PAGES]] = dealt[TAKEN, i]
+        file[FREE_PAGES] += 1
+    for i in range(1, number):
+        item, place = dealt[TAKEN, i], i
+        while place > 0 and dealt[TAKEN, place - 1] > item:
+            dealt[TAKEN, place] = dealt[TAKEN, place - 1]
+            place -= 1
+        dealt[TAKEN, place] = item
+
+
+@inlined
+def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ahead: int) -> None:
+    facts, leaves, marks, dealt = tree.facts, tree.leaves, tree.marks, tree.dealt
+    kept = min(count, number) - 1
+    dealt[BORDER, number - 1] = dealt[CHILD, count - 1]
+    for i in range(count - 1):
+        if i >= kept or dealt[BORDER, i] != dealt[CHILD, i]:
+            remove(marks, facts[WORDS], BORDERS, dealt[CHILD, i])
+    for i in range(number - 1):
+        if i >= kept or dealt[BORDER, i] != dealt[CHILD, i]:
+            add(marks, facts[WORDS], BORDERS, dealt[BORDER, i])
+    begin = 0
     for i in range(number):
-        page, end = pages[i], ends[i]
-        move(keys, state[page, BASE], begin, end - begin)
-        if level > 0:
-            move(children, state[page, CHILDREN], under, end - begin + 1)
-            under += end - begin + 1
-        state[page, CELLS], state[page, USED] = end - begin, (end - begin) * facts[CELL_BYTES + kind]
-        state[page, NUMBER] = numbers[i]
-        children[links + i] = page
-        if i < number - 1:
-            keys[base + i] = keys[end]
-        begin = end + 1
+        leaf, end = dealt[BORDER, i], dealt[END, i]
+        leaves[leaf, USED], leaves[leaf, CELLS] = dealt[FILLED, i], end - begin
+        leaves[leaf, NUMBER], leaves[leaf, PARENT] = dealt[TAKEN, i], parent
+        tree.children[links + i] = leaf
+        begin = end + ahead
+    facts[LEAVES] += number - count
 
 
 @kernel
-def _spread(tree: Tree, file: Ints, parent: int, at: int) -> None:
-    """Balances the child at a place of its parent with its siblings: one on either side, or two at an end."""
-    facts, state, keys, children = tree.facts, tree.state, tree.keys, tree.children
-    n_children = state[parent, CELLS] + 1
-    count = min(3, n_children)
-    first = 0 if count < 3 or at == 0 else min(at - 1, n_children - 3)
-    level = state[parent, LEVEL] - 1
-    own = facts[ROWS_IN_LEAVES] > 0 and level == 0
-    n = _gather(tree, parent, first, count, own)
-    pages = tree.dealt[1]
-    number = _deal(tree, n, count, facts[ROOM + (1 if level > 0 else 0)], own)
-    ends, filled, numbers = pages[8:16], pages[16:24], pages[24:32]
+def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, level: int) -> None:
+    facts, branches, children, dealt = tree.facts, tree.branches, tree.children, tree.dealt
+    below = tree.leaves if level == 1 else branches
     for i in range(count, number):
-        numbers[i] = take(file, numbers[i - 1])
-        pages[i] = new_page(tree, level, numbers[i])
-    for i in range(number, count):
-        file[2 + file[FREE_PAGES]] = numbers[i]
-        file[FREE_PAGES] += 1
-        state[pages[i], USED] = 0
-        facts[LEAVES if level == 0 else BRANCHES] -= 1
-    numbers[:number].sort()
-    shift, behind = number - count, state[parent, CELLS] - (first + count - 1)
-    base, links = state[parent, BASE] + first, state[parent, CHILDREN] + first
-    for i in range(count - 1):
-        state[parent, USED] -= cell_bytes(tree, keys[base + i], level + 1)
-    move(keys, base + number - 1, base + count - 1, behind)
-    move(children, links + number, links + count, behind)
-    state[parent, CELLS] += shift
-    begin = under = 0
+        dealt[CHILD, i] = new_branch(tree, dealt[TAKEN, i])
+    facts[BRANCHES] -= max(0, count - number)
+    begin = 0
     for i in range(number):
-        page, end = pages[i], ends[i]
-        move(keys, state[page, BASE], begin, end - begin)
-        if level > 0:
-            move(children, state[page, CHILDREN], under, end - begin + 1)
-            under += end - begin + 1
-        state[page, CELLS], state[page, USED], state[page, NUMBER] = end - begin, filled[i], numbers[i]
+        page, end = dealt[CHILD, i], dealt[END, i]
+        move(children, children_of(tree, page), begin, end + 1 - begin)
+        for j in range(begin, end + 1):
+            below[children[j], PARENT] = page
+        dealt[BORDER, i] = upper_of(tree, children[end], level - 1)
+        branches[page, USED], branches[page, CELLS] = dealt[FILLED, i], end - begin
+        branches[page, NUMBER], branches[page, PARENT] = dealt[TAKEN, i], parent
+        branches[page, UPPER] = dealt[BORDER, i]
         children[links + i] = page
-        if i < number - 1:
-            divider = keys[end - 1] if own else keys[end]
-            keys[base + i] = divider
-            state[parent, USED] += cell_bytes(tree, divider, level + 1)
-        begin = end if own else end + 1
+        begin = end + 1

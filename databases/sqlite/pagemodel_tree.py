@@ -1,4 +1,9 @@
-"""A b-tree of SQLite in memory: its pages, the cells in them, and the numbers of the file's pages (btree.md C1)."""
+"""A b-tree of SQLite in memory: its pages, and the numbers of the file's pages (btree.md C1).
+
+A page's upper bound is the divider on its right, or the number of rows where there is none. A leaf's keys are the ranks
+that arrived between two bounds, which two bitmaps say (`pagemodel_marks`). So no key is moved when leaves are balanced,
+no tree descended to find a row's leaf, and a row costs the same few memory accesses at any size.
+"""
 
 from __future__ import annotations
 
@@ -7,57 +12,71 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, kernel
+from keybench.databases.sqlite import pagemodel_marks as bitmaps
+from keybench.databases.sqlite.pagemodel_marks import BORDERS, Marks, add, at_least
 
 Ints = NDArray[Any]
 
-CELLS, USED, BASE, CHILDREN, LEVEL, NUMBER = range(6)
-"""Of each page: cells, bytes that they and their pointers take, where its keys and children begin, its level (0 a
-leaf), its number in the file."""
+USED, CELLS, NUMBER, PARENT = range(4)
+"""Of each page: bytes that its cells and their pointers take, cells, its number in the file, the branch page above it
+(−1 of the root)."""
+UPPER = 4
+"""Of branch pages: the upper bound."""
 
-ROOT, HEIGHT, PAGES, LEAVES, BRANCHES, KEYS_USED, CHILDREN_USED = range(7)
-"""Of `facts`: the root's page, levels above the leaves, pages ever taken, leaves and branch pages, keys and children
-that all pages have room for."""
-PLACES, ROOM, ROWS_IN_LEAVES, PAGE_BYTES = 7, 9, 11, 12
-"""Cells that a page of either kind has room for in memory; bytes for cells in it; whether all rows are in leaves (rowid
-tables); bytes of a page."""
-LARGEST, KEY, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES = range(13, 20)
-"""The largest key; the one inserted, and whether it is above all before; leaves taken by kind; what each cell
-takes with its pointer in leaves and in branch pages, where all have one size in an index b-tree, else 0."""
-PATH = 32
-"""The way to the leaf of the last row: a page and a place for each level."""
-FACTS = 96
+PAGES, MOST_PAGES, LEAVES, BRANCHES, PLACES = range(5)
+"""Of `facts`: branch pages ever taken, and how many may be before memory grows; leaves and branch pages; children that
+a page has room for in memory."""
+ROOM, ROWS_IN_LEAVES, PAGE_BYTES, ROWS, WORDS = 5, 7, 8, 9, 10
+"""Bytes for cells in a page of either kind; whether all rows are in leaves (rowid tables); bytes of a page; rows; the
+first word of ranks in the bitmaps."""
+LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES = range(11, 17)
+"""The largest key; whether the one inserted is above all before; leaves taken by kind; what each cell takes with its
+pointer in leaves and in branch pages, where all have one size in an index b-tree, else 0."""
+_FACTS = 18
+CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
+"""Of each page in a balancing: the child that it was, which cell it ended before then and does now, bytes, number in
+the file, upper bound."""
 
 _FILE_PAGES, FREE_PAGES = 0, 1
-FILE = 1 << 12
+_FILE = 1 << 12
 """Length of a file's state: pages, pages given back, their numbers; at the end the page that locks keep from use."""
 
-MARGIN = 128
-"""Pages that one row may take at most: four a level, and levels are few."""
+_MARGIN = 128
+"""Branch pages that one row may take at most: four a level, and levels are few."""
 _FILL = 0.85
 """Share of a page that is expected to be used; where it is less, memory grows on the way."""
 _GROWTH = 1.25
-SPARE = 12
-"""Cells that a page in memory has room for beyond what fits it: what makes it overflow."""
+_LARGEST_SIZE = 65_535
+_NARROW = 1 << 31
+_SPARE = 12
+"""Children that a page in memory has room for beyond those that fit it: what makes it overflow."""
 
 
 class Tree(NamedTuple):
-    """The state of one b-tree."""
+    """The state of one b-tree. Its integers are int32, or int64 of more rows than those count."""
 
-    keys: Ints
-    """uint32 or int64: ranks, ascending in each page; in front, the cells that are being dealt out."""
+    marks: Marks
+    """Which ranks arrived, and which are upper bounds of leaves."""
+    leaves: Ints
+    """(rows + 1, 4): of the leaf with that upper bound, by the names above."""
+    branches: Ints
+    """(pages, 5): of branch pages."""
     children: Ints
-    """int32: one more than keys in each branch page; in front, those that are being dealt out."""
-    state: Ints
-    """int64 (pages, 6): by the names above."""
+    """One more than cells of each branch page: upper bounds of leaves, or branch pages. In front, those that are being
+    dealt out."""
     facts: Ints
-    """int64 (FACTS,): by the names above."""
+    """int64: by the names above."""
     sizes: Ints
     """uint16: bytes of the cell of each rank in a leaf, without its pointer; (1,) where all are the same."""
     dividers: Ints
     """uint16: bytes of the cell of each rank in a branch page; (0,) where it is that of a leaf and four bytes."""
     dealt: Ints
-    """int64 (2, …): of a balancing, bytes cell by cell, and results page by page."""
+    """int64 (6, 8): by the names above."""
+    keys_dealt: Ints
+    """int64: of a balancing, keys cell by cell."""
+    sizes_dealt: Ints
+    """int64: and their cells' bytes."""
     plans: Ints
     """int32 (2, …, 9): where all cells have one size, in leaves and in branch pages, how so many are dealt out: to how
     many pages (0: not known yet), and which cells those end before."""
@@ -72,28 +91,32 @@ def new(
     Without ranks, keys are in order of arrival.
     """
     rows = max(len(ranks), len(sizes))
-    least = int(sizes.min(initial=page_bytes))
-    smallest = 2 + max(4, least), 2 + (least + 4 if dividers is None else int(dividers.min(initial=page_bytes)))
-    facts = np.zeros(FACTS, np.int64)
+    least = int(sizes.min(initial=_LARGEST_SIZE))
+    smallest = 2 + max(4, least), 2 + (least + 4 if dividers is None else int(dividers.min(initial=_LARGEST_SIZE)))
+    facts = np.zeros(_FACTS, np.int64)
     rooms = page_bytes - 8, page_bytes - 12
-    places = [room // size + SPARE for room, size in zip(rooms, smallest, strict=True)]
-    facts[PLACES : PLACES + 2], facts[ROOM : ROOM + 2] = places, rooms
-    facts[[ROWS_IN_LEAVES, PAGE_BYTES]] = dividers is not None, page_bytes
+    places = [room // size + _SPARE for room, size in zip(rooms, smallest, strict=True)]
     mean = 2 + max(4.0, float(sizes.mean()))
-    leaves = int(rows * mean / (rooms[0] * _FILL)) + 2 * MARGIN
-    branches = int(leaves * (mean + 8) / (rooms[1] * _FILL)) + 2 * MARGIN
+    leaves = rows * mean / (rooms[0] * _FILL)
+    branches = int(leaves * (mean + 8) / (rooms[1] * _FILL)) + 2 * _MARGIN
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
     dealt = 4 * max(places) + 64
-    facts[[KEYS_USED, CHILDREN_USED]] = dealt
+    marks, words = bitmaps.new(rows + 1)
+    facts[[MOST_PAGES, PLACES, ROWS, WORDS, LARGEST]] = branches - _MARGIN, places[1], rows, words, -1
+    facts[[ROOM, ROOM + 1, ROWS_IN_LEAVES, PAGE_BYTES]] = *rooms, dividers is not None, page_bytes
+    kind = np.int32 if max(rows, 8 * branches * places[1]) < _NARROW else np.int64  # with what `grow` adds
     return Tree(
-        np.empty(dealt + leaves * places[0] + branches * places[1], np.uint32 if rows < 1 << 32 else np.int64),
-        np.empty(dealt + branches * places[1], np.int32),
-        np.empty((leaves + branches, 6), np.int64),
+        marks,
+        np.empty((rows + 1, 4), kind),
+        np.empty((branches, 5), kind),
+        np.empty(dealt + branches * places[1], kind),
         facts,
         _by_rank(sizes, ranks),
         np.empty(0, np.uint16) if dividers is None else _by_rank(dividers, ranks),
-        np.empty((2, dealt), np.int64),
+        np.empty((6, 8), np.int64),
+        np.empty(dealt, np.int64),
+        np.empty(dealt, np.int64),
         np.zeros((2, dealt, 9), np.int32),
     )
 
@@ -108,14 +131,17 @@ def _by_rank(sizes: NDArray[np.uint16], ranks: NDArray[np.int64]) -> NDArray[np.
 
 def grow(tree: Tree) -> None:
     """Room for more pages, in place."""
-    for array in (tree.keys, tree.children, tree.state):
-        array.resize((int(len(array) * _GROWTH), *array.shape[1:]), refcheck=False)
+    pages, places = len(tree.branches), int(tree.facts[PLACES])
+    more = int(pages * (_GROWTH - 1))
+    tree.branches.resize((pages + more, tree.branches.shape[1]), refcheck=False)
+    tree.children.resize(len(tree.children) + more * places, refcheck=False)
+    tree.facts[MOST_PAGES] += more
 
 
 def new_file(page_bytes: int) -> Ints:
     """The state of a file that holds its schema's page alone."""
-    file = np.zeros(FILE, np.int64)
-    file[_FILE_PAGES], file[FILE - 1] = 1, (1 << 30) // page_bytes + 1
+    file = np.zeros(_FILE, np.int64)
+    file[_FILE_PAGES], file[_FILE - 1] = 1, (1 << 30) // page_bytes + 1
     return file
 
 
@@ -135,7 +161,7 @@ def take(file: Ints, near: int) -> int:
         file[chosen] = file[1 + free]
         return int(page)
     file[_FILE_PAGES] += 1
-    if file[_FILE_PAGES] == file[FILE - 1]:
+    if file[_FILE_PAGES] == file[_FILE - 1]:
         file[_FILE_PAGES] += 1
     return int(file[_FILE_PAGES])
 
@@ -150,23 +176,45 @@ def cell_bytes(tree: Tree, key: int, level: int) -> int:
 
 
 @kernel
-def new_page(tree: Tree, level: int, number: int) -> int:
-    """An empty page of a level."""
-    facts, state = tree.facts, tree.state
+def upper_of(tree: Tree, page: int, level: int) -> int:
+    """The upper bound of a page of a level."""
+    return int(page if level == 0 else tree.branches[page, UPPER])
+
+
+@inlined
+def children_of(tree: Tree, page: int) -> int:
+    """Where the children of a branch page begin."""
+    return int(len(tree.keys_dealt) + page * tree.facts[PLACES])
+
+
+@kernel
+def new_branch(tree: Tree, number: int) -> int:
+    """A branch page without children."""
+    facts, branches = tree.facts, tree.branches
     page = facts[PAGES]
     facts[PAGES] += 1
-    state[page, CELLS] = state[page, USED] = 0
-    state[page, LEVEL], state[page, NUMBER] = level, number
-    state[page, BASE], state[page, CHILDREN] = facts[KEYS_USED], facts[CHILDREN_USED]
-    facts[KEYS_USED] += facts[PLACES + (1 if level > 0 else 0)]
-    if level > 0:
-        facts[CHILDREN_USED] += facts[PLACES + 1]
-    facts[LEAVES if level == 0 else BRANCHES] += 1
+    branches[page, USED] = branches[page, CELLS] = 0
+    branches[page, NUMBER] = number
+    facts[BRANCHES] += 1
     return int(page)
 
 
 @kernel
 def start(tree: Tree, file: Ints) -> None:
     """An empty b-tree: a leaf, the root."""
-    tree.facts[ROOT] = new_page(tree, 0, take(file, 0))
-    tree.facts[LARGEST] = -1
+    facts, leaves, root = tree.facts, tree.leaves, tree.facts[ROWS]
+    leaves[root, USED] = leaves[root, CELLS] = 0
+    leaves[root, NUMBER], leaves[root, PARENT] = take(file, 0), -1
+    facts[LEAVES] = 1
+    add(tree.marks, facts[WORDS], BORDERS, root)
+
+
+@kernel
+def chain(tree: Tree) -> NDArray[Any]:
+    """The leaves in key order, by their upper bounds: int64 (leaves,)."""
+    facts = tree.facts
+    found, upper = np.empty(facts[LEAVES], np.int64), -1
+    for i in range(len(found)):
+        upper = at_least(tree.marks, facts[WORDS], BORDERS, upper + 1)
+        found[i] = upper
+    return found

@@ -16,6 +16,8 @@ class File:
 
     pages: int = 1
     free: list[int] = field(default_factory=list)
+    given_back: int = 0
+    """Pages ever given back."""
 
     def take(self, near: int) -> int:
         if len(self.free) > 1:
@@ -170,6 +172,7 @@ class Tree:
         numbers += [self.file.take(numbers[-1]) for _ in range(n - len(numbers))]
         for page in old[n:]:
             self.file.free.append(page.number)
+            self.file.given_back += 1
         new, dividers, begin = [], [], 0
         for i, number in enumerate(sorted(numbers)):
             page = Page(number, leaf, cells[begin : ends[i]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,8 @@ from benchmarks import streams
 from keybench.databases.engine import KeyRole, Table
 from keybench.databases.pagemodel import PageStats, predict, ranked, readings
 from keybench.databases.sqlite import ENGINE, cells
+from keybench.databases.sqlite import pagemodel_tree as trees
+from keybench.databases.sqlite.pagemodel_load import load
 from keybench.databases.sqlite.table import Statements
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys, sort_words
@@ -83,9 +86,10 @@ def modelled(table: Table, keys: Keys, page_bytes: int = 4096, checkpoints: Sequ
     return predict(ENGINE.page_model(table, page_bytes=page_bytes), table.column, keys, checkpoints)
 
 
-def assert_by_the_book(table: Table, keys: Keys, page_bytes: int) -> None:
+def assert_by_the_book(table: Table, keys: Keys, page_bytes: int) -> File:
+    """Returns the file by the book."""
     found = modelled(table, keys, page_bytes)
-    tree, _ = by_the_book(table, keys, page_bytes)
+    tree, file = by_the_book(table, keys, page_bytes)
     leaves = tree.leaves()
     assert found.page_numbers.tolist() == [page.number for page in leaves]
     assert found.page_rows.tolist() == [len(page.keys) for page in leaves]
@@ -93,6 +97,7 @@ def assert_by_the_book(table: Table, keys: Keys, page_bytes: int) -> None:
     assert found.density == 100 * sum(map(tree.used, leaves)) / (len(leaves) * (page_bytes - 8))
     assert [found.appends, found.edge_splits, found.interior_splits] == list(tree.kinds.values())
     assert found.appends + found.edge_splits + found.interior_splits == found.leaf_pages - 1
+    return file
 
 
 @settings(deadline=None, max_examples=60)
@@ -115,6 +120,99 @@ def test_the_kernel_does_what_the_rules_say(
     times = np.arange(n) - chance.integers(0, fronts, n) * lag + chance.integers(0, noise + 1, n)
     numbers = (times * n + chance.permutation(n)) * scale
     assert_by_the_book(on, streams.keys(numbers, on.column), page_bytes)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.booleans(),
+    st.sampled_from([(20, 20, 0), (8, 100, 0), (8, 16, 0.1), (4, 100, 0.02)]),
+    st.integers(1, 3000),
+    st.sampled_from([0, 3, 300]),
+    st.sampled_from([0, 10, 1000]),
+    st.integers(0, 1000),
+)
+def test_cells_of_any_sizes_are_dealt_out_by_the_rules(
+    rowids: bool, spread: tuple[int, int, float], n: int, lag: int, noise: int, seed: int
+) -> None:
+    """Sizes that no table has: with few large cells among small ones, branch pages are given back too."""
+    chance = np.random.Generator(np.random.PCG64(seed))
+    times = np.arange(n) - chance.integers(0, 4, n) * lag + chance.integers(0, noise + 1, n)
+    ranks = np.argsort(np.argsort(times * n + chance.permutation(n)))
+    low, high, large = spread
+    sizes = np.where(chance.random(n) < large, 100, chance.integers(low, high + 1, n)).astype(np.uint16)
+    dividers = np.where(chance.random(n) < 0.5, 5, 12).astype(np.uint16)
+    tree, state = trees.new(ranks, sizes, dividers if rowids else None, 512), trees.new_file(512)
+    trees.start(tree, state)
+    assert load(tree, state, ranks, 0, n, True) == n
+    file, placed = File(), np.argsort(ranks)
+    book = Tree(
+        file, sizes[placed].tolist().__getitem__, dividers[placed].tolist().__getitem__ if rowids else None, 512
+    )
+    for rank in ranks.tolist():
+        book.insert(rank)
+    leaves = tree.leaves[trees.chain(tree)]
+    assert leaves[:, trees.NUMBER].tolist() == [page.number for page in book.leaves()]
+    assert leaves[:, trees.CELLS].tolist() == [len(page.keys) for page in book.leaves()]
+    assert leaves[:, trees.USED].tolist() == [book.used(page) for page in book.leaves()]
+    assert tree.facts[trees.BRANCHES] == book.branches()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 70])
+def test_a_root_that_is_a_leaf_is_split_first(n: int) -> None:
+    for column in ("binary16", "integer"):
+        on = Table("trial", ENGINE.column(column), 40)
+        for order in (1, -1):
+            assert_by_the_book(on, streams.keys(np.arange(n)[::order] * 1000, on.column), 512)
+
+
+@pytest.mark.parametrize("page_bytes", [512, 65_536])
+@pytest.mark.parametrize("given", TABLES)
+def test_pages_of_other_sizes(given: tuple[str, int, KeyRole], page_bytes: int) -> None:
+    column, payload, role = given
+    on = Table("trial", ENGINE.column(column), payload if page_bytes > 512 else 0, role)
+    for stream in ("random", "descending"):
+        assert_by_the_book(on, streams.keys(streams.STREAMS[stream](12_000), on.column), page_bytes)
+
+
+def test_pages_that_are_given_back_are_taken_again() -> None:
+    """Where the newest row goes alone to a new leaf, sparse leaves come to lie beside one another."""
+    on = Table("trial", ENGINE.column("integer"), 92)
+    keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](6000), on.column)
+    file = assert_by_the_book(on, keys, 1024)
+    assert file.given_back > 20
+
+
+@pytest.mark.parametrize("given", [*TABLES, ("binary16", 20, "by-date")])
+def test_memory_may_grow_at_any_row(given: tuple[str, int, KeyRole], monkeypatch: pytest.MonkeyPatch) -> None:
+    column, payload, role = given
+    on = Table("trial", ENGINE.column(column), min(payload, 40), role)
+    keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](30_000), on.column)
+    wanted, grown = modelled(on, keys, 512, (3, 5000)), []
+    monkeypatch.setattr(trees, "_FILL", 1e9)
+    monkeypatch.setattr(trees, "_MARGIN", 4)
+    monkeypatch.setattr(trees, "grow", lambda tree, grow=trees.grow: (grown.append(len(tree.branches)), grow(tree)))
+    found = modelled(on, keys, 512, (3, 5000))
+    assert len(grown) > 3
+    assert_same(found, wanted)
+
+
+@pytest.mark.long
+def test_more_rows_than_32_bits_count_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as few rows show it: compiled for wider integers."""
+    on = Table("trial", ENGINE.column("binary16"), 100, "nonclustered")
+    keys = streams.keys(streams.STREAMS["random"](20_000), on.column)
+    wanted = modelled(on, keys)
+    monkeypatch.setattr(trees, "_NARROW", 0)
+    assert_same(modelled(on, keys), wanted)
+
+
+def assert_same(found: PageStats, wanted: PageStats) -> None:
+    for part in fields(PageStats):
+        one, other = getattr(found, part.name), getattr(wanted, part.name)
+        if isinstance(one, np.ndarray):
+            assert one.tolist() == other.tolist()
+        else:
+            assert one == other or (one != one and other != other)
 
 
 def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:

@@ -1,0 +1,158 @@
+"""Two sets of ranks, as bitmaps beside one another: the rows that arrived, and the borders between leaves.
+
+A word has the bits of 64 ranks. Above these words stand others, up to a single one, whose bits say which of 64 words
+below are not zero: the next member is found in as many steps as there are levels, five for a billion ranks, however far
+away it is. Words are numbered as in a heap of 64 children: below word i are the words from 64 i + 1 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+
+ARRIVED, BORDERS = 0, 1
+"""Which of the two sets: its word i is element 2 i + set."""
+
+Marks = NDArray[np.uint64]
+
+_ONE = np.uint64(1)
+_UNDEFINED = cgutils.true_bit  # of zero
+
+
+def _counting(generate: Callable[[Any, Any], Any]) -> Callable[[np.uint64], int]:
+    """An instruction of the processor that numba has no name for."""
+
+    def typed(_context: Any, word: Any) -> Any:
+        if word != types.uint64:
+            raise TypingError("bits are counted in uint64 alone")
+        return types.int64(word), lambda _context, builder, _signature, given: generate(builder, given[0])
+
+    return cast("Callable[[np.uint64], int]", intrinsic(typed))
+
+
+members = _counting(lambda builder, word: builder.ctpop(word))
+"""`members(word)`: how many of its bits are set."""
+lowest = _counting(lambda builder, word: builder.cttz(word, _UNDEFINED))
+"""`lowest(word)`: the place of the lowest bit set in a word other than zero."""
+highest = _counting(lambda builder, word: builder.sub(word.type(63), builder.ctlz(word, _UNDEFINED)))
+"""`highest(word)`: the place of the highest one."""
+
+
+def new(ranks: int) -> tuple[Marks, int]:
+    """Two empty sets of ranks 0 … ranks − 1, and the number of the first word of ranks."""
+    words, first, level = (ranks + 63) // 64, 0, 1
+    while level < words:
+        first += level
+        level *= 64
+    return np.zeros(2 * (first + words), np.uint64), first
+
+
+@kernel
+def add(marks: Marks, first: int, which: int, rank: int) -> None:
+    """Takes a rank into a set."""
+    node, place = first + (rank >> 6), rank & 63
+    while True:
+        word = marks[2 * node + which]
+        marks[2 * node + which] = word | _ONE << np.uint64(place)
+        if word != 0 or node == 0:
+            return
+        node, place = (node - 1) >> 6, (node - 1) & 63
+
+
+@kernel
+def remove(marks: Marks, first: int, which: int, rank: int) -> None:
+    """Takes a rank out of a set that has it."""
+    node, place = first + (rank >> 6), rank & 63
+    while True:
+        word = marks[2 * node + which] ^ _ONE << np.uint64(place)
+        marks[2 * node + which] = word
+        if word != 0 or node == 0:
+            return
+        node, place = (node - 1) >> 6, (node - 1) & 63
+
+
+@kernel
+def after(marks: Marks, first: int, which: int, node: int) -> int:
+    """The next word of ranks after one that has a member; there must be one."""
+    place = 63
+    while True:
+        word = marks[2 * node + which] >> np.uint64(place) >> _ONE
+        if word != 0:
+            break
+        node, place = (node - 1) >> 6, (node - 1) & 63
+    place += 1
+    while True:
+        node = 64 * node + 1 + place + lowest(word)
+        if node >= first:
+            return node
+        word, place = marks[2 * node + which], 0
+
+
+@kernel
+def before(marks: Marks, first: int, which: int, node: int) -> int:
+    """The last word of ranks before one that has a member; there must be one."""
+    place = 0
+    while True:
+        word = marks[2 * node + which] & ((_ONE << np.uint64(place)) - _ONE)
+        if word != 0:
+            break
+        node, place = (node - 1) >> 6, (node - 1) & 63
+    while True:
+        node = 64 * node + 1 + highest(word)
+        if node >= first:
+            return node
+        word = marks[2 * node + which]
+
+
+@kernel
+def at_least(marks: Marks, first: int, which: int, rank: int) -> int:
+    """The lowest member that is not below a rank; there must be one."""
+    node = first + (rank >> 6)
+    word = marks[2 * node + which] >> np.uint64(rank & 63)
+    if word != 0:
+        return rank + lowest(word)
+    node = after(marks, first, which, node)
+    return ((node - first) << 6) + lowest(marks[2 * node + which])
+
+
+@kernel
+def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
+    """The member so many members above a rank, or, of a negative number, below it; there must be so many."""
+    node, place = first + (rank >> 6), np.uint64(rank & 63)
+    up, left = steps > 0, abs(steps)
+    word = marks[2 * node + which]
+    word = word >> place >> _ONE << place << _ONE if up else word & ((_ONE << place) - _ONE)
+    here = members(word)
+    while here < left:
+        left -= here
+        node = after(marks, first, which, node) if up else before(marks, first, which, node)
+        word = marks[2 * node + which]
+        here = members(word)
+    for _ in range((left if up else here - left + 1) - 1):
+        word &= word - _ONE
+    return ((node - first) << 6) + lowest(word)
+
+
+@kernel
+def listed(marks: Marks, first: int, which: int, rank: int, count: int, found: NDArray[np.int64]) -> None:
+    """Writes the `count` highest members that are not above a rank to the front of `found`, ascending."""
+    node, place = first + (rank >> 6), np.uint64(rank & 63)
+    word = marks[2 * node + which] << (np.uint64(63) - place) >> (np.uint64(63) - place)
+    while True:
+        while word != 0 and count > 0:
+            at = highest(word)
+            word ^= _ONE << np.uint64(at)
+            count -= 1
+            found[count] = ((node - first) << 6) + at
+        if count == 0:
+            return
+        node = before(marks, first, which, node)
+        word = marks[2 * node + which]
