@@ -23,14 +23,15 @@ from keybench.databases.sqlite.pagemodel_tree import (
     FILLED,
     FREE_PAGES,
     INTERIORS,
+    LAST,
     LEAVES,
     NUMBER,
     OLD_END,
     PAGE_BYTES,
     PARENT,
     ROOM,
-    ROWS,
     ROWS_IN_LEAVES,
+    SHIFT,
     TAKEN,
     UPPER,
     USED,
@@ -40,6 +41,7 @@ from keybench.databases.sqlite.pagemodel_tree import (
     cell_bytes,
     children_of,
     new_branch,
+    shift_of,
     take,
     upper_of,
 )
@@ -50,19 +52,19 @@ def balance(tree: Tree, file: Ints, leaf: int) -> None:
     """Balances a leaf that overflows, and the pages above it as far as needed."""
     facts, page, level = tree.facts, leaf, int64(0)
     while True:
-        pages = tree.leaves if level == 0 else tree.branches
-        room, used = facts[ROOM + min(level, 1)], pages[page, USED]
-        if used <= room and (3 * (room - used) <= 2 * facts[PAGE_BYTES] or pages[page, PARENT] < 0):
+        pages, at = tree.leaves if level == 0 else tree.branches, page >> shift_of(tree, level)
+        room, used = facts[ROOM + min(level, 1)], pages[at, USED]
+        if used <= room and (3 * (room - used) <= 2 * facts[PAGE_BYTES] or pages[at, PARENT] < 0):
             return
-        if pages[page, PARENT] < 0:
+        if pages[at, PARENT] < 0:
             _deepen(tree, file, page, level)
-        parent, leaves = int64(pages[page, PARENT]), facts[LEAVES]
+        parent, leaves = int64(pages[at, PARENT]), facts[LEAVES]
         if level == 0 and facts[ABOVE] and facts[ROWS_IN_LEAVES]:
             _append(tree, file, parent)
         else:
             _spread(tree, file, parent, page, level)
         if level == 0:
-            kind = APPENDS if facts[ABOVE] else EDGES if leaf == facts[ROWS] else INTERIORS
+            kind = APPENDS if facts[ABOVE] else EDGES if leaf == facts[LAST] else INTERIORS
             facts[kind] += facts[LEAVES] - leaves
         page = parent
         level += 1
@@ -72,11 +74,12 @@ def balance(tree: Tree, file: Ints, leaf: int) -> None:
 def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
     """The root's cells go to a new page below it. Here the old page takes the new number, and a new one the root's."""
     pages, branches = tree.leaves if level == 0 else tree.branches, tree.branches
-    number = int64(pages[page, NUMBER])
-    pages[page, NUMBER] = take(file, number)
+    at = page >> shift_of(tree, level)
+    number = int64(pages[at, NUMBER])
+    pages[at, NUMBER] = take(file, number)
     root = new_branch(tree, number)
-    pages[page, PARENT] = root
-    branches[root, PARENT], branches[root, UPPER] = -1, tree.facts[ROWS]
+    pages[at, PARENT] = root
+    branches[root, PARENT], branches[root, UPPER] = -1, tree.facts[LAST]
     tree.children[children_of(tree, root)] = page
 
 
@@ -84,17 +87,17 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
 def _append(tree: Tree, file: Ints, parent: int) -> None:
     """A rowid table's newest and largest row goes alone to a new leaf (balance_quick)."""
     facts, leaves, branches, marks = tree.facts, tree.leaves, tree.branches, tree.marks
-    last = facts[ROWS]
-    newest = stepped(marks, facts[WORDS], ARRIVED, last, -1)
+    newest = stepped(marks, facts[WORDS], ARRIVED, facts[LAST], -1)
     upper = stepped(marks, facts[WORDS], ARRIVED, newest, -1)
     size = cell_bytes(tree, newest, 0)
     add(marks, facts[WORDS], BORDERS, upper)
-    leaves[upper, USED], leaves[upper, CELLS] = leaves[last, USED] - size, leaves[last, CELLS] - 1
-    leaves[upper, NUMBER], leaves[upper, PARENT] = leaves[last, NUMBER], parent
-    leaves[last, USED], leaves[last, CELLS], leaves[last, NUMBER] = size, 1, take(file, 0)
+    old, new = upper >> facts[SHIFT], facts[LAST] >> facts[SHIFT]
+    leaves[old, USED], leaves[old, CELLS] = leaves[new, USED] - size, leaves[new, CELLS] - 1
+    leaves[old, NUMBER], leaves[old, PARENT] = leaves[new, NUMBER], parent
+    leaves[new, USED], leaves[new, CELLS], leaves[new, NUMBER] = size, 1, take(file, 0)
     facts[LEAVES] += 1
     place = children_of(tree, parent) + branches[parent, CELLS]
-    tree.children[place], tree.children[place + 1] = upper, last
+    tree.children[place], tree.children[place + 1] = upper, facts[LAST]
     branches[parent, CELLS] += 1
     branches[parent, USED] += cell_bytes(tree, upper, 1)
 
@@ -115,12 +118,13 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     n = under = int64(0)
     for i in range(count):
         child = int64(children[links + i])
+        place = child >> shift_of(tree, level)
         if level > 0:
-            move(children, under, children_of(tree, child), pages[child, CELLS] + 1)
-            under += pages[child, CELLS] + 1
-        n += pages[child, CELLS]
+            move(children, under, children_of(tree, child), pages[place, CELLS] + 1)
+            under += pages[place, CELLS] + 1
+        n += pages[place, CELLS]
         dealt[CHILD, i], dealt[OLD_END, i] = child, n
-        dealt[FILLED, i], dealt[TAKEN, i] = pages[child, USED], pages[child, NUMBER]
+        dealt[FILLED, i], dealt[TAKEN, i] = pages[place, USED], pages[place, NUMBER]
         if i < count - 1:
             n += ahead
             if not even:
@@ -170,10 +174,10 @@ def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ah
             add(marks, facts[WORDS], BORDERS, dealt[BORDER, i])
     begin = 0
     for i in range(number):
-        leaf, end = dealt[BORDER, i], dealt[END, i]
-        leaves[leaf, USED], leaves[leaf, CELLS] = dealt[FILLED, i], end - begin
-        leaves[leaf, NUMBER], leaves[leaf, PARENT] = dealt[TAKEN, i], parent
-        tree.children[links + i] = leaf
+        slot, end = dealt[BORDER, i] >> facts[SHIFT], dealt[END, i]
+        leaves[slot, USED], leaves[slot, CELLS] = dealt[FILLED, i], end - begin
+        leaves[slot, NUMBER], leaves[slot, PARENT] = dealt[TAKEN, i], parent
+        tree.children[links + i] = dealt[BORDER, i]
         begin = end + ahead
     facts[LEAVES] += number - count
 
@@ -190,7 +194,7 @@ def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, 
         page, end = dealt[CHILD, i], dealt[END, i]
         move(children, children_of(tree, page), begin, end + 1 - begin)
         for j in range(begin, end + 1):
-            below[children[j], PARENT] = page
+            below[children[j] >> shift_of(tree, level - 1), PARENT] = page
         dealt[BORDER, i] = upper_of(tree, children[end], level - 1)
         branches[page, USED], branches[page, CELLS] = dealt[FILLED, i], end - begin
         branches[page, NUMBER], branches[page, PARENT] = dealt[TAKEN, i], parent

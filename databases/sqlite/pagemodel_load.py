@@ -16,6 +16,7 @@ from keybench.databases.sqlite.pagemodel_tree import (
     MOST_PAGES,
     PAGES,
     ROOM,
+    SHIFT,
     USED,
     WORDS,
     Ints,
@@ -31,19 +32,20 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
     given, varied, room, first = len(ranks) > 0, len(sizes) > 1, facts[ROOM], facts[WORDS]
     usual, largest = 2 + max(4, int64(sizes[0])), facts[LARGEST]
-    before = leaf = int64(-1)
+    before = leaf = slot = int64(-1)
     for row in range(begin, end):
         key = ranks[row] if given else row
         if not before < key < leaf:
             leaf = at_least(marks, first, BORDERS, key)
+            slot = leaf >> facts[SHIFT]
         before = key
-        used = leaves[leaf, USED] + (2 + max(4, int64(sizes[key])) if varied else usual)
+        used = leaves[slot, USED] + (2 + max(4, int64(sizes[key])) if varied else usual)
         if used > room and not (splits and facts[PAGES] < facts[MOST_PAGES]):
             facts[LARGEST] = largest
             return row
         add(marks, first, ARRIVED, key)
-        leaves[leaf, USED] = used
-        leaves[leaf, CELLS] += 1
+        leaves[slot, USED] = used
+        leaves[slot, CELLS] += 1
         if used > room:
             facts[ABOVE] = key > largest
             balance(tree, file, leaf)

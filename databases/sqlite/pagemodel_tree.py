@@ -1,8 +1,11 @@
 """A b-tree of SQLite in memory: its pages, and the numbers of the file's pages (btree.md C1).
 
-A page's upper bound is the divider on its right, or the number of rows where there is none. A leaf's keys are the ranks
-that arrived between two bounds, which two bitmaps say (`pagemodel_marks`). So no key is moved when leaves are balanced,
-no tree descended to find a row's leaf, and a row costs the same few memory accesses at any size.
+A page's upper bound is the divider on its right, or a number above all ranks where there is none. A leaf's keys are the
+ranks that arrived between two bounds, which two bitmaps say (`pagemodel_marks`). So no key is moved when leaves are
+balanced, no tree descended to find a row's leaf, and a row costs the same few memory accesses at any size.
+
+What else is known of a leaf lies in a slot by its upper bound. A leaf but the rightmost has so many cells at least (see
+`_fewest`) that a slot can be that of several ranks in a row.
 """
 
 from __future__ import annotations
@@ -27,13 +30,15 @@ UPPER = 4
 PAGES, MOST_PAGES, LEAVES, BRANCHES, PLACES = range(5)
 """Of `facts`: branch pages ever taken, and how many may be before memory grows; leaves and branch pages; children that
 a page has room for in memory."""
-ROOM, ROWS_IN_LEAVES, PAGE_BYTES, ROWS, WORDS = 5, 7, 8, 9, 10
-"""Bytes for cells in a page of either kind; whether all rows are in leaves (rowid tables); bytes of a page; rows; the
-first word of ranks in the bitmaps."""
-LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES = range(11, 17)
+ROOM, ROWS_IN_LEAVES, PAGE_BYTES, LAST, SHIFT, WORDS = 5, 7, 8, 9, 10, 11
+"""Bytes for cells in a page of either kind; whether all rows are in leaves (rowid tables); bytes of a page; the upper
+bound of the rightmost pages; by which power of two upper bounds are divided to be slots; the first word of ranks in the
+bitmaps."""
+LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES = range(12, 18)
 """The largest key; whether the one inserted is above all before; leaves taken by kind; what each cell takes with its
 pointer in leaves and in branch pages, where all have one size in an index b-tree, else 0."""
-_FACTS = 18
+_FACTS = 20
+
 CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
 """Of each page in a balancing: the child that it was, which cell it ended before then and does now, bytes, number in
 the file, upper bound."""
@@ -49,6 +54,7 @@ _FILL = 0.85
 _GROWTH = 1.25
 _LARGEST_SIZE = 65_535
 _NARROW = 1 << 31
+_MOST_SHIFT = 4
 _SPARE = 12
 """Children that a page in memory has room for beyond those that fit it: what makes it overflow."""
 
@@ -59,7 +65,7 @@ class Tree(NamedTuple):
     marks: Marks
     """Which ranks arrived, and which are upper bounds of leaves."""
     leaves: Ints
-    """(rows + 1, 4): of the leaf with that upper bound, by the names above."""
+    """(slots, 4): of leaves, by the names above."""
     branches: Ints
     """(pages, 5): of branch pages."""
     children: Ints
@@ -102,13 +108,15 @@ def new(
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
     dealt = 4 * max(places) + 64
-    marks, words = bitmaps.new(rows + 1)
-    facts[[MOST_PAGES, PLACES, ROWS, WORDS, LARGEST]] = branches - _MARGIN, places[1], rows, words, -1
+    shift = min(_fewest(rooms[0], sizes).bit_length() - 1, _MOST_SHIFT)
+    last = rows + (1 << shift)
+    marks, words = bitmaps.new(last + 1)
+    facts[[MOST_PAGES, PLACES, LAST, SHIFT, WORDS, LARGEST]] = branches - _MARGIN, places[1], last, shift, words, -1
     facts[[ROOM, ROOM + 1, ROWS_IN_LEAVES, PAGE_BYTES]] = *rooms, dividers is not None, page_bytes
-    kind = np.int32 if max(rows, 8 * branches * places[1]) < _NARROW else np.int64  # with what `grow` adds
+    kind = np.int32 if max(last + 1, 8 * branches * places[1]) < _NARROW else np.int64  # with what `grow` adds
     return Tree(
         marks,
-        np.empty((rows + 1, 4), kind),
+        np.empty(((last >> shift) + 1, 4), kind),
         np.empty((branches, 5), kind),
         np.empty(dealt + branches * places[1], kind),
         facts,
@@ -119,6 +127,18 @@ def new(
         np.empty(dealt, np.int64),
         np.zeros((2, dealt, 9), np.int32),
     )
+
+
+def _fewest(room: int, sizes: NDArray[np.uint16]) -> int:
+    """How many cells a leaf has at least (1 if not known) once it was dealt out, or a row appended behind it.
+
+    At first no page but the last has room for one cell more. Then so many cells go from each page to the next that the
+    two differ by one cell at most: of cells of one size, half of what fits a page is left in each. Of cells of up to b
+    bytes, the last two pages have room − b together at first, less b where a larger divider takes their place, and
+    differ by 2 b at most: room / 2 − 2 b less a pointer is left in each. Pages before them have more.
+    """
+    largest = 2 + max(4, int(sizes.max(initial=0)))
+    return max(1, room // largest // 2 if len(sizes) == 1 else room // (2 * largest) - 3)
 
 
 def _by_rank(sizes: NDArray[np.uint16], ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
@@ -187,6 +207,12 @@ def children_of(tree: Tree, page: int) -> int:
     return int(len(tree.keys_dealt) + page * tree.facts[PLACES])
 
 
+@inlined
+def shift_of(tree: Tree, level: int) -> int:
+    """By which power of two a child of that level is divided to be its place among pages."""
+    return int(tree.facts[SHIFT] if level == 0 else 0)
+
+
 @kernel
 def new_branch(tree: Tree, number: int) -> int:
     """A branch page without children."""
@@ -202,19 +228,19 @@ def new_branch(tree: Tree, number: int) -> int:
 @kernel
 def start(tree: Tree, file: Ints) -> None:
     """An empty b-tree: a leaf, the root."""
-    facts, leaves, root = tree.facts, tree.leaves, tree.facts[ROWS]
-    leaves[root, USED] = leaves[root, CELLS] = 0
-    leaves[root, NUMBER], leaves[root, PARENT] = take(file, 0), -1
+    facts, leaves, slot = tree.facts, tree.leaves, tree.facts[LAST] >> tree.facts[SHIFT]
+    leaves[slot, USED] = leaves[slot, CELLS] = 0
+    leaves[slot, NUMBER], leaves[slot, PARENT] = take(file, 0), -1
     facts[LEAVES] = 1
-    add(tree.marks, facts[WORDS], BORDERS, root)
+    add(tree.marks, facts[WORDS], BORDERS, facts[LAST])
 
 
 @kernel
 def chain(tree: Tree) -> NDArray[Any]:
-    """The leaves in key order, by their upper bounds: int64 (leaves,)."""
+    """The leaves' slots in key order: int64 (leaves,)."""
     facts = tree.facts
     found, upper = np.empty(facts[LEAVES], np.int64), -1
     for i in range(len(found)):
         upper = at_least(tree.marks, facts[WORDS], BORDERS, upper + 1)
-        found[i] = upper
+        found[i] = upper >> facts[SHIFT]
     return found

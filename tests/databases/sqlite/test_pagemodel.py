@@ -126,13 +126,14 @@ def test_the_kernel_does_what_the_rules_say(
 @given(
     st.booleans(),
     st.sampled_from([(20, 20, 0), (8, 100, 0), (8, 16, 0.1), (4, 100, 0.02)]),
+    st.sampled_from([512, 2048]),
     st.integers(1, 3000),
     st.sampled_from([0, 3, 300]),
     st.sampled_from([0, 10, 1000]),
     st.integers(0, 1000),
 )
 def test_cells_of_any_sizes_are_dealt_out_by_the_rules(
-    rowids: bool, spread: tuple[int, int, float], n: int, lag: int, noise: int, seed: int
+    rowids: bool, spread: tuple[int, int, float], page_bytes: int, n: int, lag: int, noise: int, seed: int
 ) -> None:
     """Sizes that no table has: with few large cells among small ones, branch pages are given back too."""
     chance = np.random.Generator(np.random.PCG64(seed))
@@ -141,13 +142,12 @@ def test_cells_of_any_sizes_are_dealt_out_by_the_rules(
     low, high, large = spread
     sizes = np.where(chance.random(n) < large, 100, chance.integers(low, high + 1, n)).astype(np.uint16)
     dividers = np.where(chance.random(n) < 0.5, 5, 12).astype(np.uint16)
-    tree, state = trees.new(ranks, sizes, dividers if rowids else None, 512), trees.new_file(512)
+    tree, state = trees.new(ranks, sizes, dividers if rowids else None, page_bytes), trees.new_file(page_bytes)
     trees.start(tree, state)
     assert load(tree, state, ranks, 0, n, True) == n
     file, placed = File(), np.argsort(ranks)
-    book = Tree(
-        file, sizes[placed].tolist().__getitem__, dividers[placed].tolist().__getitem__ if rowids else None, 512
-    )
+    divider = dividers[placed].tolist().__getitem__ if rowids else None
+    book = Tree(file, sizes[placed].tolist().__getitem__, divider, page_bytes)
     for rank in ranks.tolist():
         book.insert(rank)
     leaves = tree.leaves[trees.chain(tree)]
@@ -155,6 +155,7 @@ def test_cells_of_any_sizes_are_dealt_out_by_the_rules(
     assert leaves[:, trees.CELLS].tolist() == [len(page.keys) for page in book.leaves()]
     assert leaves[:, trees.USED].tolist() == [book.used(page) for page in book.leaves()]
     assert tree.facts[trees.BRANCHES] == book.branches()
+    assert (leaves[:-1, trees.CELLS] >= 1 << tree.facts[trees.SHIFT]).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 70])
