@@ -233,7 +233,7 @@ def _day(repetitions: int) -> Iterator[str]:
             request, trial = _planned(on, work, layout, "binary16-mssql", DAY_ROWS)
             table = trial.table(work)
             _through(on, replace(trial, rows=1_000_000), request, table)  # compiled, or loaded from the cache
-            found = [_through(on, trial, request, table) for _ in range(max(1, repetitions // 2))]
+            found = [_through(on, trial, request, table) for _ in range(max(3, repetitions // 2))]
             ratio = median(model / whole for whole, model in found)
             yield (
                 f"  {on.title:<12} {layout:<18} {1e9 * median(w for w, _ in found) / DAY_ROWS:7.1f} ns a row, the "

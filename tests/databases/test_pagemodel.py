@@ -71,6 +71,14 @@ def test_many_keys_whose_first_words_are_near_each_other_are_ranked_by_both(
     assert np.array_equal(ranked(words)[np.lexsort(words.T[::-1])], np.arange(n))
 
 
+@pytest.mark.parametrize("power", [1, 4, 12])
+def test_many_keys_that_are_dense_in_places_are_ranked_alike(power: int) -> None:
+    words = np.random.default_rng(8).random(300_000) ** power * 2.0**64
+    words = np.unique(words.astype(np.uint64))
+    order = np.random.default_rng(9).permutation(len(words))
+    assert np.array_equal(ranked(words[order, None]), order)
+
+
 def test_no_keys_have_no_ranks() -> None:
     assert ranked(np.empty((0, 2), np.uint64)).tolist() == []
 
