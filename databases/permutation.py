@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
+from keybench.errors import UsageError
+
+
+def require(ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), threads: int = 1) -> None:
+    """What a page model is given must be a permutation and ascending numbers of rows (`PageModel.insert`).
+
+    UsageError where it is not: ranks are indices of arrays whose bounds compiled loops do not check.
+    """
+    n = len(ranks)
+    if not is_permutation(ranks, threads):
+        raise UsageError(f"ranks of {n:,} rows must be all of 0 to {n - 1:,}, each once: make them with `ranked`.")
+    if any(a >= b for a, b in zip([0, *checkpoints], [*checkpoints, n + 1], strict=True)):
+        raise UsageError(f"checkpoints must ascend from 1 to {n:,}, the number of rows: leave out the others.")
 
 
 def is_permutation(numbers: NDArray[np.int64], threads: int = 1) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from keybench.databases import splittree
 from keybench.databases.pagemodel import Checkpoint, PageStats
-from keybench.databases.permutation import is_permutation
+from keybench.databases.permutation import is_permutation, require
 from keybench.databases.splittree import APPEND, EDGE, INTERIOR, Level, Rule
 from keybench.errors import UsageError
 from keybench.generators.byteorder import Keys
@@ -49,10 +49,7 @@ class SplitModel:
     ) -> PageStats:
         """`sizes` by rank; `arrived[i]`: what the first i + 1 entries take, where that is not their number."""
         n = len(ranks)
-        if not is_permutation(ranks, self.threads):
-            raise UsageError(f"ranks of {n:,} rows must be all of 0 to {n - 1:,}, each once: make them with `ranked`.")
-        if any(a >= b for a, b in zip([0, *checkpoints], [*checkpoints, n + 1], strict=True)):
-            raise UsageError(f"checkpoints must ascend from 1 to {n:,}, the number of rows: leave out the others.")
+        require(ranks, checkpoints, self.threads)
         leaves = splittree.level(ranks, self.leaf, sizes, self.threads)
         levels = [leaves, *splittree.branches(leaves, self.branch)]
         numbers = splittree.numbers(levels)

@@ -25,6 +25,7 @@ from keybench.databases.mysql.pagemodel_space import SIZE, Space
 from keybench.databases.mysql.pagemodel_tree import start
 from keybench.databases.mysql.table import PAGE_BYTES, branch_record, leaf_record, row_records
 from keybench.databases.pagemodel import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.databases.permutation import require
 from keybench.databases.repeating import repeated
 from keybench.errors import UsageError
 
@@ -76,6 +77,9 @@ class InnodbModel:
             raise UsageError(
                 f"the page model of InnoDB takes fewer than {_MOST_ROWS:,} rows, not {len(ranks):,}: take --rows down."
             )
+        require(ranks, checkpoints)
+        if self.rows is not None:
+            require(self.rows)
         leaves = self._loaded(ranks, len(ranks))
         events = events_of(leaves)
         rows = (

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.engine import Table
 from keybench.databases.pagemodel import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.databases.permutation import require
 from keybench.databases.repeating import repeated
 from keybench.databases.sqlite import cells
 from keybench.databases.sqlite import pagemodel_tree as trees
@@ -77,6 +78,8 @@ class IntegerModel:
 
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
         """As `FixedModel.insert`."""
+        if len(sizes) != len(ranks):
+            raise UsageError("one size for each row is needed: make them with `sizes`.")
         return _build(self, ranks, checkpoints, sizes)
 
     def by_date(self, rows: Ranks) -> IntegerModel:
@@ -99,6 +102,9 @@ def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
 def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> PageStats:
     """`sizes` are what keys take beyond `cells.record`, in order of arrival, or zero for all."""
     n, table, page_bytes = len(ranks), model.table, model.page_bytes
+    require(ranks, checkpoints)
+    if model.rows is not None:
+        require(model.rows)
     order = ranks[:0] if model.rows is None else model.rows
     rows, tree = _trees(table, page_bytes, ranks, order, sizes)
     file, reached = trees.new_file(page_bytes), 0

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+from keybench.databases.engine import Table, engine, engines
 from keybench.databases.permutation import is_permutation
+from keybench.errors import UsageError
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -22,3 +24,28 @@ def test_a_number_twice_in_one_part_or_in_two(places: tuple[int, int], threads: 
     numbers = np.random.default_rng(1).permutation(1000)
     numbers[places[1]] = numbers[places[0]]
     assert not is_permutation(numbers, threads)
+
+
+@pytest.mark.parametrize("name", [name for name, on in engines().items() if on.has_page_model])
+@pytest.mark.parametrize("ranks", [[0, 2], [0, 0], [-1, 0], [1]])
+def test_every_page_model_refuses_what_are_no_ranks(name: str, ranks: list[int]) -> None:
+    on = engine(name)
+    for role in ("clustered", "nonclustered"):
+        model = on.page_model(Table("t", on.default_column("uuid", "rfc"), 0, role))
+        with pytest.raises(UsageError) as refused:
+            model.insert(np.array(ranks, np.int64))
+        n = len(ranks)
+        assert (
+            str(refused.value) == f"ranks of {n} rows must be all of 0 to {n - 1}, each once: make them with `ranked`."
+        )
+        with pytest.raises(
+            UsageError, match=r"^checkpoints must ascend from 1 to 3, the number of rows: "
+        ):
+            model.insert(np.arange(3), [4])
+
+
+def test_sqlites_integers_need_a_size_each() -> None:
+    on = engine("sqlite")
+    model = on.page_model(Table("t", on.default_column("int", "rfc"), 0, "clustered"))
+    with pytest.raises(UsageError, match=r"^one size for each row is needed: make them with `sizes`\.$"):
+        model.insert(np.arange(3), sizes=np.ones(2, np.uint16))
