@@ -38,9 +38,7 @@ def test_every_page_model_refuses_what_are_no_ranks(name: str, ranks: list[int])
         assert (
             str(refused.value) == f"ranks of {n} rows must be all of 0 to {n - 1}, each once: make them with `ranked`."
         )
-        with pytest.raises(
-            UsageError, match=r"^checkpoints must ascend from 1 to 3, the number of rows: "
-        ):
+        with pytest.raises(UsageError, match=r"^checkpoints must ascend from 1 to 3, the number of rows: "):
             model.insert(np.arange(3), [4])
 
 
