@@ -35,6 +35,7 @@ from keybench.databases.sqlite.pagemodel_tree import (
     TAKEN,
     UPPER,
     USED,
+    USUAL,
     WORDS,
     Ints,
     Tree,
@@ -115,21 +116,27 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     first = 0 if count < 3 or at == 0 else min(at - 1, last - 2)
     links += first
     even, ahead = facts[CELL_BYTES] > 0, int64(0 if level == 0 and facts[ROWS_IN_LEAVES] else 1)
-    n = under = int64(0)
+    alike, n, under = level == 0, int64(0), int64(0)
     for i in range(count):
         child = int64(children[links + i])
         place = child >> shift_of(tree, level)
         if level > 0:
             move(children, under, children_of(tree, child), pages[place, CELLS] + 1)
             under += pages[place, CELLS] + 1
+        alike &= pages[place, USED] == pages[place, CELLS] * facts[USUAL]
         n += pages[place, CELLS]
         dealt[CHILD, i], dealt[OLD_END, i] = child, n
         dealt[FILLED, i], dealt[TAKEN, i] = pages[place, USED], pages[place, NUMBER]
         if i < count - 1:
             n += ahead
             if not even:
-                branches[parent, USED] -= cell_bytes(tree, upper_of(tree, child, level), level + 1)
-    number = divide_evenly(tree, n, count, level) if even else divide_by_size(tree, n, count, level, ahead)
+                upper = upper_of(tree, child, level)
+                branches[parent, USED] -= cell_bytes(tree, upper, level + 1)
+                alike &= ahead == 0 or cell_bytes(tree, upper, 0) == facts[USUAL]
+    if even or alike:
+        number = divide_evenly(tree, n, count, level, ahead)
+    else:
+        number = divide_by_size(tree, n, count, level, ahead)
     _renumber(file, dealt, count, number)
     if number != count:
         move(children, links + number, links + count, last + 1 - first - count)

@@ -15,8 +15,10 @@ from keybench.databases.sqlite.pagemodel_tree import (
     CHILD,
     END,
     FILLED,
+    LAST,
     OLD_END,
     ROOM,
+    USUAL,
     WORDS,
     Ints,
     Tree,
@@ -62,39 +64,42 @@ def _deal(sizes: Ints, dealt: Ints, n: int, count: int, room: int, ahead: int) -
 
 
 @kernel
-def _plan(tree: Tree, n: int, count: int, kind: int) -> None:
+def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> None:
     """Works out to how many pages n cells of one size go, and which cells those end before: by their number alone."""
-    plan, dealt, size = tree.plans[kind, n], tree.dealt, tree.facts[CELL_BYTES + kind]
+    plan, dealt = tree.plans[kind, n], tree.dealt
     for i in range(n):
         tree.sizes_dealt[i] = size
     for i in range(count):
-        dealt[END, i] = n if i == count - 1 else i
-        dealt[FILLED, i] = (n - count + 1) * size if i == count - 1 else 0
-    plan[0] = _deal(tree.sizes_dealt, dealt, n, count, tree.facts[ROOM + kind], int64(1))
+        dealt[END, i] = n if i == count - 1 else i * ahead
+        dealt[FILLED, i] = (n - (count - 1) * ahead) * size if i == count - 1 else 0
+    plan[0] = _deal(tree.sizes_dealt, dealt, n, count, tree.facts[ROOM + kind], ahead)
     for i in range(plan[0]):
         plan[1 + i] = dealt[END, i]
 
 
 @inlined
-def divide_evenly(tree: Tree, n: int, count: int, level: int) -> int:
+def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
     """Deals out cells of one size: each leaf's border is some rows away from one that there was before.
 
     Returns the number of pages; `dealt` says what each gets.
     """
     dealt, kind = tree.dealt, min(level, 1)
+    size = tree.facts[USUAL if level == 0 else CELL_BYTES + 1]
     if tree.plans[kind, n, 0] == 0:
-        _plan(tree, n, count, kind)
-    size, number, begin = tree.facts[CELL_BYTES + kind], int64(tree.plans[kind, n, 0]), int64(0)
+        _plan(tree, n, count, kind, size, ahead)
+    number, begin = int64(tree.plans[kind, n, 0]), int64(0)
     for i in range(number):
         end = int64(tree.plans[kind, n, 1 + i])
         dealt[END, i], dealt[FILLED, i] = end, (end - begin) * size
-        begin = end + 1
+        begin = end + ahead
         if level == 0 and i < number - 1:
             nearest = 0
             for j in range(1, count):
                 if abs(end - dealt[OLD_END, j]) < abs(end - dealt[OLD_END, nearest]):
                     nearest = j
             border, steps = dealt[CHILD, nearest], end - dealt[OLD_END, nearest]
+            if ahead == 0 and border == tree.facts[LAST]:  # no key, but one place behind the last
+                steps -= 1
             dealt[BORDER, i] = stepped(tree.marks, tree.facts[WORDS], ARRIVED, border, steps) if steps != 0 else border
     return number
 

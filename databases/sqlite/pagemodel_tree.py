@@ -34,9 +34,10 @@ ROOM, ROWS_IN_LEAVES, PAGE_BYTES, LAST, SHIFT, WORDS = 5, 7, 8, 9, 10, 11
 """Bytes for cells in a page of either kind; whether all rows are in leaves (rowid tables); bytes of a page; the upper
 bound of the rightmost pages; by which power of two upper bounds are divided to be slots; the first word of ranks in the
 bitmaps."""
-LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES = range(12, 18)
+LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES, USUAL = 12, 13, 14, 15, 16, 17, 19
 """The largest key; whether the one inserted is above all before; leaves taken by kind; what each cell takes with its
-pointer in leaves and in branch pages, where all have one size in an index b-tree, else 0."""
+pointer in leaves and in branch pages, where all have one size in an index b-tree, else 0; the most that a cell takes in
+a leaf, which of integers and row numbers nearly all do."""
 _FACTS = 20
 
 CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
@@ -84,8 +85,8 @@ class Tree(NamedTuple):
     sizes_dealt: Ints
     """int64: and their cells' bytes."""
     plans: Ints
-    """int32 (2, …, 9): where all cells have one size, in leaves and in branch pages, how so many are dealt out: to how
-    many pages (0: not known yet), and which cells those end before."""
+    """int32 (2, …, 9): of cells of one size, the most in leaves and that of all in branch pages, how so many are dealt
+    out: to how many pages (0: not known yet), and which cells those end before."""
 
 
 def new(
@@ -108,6 +109,7 @@ def new(
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
     dealt = 4 * max(places) + 64
+    facts[USUAL] = 2 + max(4, int(sizes.max(initial=0)))
     shift = min(_fewest(rooms[0], sizes).bit_length() - 1, _MOST_SHIFT)
     last = rows + (1 << shift)
     marks, words = bitmaps.new(last + 1)
