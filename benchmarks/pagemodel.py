@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import pairs, streams
-from benchmarks.fidelity import columns
+from benchmarks.fidelity import columns, real
 from keybench.databases.engine import Engine, Table, engines
-from keybench.databases.pagemodel import PageModel, SizedByValue, ranked
+from keybench.databases.pagemodel import PageModel, SizedByValue, predict, ranked
 from keybench.errors import UsageError
 from keybench.generators.byteorder import sort_words
 
@@ -35,6 +35,7 @@ _OTHER_TARGETS = {
 }
 """Of engines whose leaves are not independent of their neighbours."""
 _MEMORY_TARGET = 24.0
+_SERVER_TARGET = 15
 _THREADS = 2
 _THREADED = f"random, {_THREADS} threads"
 _AT_ONCE = f"{_THREADS} models at once"
@@ -58,6 +59,11 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (its 
             bytes_a_row = float(done.stdout)
             met = "met" if bytes_a_row <= _MEMORY_TARGET else "NOT met"
             yield f"  {on.title:<12} {bytes_a_row:5.1f} bytes a row   target ≤ {_MEMORY_TARGET:g}: {met}"
+    yield f"\nPage models: {ROWS[0]:,} rows, keys ranked too, beside the insertion of the same keys into a live server"
+    for on in engines().values():
+        for kind in on.servers:
+            if _model(on) is not None and not on.missing(kind):
+                yield from _beside_server(on, kind, repetitions)
 
 
 def _model(on: Engine, **parameters: float | str) -> PageModel | SizedByValue | None:
@@ -66,6 +72,27 @@ def _model(on: Engine, **parameters: float | str) -> PageModel | SizedByValue | 
         return on.page_model(Table("benchmark", columns(on)[0], _PAYLOAD), **parameters)
     except UsageError:
         return None
+
+
+def _beside_server(on: Engine, kind: str, repetitions: int) -> Iterator[str]:
+    """A load each, profile fast: the server does what a model knows and more, and is the peer whose place it takes."""
+    column, model = columns(on)[0], _model(on)
+    if model is None:
+        return
+    provision = on.provision(kind, on.settings("fast", "default"))
+    try:
+        address = provision.start()
+        for order in _ORDERS:
+            keys = streams.keys(streams.STREAMS[order](ROWS[0]), column)
+            seconds = median(_timed(partial(predict, model, column, keys)) for _ in range(repetitions))
+            _, rate = real(on, address, Table("benchmark", column, _PAYLOAD), keys)
+            ratio = ROWS[0] / seconds / rate
+            yield (
+                f"  {on.title:<12} {kind:<10} {order:<21} {rate / 1000:7.1f} thousand rows/s   model {ratio:5.0f} × its"
+                f" rate   target ≥ {_SERVER_TARGET}: {'met' if ratio >= _SERVER_TARGET else 'NOT met'}"
+            )
+    finally:
+        provision.stop()
 
 
 def _speed(n: int, repetitions: int) -> Iterator[str]:
