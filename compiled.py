@@ -34,7 +34,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """As `kernel`, for what only one other kernel calls, and often: it becomes a part of that one.
+    """As `kernel`, for what is a line, or what only one other kernel calls, and often: it becomes a part of its caller.
 
     A call hands over seven words for each array, and counts references to it: more work than many a short loop.
     """

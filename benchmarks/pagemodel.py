@@ -62,7 +62,7 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (its 
     yield f"\nPage models: {ROWS[0]:,} rows, keys ranked too, beside the insertion of the same keys into a live server"
     for on in engines().values():
         for kind in on.servers:
-            if _model(on) is not None and not on.missing(kind):
+            if not on.missing(kind):
                 yield from _beside_server(on, kind, repetitions)
 
 

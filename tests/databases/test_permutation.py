@@ -35,10 +35,9 @@ def test_every_page_model_refuses_what_are_no_ranks(name: str, ranks: list[int])
         with pytest.raises(UsageError) as refused:
             model.insert(np.array(ranks, np.int64))
         n = len(ranks)
-        assert (
-            str(refused.value) == f"ranks of {n} rows must be all of 0 to {n - 1}, each once: make them with `ranked`."
-        )
-        with pytest.raises(UsageError, match=r"^checkpoints must ascend from 1 to 3, the number of rows: "):
+        said = f"ranks of {n} rows must be all of 0 to {n - 1}, each once: make them with `ranked`."
+        assert str(refused.value) == said
+        with pytest.raises(UsageError, match=r"^checkpoints must ascend from 1 to 3, the number of rows: leave out "):
             model.insert(np.arange(3), [4])
 
 

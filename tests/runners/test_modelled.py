@@ -59,7 +59,8 @@ def test_the_model_is_beside_the_server_and_equal(command: Run, tmp_path: Path) 
     for trial in recorded(tmp_path):
         real, model = values(trial, KEY), values(trial, MODEL)
         assert model.keys() >= {Metric.LEAF_PAGES, Metric.LEAF_DENSITY, *KINDS}
-        # Of two splits at once the later may take the earlier page: that changes at most four steps between neighbours.
+        # A split takes its page before it is logged (nbtinsert.c): of two at once the later may have the earlier page,
+        # which changes at most four steps between neighbours.
         step = 100 / (real[Metric.LEAF_PAGES] or 1)
         apart = {Metric.LEAF_FRAGMENTATION: 4 * step, Metric.LEAF_NONADJACENT: 4 * step}
         for metric in model.keys() - {Metric.BRANCH_PAGES}:
