@@ -16,7 +16,7 @@ help:
 
 env: $(STAMP)
 
-$(STAMP): pyproject.toml setup.py constraints.txt
+$(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "keybench needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=/path/to/python3.11 …" >&2; exit 4; }
 	@sh scripts/make-venv.sh $(PYTHON)
@@ -43,11 +43,9 @@ contract: env
 	$(BIN)/python -m pytest tests/databases/contract
 
 lint: env
-	@mkdir -p build/typing && ln -sfn ../.. build/typing/keybench
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p keybench.generators -p keybench.databases \
-	  -p keybench.scenarios -p keybench.runners -p keybench.results -m keybench.cli -m keybench.compiled -m keybench.plugins
+	$(BIN)/mypy -p keybench
 
 # Compiles the loops of all page models, which two test processes would else do at once, or wait for.
 kernels: env

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from benchmarks import layouts, mariadb, pagemodel, postgresql, report, sqlite, writers
 from keybench.errors import KeybenchError
-from keybench.runners.machine import describe
+from keybench.runners.measuring.machine import describe
 
 PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "sqlite": sqlite.compare,

@@ -13,13 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import get_args
 
 from benchmarks import streams
-from keybench.databases.column import Column
-from keybench.databases.engine import Address, Engine, KeyRole, Table, engine, engines
-from keybench.databases.pagemodel import predict, readings
-from keybench.databases.payload import Payload
+from keybench.databases.contract import Address, Engine
+from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
-from keybench.generators.byteorder import Keys
-from keybench.results.metrics import KEY, Metric
+from keybench.model.byteorder import Keys
+from keybench.model.column import Column
+from keybench.model.metric import KEY, Metric
+from keybench.model.payload import Payload
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import predict, readings
 
 SHOWN = {
     Metric.LEAF_PAGES: "leaf",

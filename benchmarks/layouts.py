@@ -21,9 +21,9 @@ from cryptography.hazmat.backends.openssl import backend
 
 from benchmarks import memory, pairs
 from keybench.generators import new
-from keybench.generators.byteorder import text36
-from keybench.generators.keystream import galois_is_faster
-from keybench.generators.layout import Layout, layouts
+from keybench.generators.core.keystream import galois_is_faster
+from keybench.generators.core.layout import Layout, layouts
+from keybench.model.byteorder import text36
 
 KEYS = 1 << 22
 """64 MiB of 16-byte keys."""

@@ -14,14 +14,15 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks import pairs
-from keybench.databases.engine import Address, Table
+from keybench.databases.contract import Address
 from keybench.databases.mariadb import ENGINE
-from keybench.databases.mysql import rows as packed
-from keybench.databases.mysql.load import MySqlSession
-from keybench.databases.mysql.load import Path as Way
-from keybench.databases.payload import Payload
+from keybench.databases.mysql.sending import statements as packed
+from keybench.databases.mysql.session import MySqlSession
+from keybench.databases.mysql.session import Path as Way
 from keybench.errors import EnvironmentMissing
-from keybench.generators.byteorder import Keys
+from keybench.model.byteorder import Keys
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 
 TARGETS: dict[Way, float] = {"load data": 1.05, "arrays": 0.80, "insert": 1.05}
 LAYOUTS = ("uuid-v4", "uuid-v7")

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from benchmarks import pairs, streams
 from benchmarks.fidelity import columns, real
-from keybench.databases.engine import Engine, Table, engines
-from keybench.databases.pagemodel import PageModel, SizedByValue, predict, ranked
+from keybench.databases.contract import Engine
+from keybench.databases.registry import engines
 from keybench.errors import UsageError
-from keybench.generators.byteorder import sort_words
+from keybench.model.byteorder import sort_words
+from keybench.model.table import Table
+from keybench.pagemodels.contract import PageModel, SizedByValue, predict, ranked
 
 ROWS = (1_000_000, 50_000_000)
 _PAYLOAD = 100

@@ -10,13 +10,14 @@ from statistics import median
 
 import numpy as np
 
-from keybench.databases.engine import Admin, Session, Table
+from keybench.databases.contract import Admin, Session
 from keybench.errors import VerificationError
-from keybench.generators.byteorder import Keys
-from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import Stream, layout
-from keybench.generators.process import Process
+from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import Stream, layout
+from keybench.generators.core.process import Process
+from keybench.model.byteorder import Keys
+from keybench.model.table import Table
 
 ROWS_PER_TX = 1000
 PAYLOAD = 100

@@ -11,12 +11,13 @@ from statistics import median
 import numpy as np
 
 from benchmarks import pairs
-from keybench.databases.engine import Address, Table
-from keybench.databases.payload import Payload
-from keybench.databases.postgresql import ENGINE
-from keybench.databases.postgresql.table import columns, name
+from keybench.databases.contract import Address
+from keybench.databases.postgresql.ddl import columns, name
+from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import EnvironmentMissing
-from keybench.generators.byteorder import Keys, text36
+from keybench.model.byteorder import Keys, text36
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 
 TARGET = 1.05
 CPU_TARGET = 6.0

@@ -14,11 +14,11 @@ from statistics import median
 
 import numpy as np
 
-from keybench.databases.engine import engines
-from keybench.generators.layout import layouts
-from keybench.results.metrics import MODEL, OF_MACHINE, Metric, Reading, Series
-from keybench.results.report.groups import CONTROL
-from keybench.results.store import Environment, Run, Store, Trial
+from keybench.databases.registry import engines
+from keybench.generators.core.layout import layouts
+from keybench.model.metric import MODEL, OF_MACHINE, Metric, Reading, Series
+from keybench.results.analysis.groups import CONTROL
+from keybench.results.store.store import Environment, Run, Store, Trial
 
 TARGET = 10.0
 """Seconds."""

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import pairs
-from keybench.databases.engine import Address, Table
-from keybench.databases.payload import Payload
-from keybench.databases.sqlite import ENGINE
+from keybench.databases.contract import Address
 from keybench.databases.sqlite.connection import configured
-from keybench.databases.sqlite.table import Files, Statements
+from keybench.databases.sqlite.ddl import Files, Statements
+from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import EnvironmentMissing
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 
 TARGET = 1.05
 LAYOUTS = ("uuid-v4", "uuid-v7")

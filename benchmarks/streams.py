@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.column import Column
-from keybench.generators.byteorder import Keys, hexadecimal
+from keybench.model.byteorder import Keys, hexadecimal
+from keybench.model.column import Column
 
 Numbers = NDArray[np.int64]
 

@@ -17,19 +17,22 @@ from statistics import median
 from psycopg import pq
 
 from benchmarks import pairs
-from keybench.databases.engine import Address, Engine, Table, engine
-from keybench.databases.pagemodel import ranked
-from keybench.databases.postgresql.load import PostgresSession
-from keybench.databases.postgresql.table import name
+from keybench.databases.contract import Address, Engine
+from keybench.databases.postgresql.ddl import name
+from keybench.databases.postgresql.session import PostgresSession
+from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
-from keybench.generators.byteorder import Keys, sort_words
-from keybench.runners import crews, writers
-from keybench.runners.after import keys_in_order
-from keybench.runners.plan import Request, TrialPlan
-from keybench.runners.rendezvous import Seat
-from keybench.runners.sources import key_sources
-from keybench.runners.trial import Target, run_trial
-from keybench.runners.writer import Load, Sent, _write
+from keybench.model.byteorder import Keys, sort_words
+from keybench.model.table import Table
+from keybench.pagemodels.contract import ranked
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.sources import key_sources
+from keybench.runners.trials.after import keys_in_order
+from keybench.runners.trials.server_trial import Target, run_trial
+from keybench.runners.writers import crews
+from keybench.runners.writers import load as writers
+from keybench.runners.writers.barrier import Seat
+from keybench.runners.writers.writer import Load, Sent, _write
 from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
 
 COUNTS = (1, 4, 8)

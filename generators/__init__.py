@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from keybench.generators.connections import for_database as for_database
-    from keybench.generators.single import new as new
+    from keybench.generators.core.connections import for_database as for_database
+    from keybench.generators.core.single import new as new
 
 __all__ = ["for_database", "new"]
 
@@ -17,11 +17,11 @@ __all__ = ["for_database", "new"]
 def __getattr__(name: str) -> object:
     """Loads the two when they are asked for: whoever imports a module of this package does not pay for them."""
     if name == "new":
-        from keybench.generators.single import new
+        from keybench.generators.core.single import new
 
         return new
     if name == "for_database":
-        from keybench.generators.connections import for_database
+        from keybench.generators.core.connections import for_database
 
         return for_database
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

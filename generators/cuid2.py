@@ -22,14 +22,14 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.alphabets import BASE36
-from keybench.generators.byteorder import Bytes, Ints, Kind
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.description import Description
-from keybench.generators.entropy import Entropy
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Stream
-from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+from keybench.generators.core.alphabets import BASE36
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.description import Description
+from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Stream
+from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Ints, Kind
 
 _LENGTH: Final = 24
 _FINGERPRINT: Final = 32

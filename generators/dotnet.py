@@ -17,14 +17,14 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, has_version, put_u48
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.entropy import Entropy
-from keybench.generators.instants import DATETIME_LAST, refuse_keys, unix_milliseconds
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import get_u48, has_version, put_u48
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.instants import DATETIME_LAST, refuse_keys, unix_milliseconds
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 _DRAWN: Final = np.dtype("<u4")
 

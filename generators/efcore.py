@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.generators.bits import put_last_word, read_sql_sequence, sql_sequence
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.description import Description
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import put_last_word, read_sql_sequence, sql_sequence
+from keybench.generators.core.description import Description
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 
 class EfCore(WriterLayout):

@@ -18,15 +18,15 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import put_word, read_words
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.counters import fresh, run_values
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import DATETIME_LAST, require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.worker_ids import refuse_steps_back, worker_id
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import put_word, read_words
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.counters import fresh, run_values
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import DATETIME_LAST, require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.worker_ids import refuse_steps_back, worker_id
+from keybench.model.byteorder import Bytes, Keys
 
 _WORKERS: Final = 1 << 48
 

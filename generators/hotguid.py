@@ -29,15 +29,15 @@ from typing import Any, Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.bits import put_words, read_words
-from keybench.generators.bulk import Elementwise
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.sqlguid import TwoFormLayout, TwoFormStream
-from keybench.generators.writer import Writer
+from keybench.generators.core.bits import put_words, read_words
+from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.loops.choice import Elementwise
+from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream
+from keybench.generators.core.stream import Writer
+from keybench.model.byteorder import Bytes, Keys
 
 _COUNTER_STARTS: Final = 500_000
 _COUNTER_MASK: Final = 0xFFFFFF

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Ints, Kind
-from keybench.generators.description import Description
-from keybench.generators.layout import Stream
-from keybench.generators.process import Process
-from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+from keybench.generators.core.description import Description
+from keybench.generators.core.layout import Stream
+from keybench.generators.core.process import Process
+from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
+from keybench.model.byteorder import Ints, Kind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,11 +6,11 @@ rows itself makes another layout, because it numbers them in the order in which 
 
 from __future__ import annotations
 
-from keybench.generators.byteorder import Keys
-from keybench.generators.description import Description
-from keybench.generators.layout import Stream
-from keybench.generators.process import Process
-from keybench.generators.writer import Writer, WriterLayout
+from keybench.generators.core.description import Description
+from keybench.generators.core.layout import Stream
+from keybench.generators.core.process import Process
+from keybench.generators.core.stream import Writer, WriterLayout
+from keybench.model.byteorder import Keys
 
 
 class PlannedNumbers(Stream):

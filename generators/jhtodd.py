@@ -26,7 +26,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from keybench.generators.bits import (
+from keybench.generators.core.bits import (
     draw_bytes,
     get_u48,
     has_version,
@@ -35,12 +35,12 @@ from keybench.generators.bits import (
     swap_net,
     swap_third_field,
 )
-from keybench.generators.byteorder import Bytes, Keys, Order
-from keybench.generators.clock import TICKS_PER_MS
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import milliseconds, refuse_keys, require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.clock import TICKS_PER_MS
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import milliseconds, refuse_keys, require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys, Order
 
 _RANDOM_BYTES: Final = 10
 

@@ -16,13 +16,13 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.alphabets import BASE62, digits_of_text, require_form
-from keybench.generators.byteorder import Bytes, Keys, Kind
-from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+from keybench.generators.core.alphabets import BASE62, digits_of_text, require_form
+from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys, Kind
 
 EPOCH: Final = UNIX_EPOCH + 1_400_000_000 * TICKS_PER_SECOND
 _LAST: Final = EPOCH + (TICKS_PER_SECOND << 32) - 1

@@ -22,14 +22,14 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, put_u48, put_u48_net
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import refuse_keys, require_instants
-from keybench.generators.layout import Decoded, Stream
+from keybench.generators.core.bits import get_u48, put_u48, put_u48_net
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import refuse_keys, require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rt_comb import EPOCH_1900, SqlDates
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 _LAST: Final = np.iinfo(np.int64).max
 _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND

@@ -24,14 +24,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keybench.generators.bits import put_word, read_sql_sequence, read_words, sql_sequence, swap_net, words
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.clock import Ticks
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import DATETIME_LAST, require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.sequences import never_repeated
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import put_word, read_sql_sequence, read_words, sql_sequence, swap_net, words
+from keybench.generators.core.clock import Ticks
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import DATETIME_LAST, require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.sequences import never_repeated
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,14 @@ from typing import Final, Literal
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.bits import put_word, read_sql_sequence, read_words, sql_sequence, swap_u16
-from keybench.generators.byteorder import Bytes, Keys, Order
-from keybench.generators.clock import Ticks
-from keybench.generators.description import Ascent, Description, Timestamp
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.sequences import never_falling, places_in_run
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import put_word, read_sql_sequence, read_words, sql_sequence, swap_u16
+from keybench.generators.core.clock import Ticks
+from keybench.generators.core.description import Ascent, Description, Timestamp
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.sequences import never_falling, places_in_run
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys, Order
 
 Form = Literal["guid", "sequential", "to-sequential"]
 

@@ -24,17 +24,17 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.bits import big_endian, put_word, read_words, swap_net, words
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.clock import UNIX_EPOCH, Clock
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.entropy import Entropy
-from keybench.generators.guids import Guids, ProvidedGuids
-from keybench.generators.instants import refuse_keys, require_instants
-from keybench.generators.layout import Decoded, GuidProvider, NameProvider, Stream
-from keybench.generators.process import Process
-from keybench.generators.sequences import never_repeated
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import big_endian, put_word, read_words, swap_net, words
+from keybench.generators.core.clock import UNIX_EPOCH, Clock
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.guids import Guids, ProvidedGuids
+from keybench.generators.core.instants import refuse_keys, require_instants
+from keybench.generators.core.layout import Decoded, GuidProvider, NameProvider, Stream
+from keybench.generators.core.process import Process
+from keybench.generators.core.sequences import never_repeated
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 _GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
 """Ticks at 1582-10-15."""

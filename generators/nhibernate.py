@@ -18,14 +18,14 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import get_u48, put_u48
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import refuse_keys, require_instants, since_midnight
-from keybench.generators.layout import Decoded, Stream
+from keybench.generators.core.bits import get_u48, put_u48
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import refuse_keys, require_instants, since_midnight
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rt_comb import EPOCH_1900
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
 _MS_PER_UNIT: Final = 3.333333

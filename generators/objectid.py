@@ -26,13 +26,13 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.alphabets import HEX32, bits_of_text, require_form, text_of_bits
-from keybench.generators.byteorder import Bytes, Ints, Keys, Kind
-from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+from keybench.generators.core.alphabets import HEX32, bits_of_text, require_form, text_of_bits
+from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Ints, Keys, Kind
 
 _LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 1
 _BYTES: Final = 12

@@ -19,11 +19,11 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import put_word, read_words
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.description import Description
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import put_word, read_words
+from keybench.generators.core.description import Description
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 _SEEN: Final = 0xE063
 

@@ -23,16 +23,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.bits import Words, put_words
-from keybench.generators.bulk import loops
-from keybench.generators.byteorder import Bytes, Ints
-from keybench.generators.clock import TICKS_PER_SECOND, Ticks
-from keybench.generators.description import Description
-from keybench.generators.hashes import Messages, digests
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Stream
-from keybench.generators.sequences import changes
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import Words, put_words
+from keybench.generators.core.clock import TICKS_PER_SECOND, Ticks
+from keybench.generators.core.description import Description
+from keybench.generators.core.hashes import Messages, digests
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Stream
+from keybench.generators.core.loops.choice import loops
+from keybench.generators.core.sequences import changes
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Ints
 
 _RANDOMS: Final = (1 << 30) - 1
 _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
@@ -77,7 +77,7 @@ def weeks(ticks: Ticks) -> Ints:
 def _digits(out: Bytes, at: int, width: int, numbers: Ints) -> None:
     """Writes so many decimal digits of each number."""
     if loops(len(numbers)):
-        from keybench.generators import _text_loops
+        from keybench.generators.core.loops import text as _text_loops
 
         _text_loops.digits(out, at, width, numbers)
         return
@@ -111,7 +111,7 @@ def texts_of_time(ticks: Ticks) -> Bytes:
 def texts_of_random(numbers: Ints) -> Messages:
     """RAND() as MySQL writes it: the shortest digits that give the number, without exponent."""
     if loops(len(numbers)):
-        from keybench.generators import _text_loops
+        from keybench.generators.core.loops import text as _text_loops
 
         found = Messages(np.zeros((len(numbers), _LONGEST), np.uint8), np.zeros(len(numbers), np.int64))
         _text_loops.decimals((numbers / _RANDOMS).view(np.uint64), _powers(), 0, found.data, found.lengths)

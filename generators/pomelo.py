@@ -18,12 +18,12 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import draw_bytes, put_word, read_words, swap_first_fields
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import DATETIME_LAST, refuse_keys, require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import draw_bytes, put_word, read_words, swap_first_fields
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import DATETIME_LAST, refuse_keys, require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 _RANDOM_BYTES: Final = 7
 _VERSION: Final = np.uint64(0x4000)

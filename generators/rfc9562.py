@@ -14,14 +14,14 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, get_u48, put_u48, read_words
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.guids import RandomGuids
-from keybench.generators.instants import refuse_keys, require_instants, unix_milliseconds
-from keybench.generators.layout import Composer, Decoded, Stream
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import Words, get_u48, put_u48, read_words
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.guids import RandomGuids
+from keybench.generators.core.instants import refuse_keys, require_instants, unix_milliseconds
+from keybench.generators.core.layout import Composer, Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 """The last tick of the last of 2^48 milliseconds since 1970."""

@@ -20,14 +20,14 @@ from uuid import NAMESPACE_DNS, UUID
 
 import numpy as np
 
-from keybench.generators.bits import stamp_version
-from keybench.generators.byteorder import Bytes, Ints, Keys
-from keybench.generators.description import Description
-from keybench.generators.hashes import Algorithm, Messages, digests
-from keybench.generators.layout import Decoded, NameProvider, Stream
-from keybench.generators.process import Process
+from keybench.generators.core.bits import stamp_version
+from keybench.generators.core.description import Description
+from keybench.generators.core.hashes import Algorithm, Messages, digests
+from keybench.generators.core.layout import Decoded, NameProvider, Stream
+from keybench.generators.core.process import Process
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import require_version
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Ints, Keys
 
 
 class RowNumbers:

@@ -21,17 +21,17 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, put_word, read_words, words
-from keybench.generators.byteorder import Bytes, Ints, Keys
-from keybench.generators.clock import UNIX_EPOCH
-from keybench.generators.counters import NEVER, require_room
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Decoded, Stream
+from keybench.generators.core.bits import Words, put_word, read_words, words
+from keybench.generators.core.clock import UNIX_EPOCH
+from keybench.generators.core.counters import NEVER, require_room
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.sequences import never_repeated
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import require_version
 from keybench.generators.rfc9562_v7 import random_half
-from keybench.generators.sequences import never_repeated
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Ints, Keys
 
 GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
 """Ticks at 1582-10-15, where version 1 and 6 begin."""

@@ -23,16 +23,16 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, big_endian, put_word, stamp_version
-from keybench.generators.byteorder import Bytes, Ints, Keys
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
-from keybench.generators.counters import NEVER, Starts, count_runs, fresh, require_room
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.entropy import Entropy
-from keybench.generators.instants import require_instants, unix_milliseconds
-from keybench.generators.layout import Decoded, Stream
+from keybench.generators.core.bits import Words, big_endian, put_word, stamp_version
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
+from keybench.generators.core.counters import NEVER, Starts, count_runs, fresh, require_room
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.instants import require_instants, unix_milliseconds
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import V7_LAST, require_version
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Ints, Keys
 
 RAND_B: Final = np.uint64((1 << 62) - 1)
 VARIANT: Final = np.uint64(1 << 63)

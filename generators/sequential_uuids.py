@@ -26,14 +26,14 @@ from typing import Final, Protocol
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.bits import big_endian, read_words, stamp_version, words
-from keybench.generators.byteorder import Bytes, Ints, Keys
-from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH, Clock
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import DATETIME_LAST, require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.process import Process
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import big_endian, read_words, stamp_version, words
+from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Clock
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import DATETIME_LAST, require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.process import Process
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Ints, Keys
 
 _MOST_BLOCKS: Final = 1 << 24
 

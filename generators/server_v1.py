@@ -28,16 +28,16 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import Words, put_word, read_words
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.counters import NEVER, require_room
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import refuse_keys, require_instants
-from keybench.generators.layout import Decoded, Stream
+from keybench.generators.core.bits import Words, put_word, read_words
+from keybench.generators.core.counters import NEVER, require_room
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import refuse_keys, require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.sequences import never_repeated
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import require_version
 from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST, pack_v1, unpack_v1
-from keybench.generators.sequences import never_repeated
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 _SEQUENCES: Final = 16_383
 _MULTICAST: Final = 1 << 40

@@ -24,17 +24,17 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.bits import words
-from keybench.generators.byteorder import Bytes, Keys
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.counters import require_room
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Decoded, Stream
+from keybench.generators.core.bits import words
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.counters import require_room
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.sequences import never_repeated
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import V7_LAST, require_version
 from keybench.generators.rfc9562_v7 import put_v7, random_half, sub_milliseconds
-from keybench.generators.sequences import never_repeated
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys
 
 _NS_PER_MS: Final = 1_000_000
 _STEP_NS: Final = _NS_PER_MS // 4096 + 1

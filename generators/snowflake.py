@@ -31,16 +31,16 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.alphabets import require_form
-from keybench.generators.byteorder import Ints, Keys, Kind
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.counters import NEVER, require_room
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import require_instants
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.sequences import never_repeated
-from keybench.generators.worker_ids import refuse_steps_back, worker_id
-from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+from keybench.generators.core.alphabets import require_form
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.counters import NEVER, require_room
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.sequences import never_repeated
+from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
+from keybench.generators.core.worker_ids import refuse_steps_back, worker_id
+from keybench.model.byteorder import Ints, Keys, Kind
 
 
 @dataclass(frozen=True, kw_only=True)

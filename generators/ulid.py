@@ -20,16 +20,16 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.alphabets import CROCKFORD32, bits_of_text, require_form, text_of_bits
-from keybench.generators.bits import Words, draw_bytes, put_u48, put_word, read_words
-from keybench.generators.byteorder import Bytes, Keys, Kind
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.counters import NEVER, Starts, fresh
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.layout import Decoded, Stream
+from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, require_form, text_of_bits
+from keybench.generators.core.bits import Words, draw_bytes, put_u48, put_word, read_words
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.counters import NEVER, Starts, fresh
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import V7_LAST
 from keybench.generators.rfc9562_v7 import milliseconds_of
-from keybench.generators.writer import ChunkStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Keys, Kind
 
 _CHARACTERS: Final = 26
 _RANDOM_BYTES: Final = 10

@@ -19,14 +19,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.bits import ROW, get_u48, has_version, put_word, read_words, stamp_version, words
-from keybench.generators.byteorder import Bytes, Ints, Keys
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
-from keybench.generators.description import Description, Timestamp
-from keybench.generators.instants import refuse_keys, unix_milliseconds
-from keybench.generators.layout import Decoded, Stream
-from keybench.generators.sequences import changes, places_in_run
-from keybench.generators.writer import GuidStream, Writer, WriterLayout
+from keybench.generators.core.bits import ROW, get_u48, has_version, put_word, read_words, stamp_version, words
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import refuse_keys, unix_milliseconds
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.sequences import changes, places_in_run
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.byteorder import Bytes, Ints, Keys
 
 _LAST = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 _SEQUENCE_LAST = (1 << 14) - 1

@@ -14,9 +14,9 @@ import typer
 
 from keybench import commandline
 from keybench.errors import UsageError
-from keybench.results.definitions import DEFINITIONS
+from keybench.model.definitions import DEFINITIONS
 from keybench.results.output import whole
-from keybench.results.store import Run, Store, Trial
+from keybench.results.store.store import Run, Store, Trial
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,10 +12,11 @@ import typer
 from rich.console import Console
 
 from keybench import commandline
-from keybench.databases import container, daemon, docker, secret
-from keybench.databases.engine import Engine, engines
-from keybench.databases.leftovers import Leftovers
-from keybench.databases.provision import base_directory, left_folders, remove_left_folders
+from keybench.databases.contract import Engine
+from keybench.databases.hosting import container, daemon, docker, secret
+from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.hosting.private_folder import base_directory, left_folders, remove_left_folders
+from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
 from keybench.runners.execute import say
 from keybench.runners.servers import is_url

@@ -16,15 +16,16 @@ import typer
 from rich.console import Console
 
 from keybench import commandline
-from keybench.databases import container, daemon, docker
-from keybench.databases.engine import Engine, engine, engines
-from keybench.databases.provision import Kept, base_directory, server_user
+from keybench.databases.contract import Engine
+from keybench.databases.hosting import container, daemon, docker
+from keybench.databases.hosting.private_folder import Kept, base_directory, server_user
+from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
-from keybench.runners import machine
-from keybench.runners.cli import DEFAULT_DATABASES, DEFAULT_SCENARIO, DEFAULT_SERVER
-from keybench.runners.estimate import check_disk, disk_bytes, gigabytes
+from keybench.runners.command import DEFAULT_DATABASES, DEFAULT_SCENARIO, DEFAULT_SERVER
 from keybench.runners.execute import say
-from keybench.runners.plan import Request, plan, resolve_layouts
+from keybench.runners.measuring import machine
+from keybench.runners.planning.estimate import check_disk, disk_bytes, gigabytes
+from keybench.runners.planning.plan import Request, plan, resolve_layouts
 from keybench.scenarios.schema import load_scenario
 
 app = commandline.application()

@@ -9,16 +9,20 @@ from types import FrameType
 
 from rich.console import Console
 
-from keybench.databases.engine import engine
-from keybench.databases.provision import base_directory
+from keybench.databases.hosting.private_folder import base_directory
+from keybench.databases.registry import engine
 from keybench.errors import KeybenchError
-from keybench.results.store import Store
-from keybench.runners import bulk, connections, estimate, generation, modelled, verdicts
-from keybench.runners.placed import crew_of
-from keybench.runners.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan, plan
+from keybench.results.store.store import Store
+from keybench.runners.planning import estimate
+from keybench.runners.planning.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
-from keybench.runners.trial import run_trial
+from keybench.runners.trials import bulk, verdicts
+from keybench.runners.trials import keys_trial as generation
+from keybench.runners.trials import model_trial as modelled
+from keybench.runners.trials.server_trial import run_trial
+from keybench.runners.writers import connections
+from keybench.runners.writers.placed import crew_of
 
 REGRESSION_OR_FAILURE = 1
 

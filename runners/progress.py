@@ -8,9 +8,9 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from keybench.results.metrics import KEY, Metric
-from keybench.results.store import Trial
-from keybench.runners.plan import TrialPlan
+from keybench.model.metric import KEY, Metric
+from keybench.results.store.store import Trial
+from keybench.runners.planning.plan import TrialPlan
 
 
 class Display(Protocol):

@@ -1,6 +1,6 @@
 """`python -m runners.run`: the same as `keybench run`. Worker processes import this again, so it does nothing else."""
 
 if __name__ == "__main__":
-    from keybench.runners.cli import main
+    from keybench.runners.command import main
 
     main()

@@ -7,13 +7,14 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.container import KIND, Contained
-from keybench.databases.engine import Engine, Keepable, Profile, Provision, engine
+from keybench.databases.contract import Engine, Keepable, Profile, Provision
+from keybench.databases.hosting.container import KIND, Contained
+from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, UsageError
-from keybench.results.store import Environment
-from keybench.runners import bulk
-from keybench.runners.plan import MODEL_SERVER, Request
-from keybench.runners.trial import Target
+from keybench.results.store.store import Environment
+from keybench.runners.planning.plan import MODEL_SERVER, Request
+from keybench.runners.trials import bulk
+from keybench.runners.trials.server_trial import Target
 
 AUTO = "auto"
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from keybench.databases.container import Contained
-from keybench.databases.engine import engines
-from keybench.databases.recipe import SECOND
+from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.recipe import SECOND
+from keybench.databases.registry import engines
 from tests.databases.containers import HAVING
 
 ROOT = Path(__file__).parent.parent

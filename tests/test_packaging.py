@@ -12,7 +12,10 @@ def test_the_wheel_holds_keybench_alone_and_everything_that_it_needs(tmp_path: P
     source = tmp_path / "source"
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     for name in filter(None, tracked.decode().split("\0")):
-        if (ROOT / name).is_file():
+        if (ROOT / name).is_symlink():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).symlink_to((ROOT / name).readlink())
+        elif (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(source)]
@@ -22,7 +25,7 @@ def test_the_wheel_holds_keybench_alone_and_everything_that_it_needs(tmp_path: P
     names = zipfile.ZipFile(wheel).namelist()
     top = {name.partition("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"keybench"}
-    for package in ("generators", "databases", "runners", "results", "scenarios"):
+    for package in ("model", "generators", "scenarios", "pagemodels", "databases", "runners", "results"):
         packaged = {n for n in names if n.startswith(f"keybench/{package}/")}
         for path in (ROOT / package).rglob("*"):
             if path.suffix in {".py", ".toml", ".jinja", ".css", ".sql"}:

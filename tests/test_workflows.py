@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from keybench.databases.engine import engines
+from keybench.databases.registry import engines
 from keybench.results.check.baseline import load
 from tests.test_compose import SERVICES
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.mysql.family import Family
+from keybench.databases.mysql.engine import Family
 from keybench.databases.mysql.flavour import MARIADB
 
 ENGINE = Family.of(MARIADB)

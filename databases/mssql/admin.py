@@ -9,14 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.column import Column
-from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.mssql import connection, log, probe
-from keybench.databases.mssql import table as layout
+from keybench.databases.contract import Address, Probe
+from keybench.databases.mssql import connection, log
+from keybench.databases.mssql import ddl as layout
+from keybench.databases.mssql import probes as probe
 from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.options import options
 from keybench.errors import ServerError
-from keybench.generators.byteorder import Keys, stored
+from keybench.model.byteorder import Keys, stored
+from keybench.model.column import Column
+from keybench.model.table import Table
 
 _PIECE_ROWS = 4_000
 """Keys that the server joins to one value: a row of its own for each would cost the client a call a row."""

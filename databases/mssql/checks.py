@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from keybench.databases import selfcheck
-from keybench.databases.engine import Table, Verdict
-from keybench.databases.mssql import rows
-from keybench.results.metrics import Metric, Reading
+from keybench.databases.contract import Verdict
+from keybench.databases.core import self_check as selfcheck
+from keybench.model.metric import Metric, Reading
+from keybench.model.table import Table
+from keybench.pagemodels.mssql import records as rows
 
 CAVEAT = (
     "SQL Server: this adapter was written from documentation and has not been checked against a live server. What this "

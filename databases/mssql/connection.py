@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from keybench.databases.engine import Address
+from keybench.databases.contract import Address
 from keybench.databases.mssql import drivers
 from keybench.databases.mssql.drivers import Driver, Sizes, braced
 from keybench.databases.mssql.options import options

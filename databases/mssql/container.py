@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.databases.container import Contained
-from keybench.databases.engine import Address, Settings
-from keybench.databases.mssql import connection, database, licence, settings
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.recipe import Recipe
+from keybench.databases.mssql import connection, licence, settings
+from keybench.databases.mssql import owned_schema as database
+from keybench.databases.mssql.ddl import SCHEMA
 from keybench.databases.mssql.options import options
-from keybench.databases.mssql.table import SCHEMA
-from keybench.databases.recipe import Recipe
 from keybench.errors import EnvironmentMissing
 
 IMAGE = "mcr.microsoft.com/mssql/server:2022-latest"

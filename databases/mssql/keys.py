@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.engine import ServerKeys
+from keybench.model.table import ServerKeys
 
 MADE = (
     ServerKeys("server-identity", "the table's IDENTITY", "bigint", "rfc", "IDENTITY"),

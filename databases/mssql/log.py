@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from keybench.databases.mssql.connection import Connection
-from keybench.databases.mssql.table import SCHEMA
+from keybench.databases.mssql.ddl import SCHEMA
 
 HOLDER = f"[{SCHEMA}].[keybench_hold]"
 HOLD = (

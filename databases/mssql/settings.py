@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from keybench.databases.engine import CacheSize, Profile, Settings
+from keybench.databases.contract import CacheSize, Profile, Settings
 
 MB = 1 << 20
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from keybench.databases.engine import Address
-from keybench.databases.mssql import connection, database
+from keybench.databases.contract import Address
+from keybench.databases.hosting.secret import of_url
+from keybench.databases.mssql import connection
+from keybench.databases.mssql import owned_schema as database
 from keybench.databases.mssql.connection import Connection
+from keybench.databases.mssql.ddl import SCHEMA
 from keybench.databases.mssql.options import NAMES, Options, options
-from keybench.databases.mssql.table import SCHEMA
-from keybench.databases.secret import of_url
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
 
 _PORT = "1433"

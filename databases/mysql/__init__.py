@@ -5,7 +5,7 @@ MariaDB, its flavour, runs the same modules, and what was run and measured was M
 
 from __future__ import annotations
 
-from keybench.databases.mysql.family import Family
+from keybench.databases.mysql.engine import Family
 from keybench.databases.mysql.flavour import MYSQL
 
 ENGINE = Family.of(MYSQL)

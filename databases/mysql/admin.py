@@ -14,22 +14,24 @@ import numpy as np
 import pymysql
 from numpy.typing import NDArray
 
-from keybench.databases import daemon
-from keybench.databases.arrival import ArrivalRecorder
-from keybench.databases.column import Column
-from keybench.databases.container import KIND
-from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.mysql import connection, keys, rows, settings
-from keybench.databases.mysql import table as layout
-from keybench.databases.mysql.arrival import InsertionRecorder
+from keybench.databases.contract import Address, Probe
+from keybench.databases.core.arrival import ArrivalRecorder
+from keybench.databases.core.pageorder import PageOrder
+from keybench.databases.hosting import daemon
+from keybench.databases.hosting.container import KIND
+from keybench.databases.hosting.private_folder import base_directory
+from keybench.databases.mysql import connection, keys, settings
+from keybench.databases.mysql import ddl as layout
+from keybench.databases.mysql.files.arrival_order import InsertionRecorder
+from keybench.databases.mysql.files.ibd import UnreadablePagesError
 from keybench.databases.mysql.flavour import flavour
-from keybench.databases.mysql.load import default_path
-from keybench.databases.mysql.pages import UnreadablePagesError
-from keybench.databases.mysql.probe import probes, read_index
-from keybench.databases.pageorder import PageOrder
-from keybench.databases.provision import base_directory
+from keybench.databases.mysql.probes import probes, read_index
+from keybench.databases.mysql.sending import statements as rows
+from keybench.databases.mysql.session import default_path
 from keybench.errors import EnvironmentMissing, ServerError
-from keybench.generators.byteorder import Keys
+from keybench.model.byteorder import Keys
+from keybench.model.column import Column
+from keybench.model.table import Table
 
 _SLICE_ROWS = 50_000
 _QUIET_SECONDS = 60.0

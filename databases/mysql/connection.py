@@ -12,10 +12,10 @@ import pymysql
 from pymysql.constants import COMMAND
 from pymysql.protocol import OKPacketWrapper
 
-from keybench.databases.engine import Address
-from keybench.databases.fulldisk import with_next_step
-from keybench.databases.mysql import arrays
+from keybench.databases.contract import Address
+from keybench.databases.hosting.full_disk import with_next_step
 from keybench.databases.mysql.flavour import MARIADB, flavour, require, spoken
+from keybench.databases.mysql.sending import arrays
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 CONNECT_SECONDS = 5

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.databases.container import Contained
-from keybench.databases.engine import Address, Settings
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.mysql import connection
+from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour, flavour
-from keybench.databases.mysql.table import SCHEMA
-from keybench.databases.recipe import Recipe
 
 _OPTIONAL = frozenset({"innodb_change_buffering"})
 """Settings that newer versions no longer have (MariaDB 11.0): `--loose-` makes the server pass over them."""

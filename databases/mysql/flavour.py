@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from keybench.databases.column import Column
 from keybench.errors import EnvironmentMissing
-from keybench.generators.byteorder import Kind
+from keybench.model.byteorder import Kind
+from keybench.model.column import Column
 
 _GUID: frozenset[Kind] = frozenset({"uuid"})
 _ASCII = "CHARACTER SET ascii COLLATE ascii_bin"

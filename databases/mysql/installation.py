@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from keybench.databases import container
+from keybench.databases.hosting import container
 from keybench.databases.mysql.flavour import Flavour, spoken
 from keybench.errors import UsageError
 

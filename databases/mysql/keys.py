@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 
-from keybench.databases.engine import ServerKeys, Table
 from keybench.databases.mysql.flavour import Flavour
 from keybench.errors import ServerError, UsageError
+from keybench.model.table import ServerKeys, Table
 
 _BYTES = "UNHEX(REPLACE(UUID(), '-', ''))"
 

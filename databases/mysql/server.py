@@ -7,12 +7,12 @@ import pwd
 import signal
 from dataclasses import replace
 
-from keybench.databases.engine import Address, Settings
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_server import START_SECONDS, Private
 from keybench.databases.mysql import connection, installation
+from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour
-from keybench.databases.mysql.table import SCHEMA
-from keybench.databases.private import START_SECONDS, Private
-from keybench.databases.provision import Kept
 from keybench.errors import EnvironmentMissing, UsageError
 
 _OWN_SETTINGS = {

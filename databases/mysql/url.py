@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from keybench.databases.engine import Address
+from keybench.databases.contract import Address
+from keybench.databases.hosting.secret import of_url
+from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour
-from keybench.databases.mysql.table import SCHEMA
-from keybench.databases.secret import of_url
 from keybench.errors import UsageError
 
 _OPTIONS = frozenset({"unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_cert", "ssl_verify_identity"})

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.column import Column
-from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.oracle import connection, probe, statistics
-from keybench.databases.oracle import table as layout
+from keybench.databases.contract import Address, Probe
+from keybench.databases.oracle import connection, statistics
+from keybench.databases.oracle import ddl as layout
+from keybench.databases.oracle import probes as probe
 from keybench.databases.oracle.options import options
 from keybench.errors import ServerError
+from keybench.model.column import Column
+from keybench.model.table import Table
 
 _PIECE_ROWS = 50_000
 

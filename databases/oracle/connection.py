@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-from keybench.databases.engine import Address
+from keybench.databases.contract import Address
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 LOGIN_SECONDS = 5.0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.databases.container import Contained
-from keybench.databases.engine import Address, Settings
-from keybench.databases.oracle import connection, settings, user
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.recipe import Recipe
+from keybench.databases.oracle import connection, settings
+from keybench.databases.oracle import owned_schema as user
 from keybench.databases.oracle.connection import Connection
 from keybench.databases.oracle.options import options
-from keybench.databases.recipe import Recipe
 
 IMAGE = "gvenzl/oracle-free:23-slim-faststart"
 ROOT, PLUGGABLE = "FREE", "FREEPDB1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.engine import ServerKeys
+from keybench.model.table import ServerKeys
 
 _IDENTITY = "GENERATED ALWAYS AS IDENTITY"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keybench.databases.engine import CacheSize, Profile, Settings
-from keybench.databases.oracle.user import DURABILITY
+from keybench.databases.contract import CacheSize, Profile, Settings
+from keybench.databases.oracle.owned_schema import DURABILITY
 
 _MB = 1 << 20
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from keybench.databases.oracle.connection import Connection
-from keybench.databases.oracle.table import STATISTICS
+from keybench.databases.oracle.ddl import STATISTICS
 
 LEAF_SPLITS = "leaf node splits"
 """All splits of leaves, appends among them."""

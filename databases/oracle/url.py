@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from keybench.databases.engine import Address
+from keybench.databases.contract import Address
+from keybench.databases.hosting.secret import of_url
 from keybench.databases.oracle import connection
 from keybench.databases.oracle.connection import Connection
+from keybench.databases.oracle.ddl import BOARD, LOCK, STATISTICS
 from keybench.databases.oracle.options import NAMES, options
-from keybench.databases.oracle.table import BOARD, LOCK, STATISTICS
-from keybench.databases.oracle.user import GRANTS
-from keybench.databases.secret import of_url
+from keybench.databases.oracle.owned_schema import GRANTS
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
 
 _PORT = "1521"

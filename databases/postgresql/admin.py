@@ -10,14 +10,16 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import pq
 
-from keybench.databases.arrival import ArrivalRecorder
-from keybench.databases.engine import Address, Probe, Table
-from keybench.databases.pageorder import PageOrder
-from keybench.databases.postgresql import connection, keys, settings, source
-from keybench.databases.postgresql import table as layout
-from keybench.databases.postgresql.arrival import WalRecorder
-from keybench.databases.postgresql.probe import probes
+from keybench.databases.contract import Address, Probe
+from keybench.databases.core.arrival import ArrivalRecorder
+from keybench.databases.core.pageorder import PageOrder
+from keybench.databases.postgresql import connection, keys, settings
+from keybench.databases.postgresql import ddl as layout
+from keybench.databases.postgresql.files import source
+from keybench.databases.postgresql.files.arrival_order import WalRecorder
+from keybench.databases.postgresql.probes import probes
 from keybench.errors import ServerError
+from keybench.model.table import Table
 
 _SLICE_PAGES = 2048
 

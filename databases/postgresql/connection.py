@@ -9,8 +9,8 @@ import psycopg
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
-from keybench.databases.engine import Address
-from keybench.databases.fulldisk import with_next_step
+from keybench.databases.contract import Address
+from keybench.databases.hosting.full_disk import with_next_step
 from keybench.errors import EnvironmentMissing, ServerError
 
 CONNECT_SECONDS = 5

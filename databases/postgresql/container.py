@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.databases.container import Contained
-from keybench.databases.engine import Address, Settings
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.postgresql import connection
+from keybench.databases.postgresql.ddl import SCHEMA
 from keybench.databases.postgresql.server import USER, create_database
-from keybench.databases.postgresql.table import SCHEMA
-from keybench.databases.recipe import Recipe
 
 IMAGE = "postgres:18"
 EXTENSIONS = ("pageinspect", "pg_walinspect")

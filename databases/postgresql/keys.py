@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keybench.databases.engine import ServerKeys
 from keybench.errors import ServerError
+from keybench.model.table import ServerKeys
 
 MADE = (
     ServerKeys("server-identity", "the server's own sequence", "bigint", "rfc", "GENERATED ALWAYS AS IDENTITY"),

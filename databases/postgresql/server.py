@@ -6,11 +6,11 @@ import signal
 
 import psycopg
 
-from keybench.databases.engine import Address, Settings
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_server import START_SECONDS, Private
 from keybench.databases.postgresql import connection, installation
-from keybench.databases.postgresql.table import SCHEMA
-from keybench.databases.private import START_SECONDS, Private
-from keybench.databases.provision import Kept
+from keybench.databases.postgresql.ddl import SCHEMA
 from keybench.errors import EnvironmentMissing
 
 USER = "keybench"

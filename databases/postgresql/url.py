@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from keybench.databases.engine import Address
-from keybench.databases.secret import of_url
+from keybench.databases.contract import Address
+from keybench.databases.hosting.secret import of_url
 from keybench.errors import UsageError
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import apsw
 
-from keybench.databases.engine import Address, Settings
-from keybench.databases.sqlite.table import Files
+from keybench.databases.contract import Address, Settings
+from keybench.databases.sqlite.ddl import Files
 from keybench.errors import ServerError
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keybench.databases.engine import ServerKeys, Table
 from keybench.errors import UsageError
+from keybench.model.table import ServerKeys, Table
 
 MADE = (ServerKeys("server-identity", "the rowid: one more than the largest", "integer", "rfc", ""),)
 

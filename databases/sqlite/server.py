@@ -10,15 +10,16 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.engine import Address, Probe, Settings, Table
-from keybench.databases.pageorder import PageOrder
-from keybench.databases.provision import Kept
+from keybench.databases.contract import Address, Probe, Settings
+from keybench.databases.core.pageorder import PageOrder
+from keybench.databases.hosting.private_folder import Kept
 from keybench.databases.sqlite.connection import configured, connect, explained, files
+from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.keys import check
-from keybench.databases.sqlite.probe import Log, Pages, page_order, tree_bytes
+from keybench.databases.sqlite.probes import Log, Pages, page_order, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED
-from keybench.databases.sqlite.table import Files, Statements
 from keybench.errors import ServerError
+from keybench.model.table import Table
 
 _START_SECONDS = 10.0
 _SLICE_ROWS = 100_000

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import keybench
 from keybench.errors import UsageError
-from keybench.results.metrics import KEY, Metric
+from keybench.model.metric import KEY, Metric
 
 # History:
 # 1 - the first.

@@ -11,9 +11,9 @@ import typer
 
 from keybench import commandline
 from keybench.errors import KeybenchError, UsageError, unknown_name
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import Metric
-from keybench.results.store import Run, Store
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import Metric
+from keybench.results.store.store import Run, Store
 
 app = commandline.application()
 
@@ -57,11 +57,11 @@ def check(
 
       python -m results.check latest --baseline baselines/models.json --update-baseline
     """
+    from keybench.results.analysis.warnings import warnings
     from keybench.results.check import baseline as files
     from keybench.results.check import wording
     from keybench.results.check.judge import judge
     from keybench.results.check.measured import LIMITS, measured
-    from keybench.results.warnings import warnings
 
     creating = update and not baseline.exists()
     old = files.Baseline(limits=dict(LIMITS)) if creating else files.load(baseline)

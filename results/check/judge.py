@@ -18,12 +18,12 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import KEY, Metric
+from keybench.results.analysis.statistics import ALPHA, Estimate, estimate_between
+from keybench.results.analysis.unpaired import shuffle_max
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
 from keybench.results.check.measured import Measured
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import KEY, Metric
-from keybench.results.statistics import ALPHA, Estimate, estimate_between
-from keybench.results.unpaired import shuffle_max
 
 Kind = Literal["failed", "changed", "slower", "unclear", "faster", "kept", "not comparable", "new", "not measured"]
 

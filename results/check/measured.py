@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import KEY, WRITER, Metric, Reading
+from keybench.results.analysis.statistics import estimate
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import KEY, WRITER, Metric, Reading
-from keybench.results.statistics import estimate
-from keybench.results.store import Environment, Run, Trial
+from keybench.results.store.store import Environment, Run, Trial
 
 CONTROL = "bigint-identity"
 """The layout that ratios are taken to."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from keybench.model.metric import KEY
 from keybench.results.check.baseline import Conditions
 from keybench.results.check.judge import REGRESSIONS, Finding, Judgement, Kind
-from keybench.results.metrics import KEY
 
 MOST = 100
 """Findings of a kind that are written out; a page that GitHub shows, and a person reads, has its limits."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from keybench.model.metric import KEY, MODEL, Metric, Origin
+from keybench.results.analysis.groups import NO_DATABASE, SERVER_MODEL
 from keybench.results.claims.claim import Question, Side
-from keybench.results.metrics import KEY, MODEL, Metric, Origin
-from keybench.results.report.groups import NO_DATABASE, SERVER_MODEL
-from keybench.results.store import Environment, Run, Trial
+from keybench.results.store.store import Environment, Run, Trial
 
 _COPY = "binary16-mssql"
 """The column of another server's order: used only where asked for, so never what a claim means by a layout alone."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
+from keybench.results.analysis.groups import NO_DATABASE
 from keybench.results.claims.arms import Arm, Cell, cells
 from keybench.results.claims.claim import Claim, Question, claims
 from keybench.results.claims.commands import command
@@ -13,8 +14,7 @@ from keybench.results.claims.estimate import Found, Missing, estimate, shown, un
 from keybench.results.claims.judge import judge
 from keybench.results.claims.row import ClaimRow, Verdict
 from keybench.results.claims.wording import phrase
-from keybench.results.report.groups import NO_DATABASE
-from keybench.results.store import Store
+from keybench.results.store.store import Store
 
 DURABLE = "durable"
 """The profile that claims are taken to speak of: every commit on disk."""

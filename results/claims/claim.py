@@ -15,8 +15,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from keybench.errors import UsageError
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import Metric
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import Metric
 
 Text = Annotated[str, Field(min_length=1)]
 Factor = Annotated[float, Field(gt=0)]

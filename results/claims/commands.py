@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from keybench.results import statistics
+from keybench.results.analysis import statistics
+from keybench.results.analysis.groups import CONTROL, NO_DATABASE
 from keybench.results.claims.claim import Question
 from keybench.results.claims.estimate import ALPHA
-from keybench.results.report.groups import CONTROL, NO_DATABASE
 
 
 @dataclass(frozen=True)

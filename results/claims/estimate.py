@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from keybench.results import statistics
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import KEY, Metric
+from keybench.results.analysis import statistics
 from keybench.results.claims.arms import Arm, Cell
 from keybench.results.claims.claim import Question
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import KEY, Metric
-from keybench.results.report.wording import number, plural, ratio
+from keybench.results.wording import number, plural, ratio
 
 ALPHA = 0.05
 """Intervals hold the true figure in 95 of 100 cases; a claim stands by itself, so nothing is corrected for many."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.results import statistics
+from keybench.results.analysis import statistics
 from keybench.results.claims.claim import Question
 from keybench.results.claims.estimate import ALPHA, Found, shown, unit
 from keybench.results.claims.row import Verdict

@@ -12,12 +12,12 @@ from enum import StrEnum
 from itertools import groupby
 from textwrap import TextWrapper
 
+from keybench.results.analysis.groups import NO_DATABASE
 from keybench.results.claims.claim import Question, claims
 from keybench.results.claims.commands import command, commands
 from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow
 from keybench.results.claims.wording import phrase
-from keybench.results.report.groups import NO_DATABASE
-from keybench.results.report.wording import plural
+from keybench.results.wording import plural
 
 _WIDTH = 100
 _INDENT = 19

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from keybench.model.definitions import DEFINITIONS
 from keybench.results.claims.claim import Question
 from keybench.results.claims.row import ARITHMETIC
-from keybench.results.definitions import DEFINITIONS
 
 
 def phrase(question: Question, scenario: str = "") -> str:

@@ -10,10 +10,10 @@ import typer
 
 from keybench import commandline
 from keybench.errors import UsageError, unknown_name
+from keybench.model.metric import Metric
 from keybench.results.compare.sides import CONTROL, against_control, side
 from keybench.results.compare.writing import Format, write
-from keybench.results.metrics import Metric
-from keybench.results.store import Store
+from keybench.results.store.store import Store
 
 if TYPE_CHECKING:
     from keybench.results.compare.differences import Comparison
@@ -53,8 +53,8 @@ def compare(
       python -m results.compare latest:layout=uuid-v4 latest:layout=uuid-v7
     """
     # These take a while to load.
+    from keybench.results.analysis.warnings import warnings
     from keybench.results.compare.differences import compare as compared
-    from keybench.results.warnings import warnings
 
     chosen = _metrics(metric)
     with Store.open(results, write=False) as store:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from keybench.model.metric import Metric
 from keybench.results.compare.sides import NO_DATABASE, Arm, Side
-from keybench.results.metrics import Metric
 
 SERVER_MODEL = "model"
 """The server kind whose figures are computed, not measured."""

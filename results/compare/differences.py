@@ -11,13 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from keybench.results.bootstrap import Floats
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import Metric
+from keybench.results.analysis.bootstrap import Floats
+from keybench.results.analysis.statistics import Estimate, estimate, estimate_between, sign_flip_max, verdict
+from keybench.results.analysis.unpaired import shuffle_max
 from keybench.results.compare.conditions import apart, counted_apart, is_time, repeats
 from keybench.results.compare.sides import Arm, Side, pairs
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import Metric
-from keybench.results.statistics import Estimate, estimate, estimate_between, sign_flip_max, verdict
-from keybench.results.unpaired import shuffle_max
 
 Verdict = Literal[
     "faster", "slower", "lower", "higher", "changed", "same", "unclear", "not comparable", "not measured"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from keybench.errors import UsageError, unknown_name
-from keybench.results.metrics import KEY, Metric, Reading
-from keybench.results.store import Environment, Run, Store, Trial
+from keybench.model.metric import KEY, Metric, Reading
+from keybench.results.store.store import Environment, Run, Store, Trial
 
 FIELDS = ("database", "server", "column", "layout", "payload")
 """What a selector may name."""

@@ -11,10 +11,10 @@ from itertools import groupby
 from math import isnan
 from typing import Any
 
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import Metric
 from keybench.results.compare.differences import RAW, Comparison, Row
 from keybench.results.compare.sides import FIELDS, Arm
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import Metric
 
 HEADLINES = (
     Metric.INSERT_SECONDS, Metric.SECOND_HALF_SECONDS, Metric.TX_P99_MS, Metric.LEAF_PAGES, Metric.LEAF_DENSITY,

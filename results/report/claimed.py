@@ -9,9 +9,9 @@ from itertools import groupby
 from keybench.results.claims import ClaimRow
 from keybench.results.claims.arms import cells
 from keybench.results.claims.assemble import answers
-from keybench.results.report.claims_picture import claims_figure
-from keybench.results.report.figure import Figure
-from keybench.results.store import Environment, Run, Trial
+from keybench.results.report.figures.claims_picture import claims_figure
+from keybench.results.report.figures.figure import Figure
+from keybench.results.store.store import Environment, Run, Trial
 
 
 @dataclass(frozen=True)

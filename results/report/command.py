@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from keybench import commandline
-from keybench.results.store import Store
+from keybench.results.store.store import Store
 
 app = commandline.application()
 

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from keybench.results.export import Form, values, write
-from keybench.results.store import Run, Trial
+from keybench.results.store.store import Run, Trial
 
 MOST_VALUES: Final = 20_000
 """A run of more values is not put into its page: an export takes as long as drawing it."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import MODEL, Metric, Reading
-from keybench.results.report.groups import Arm, Group
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import MODEL, Metric, Reading
+from keybench.results.analysis.groups import Arm, Group
 from keybench.results.report.listing import MARKS, Cell, Column
-from keybench.results.report.wording import decimals, heading, number, plural
+from keybench.results.wording import decimals, heading, number, plural
 
 COMPARED = (
     Metric.LEAF_PAGES,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keybench.results.metrics import Metric
-from keybench.results.report.groups import ENOUGH_BLOCKS, Group
-from keybench.results.report.judgement import Judgement
+from keybench.model.metric import Metric
+from keybench.results.analysis.groups import ENOUGH_BLOCKS, Group
+from keybench.results.analysis.judgement import Judgement
 from keybench.results.report.verdict import harmful_splits
 from keybench.results.report.views import GroupView, RunView
-from keybench.results.report.wording import listed, number, plural, ratio
+from keybench.results.wording import listed, number, plural, ratio
 
 _NAMES = 4
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import KEYS_ALONE, Metric, Origin
-from keybench.results.report.groups import Arm, Group, Summary
-from keybench.results.report.judgement import Judgement
-from keybench.results.report.wording import decimals, heading, number, ratio
-from keybench.results.statistics import MARGIN, Verdict
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import KEYS_ALONE, Metric, Origin
+from keybench.results.analysis.groups import Arm, Group, Summary
+from keybench.results.analysis.judgement import Judgement
+from keybench.results.analysis.statistics import MARGIN, Verdict
+from keybench.results.wording import decimals, heading, number, ratio
 
 _THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
     (

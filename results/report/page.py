@@ -16,17 +16,17 @@ from markupsafe import Markup
 
 import keybench
 from keybench.errors import UsageError
-from keybench.results.definitions import DEFINITIONS, Definition
-from keybench.results.drawing import drawing, styles
-from keybench.results.metrics import Metric
+from keybench.model.definitions import DEFINITIONS, Definition
+from keybench.model.metric import Metric
+from keybench.results.analysis.groups import CONTROL, ENOUGH_BLOCKS
+from keybench.results.analysis.statistics import ALPHA, MARGIN
 from keybench.results.output import whole
+from keybench.results.plots.canvas import drawing, styles
 from keybench.results.report.claimed import claimed
 from keybench.results.report.glance import glance
-from keybench.results.report.groups import CONTROL, ENOUGH_BLOCKS
 from keybench.results.report.views import RunView, run_view
-from keybench.results.report.wording import ARROWS, BETTER
-from keybench.results.statistics import ALPHA, MARGIN
-from keybench.results.store import Store
+from keybench.results.store.store import Store
+from keybench.results.wording import ARROWS, BETTER
 
 
 def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
@@ -50,7 +50,7 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
     looks = styles((trial.layout for part in trials.values() for trial in part), CONTROL)
     with drawing():
         views = [run_view(store, run, trials[run.id], looks, f"r{number}") for number, run in enumerate(runs, start=1)]
-    here = files("keybench.results.report")
+    here = files("keybench.results.report") / "template"
     css, script = (here.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     templates = Templates(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     templates.filters["options"] = _options

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from keybench.results.metrics import Metric
-from keybench.results.report.groups import CONTROL, ENOUGH_BLOCKS, Arm, Group, Summary
-from keybench.results.report.judgement import Judged, Judgement, judge, time_metric
-from keybench.results.report.wording import listed, number, ratio, span
-from keybench.results.statistics import MARGIN
+from keybench.model.metric import Metric
+from keybench.results.analysis.groups import CONTROL, ENOUGH_BLOCKS, Arm, Group, Summary
+from keybench.results.analysis.judgement import Judged, Judgement, judge, time_metric
+from keybench.results.analysis.statistics import MARGIN
+from keybench.results.wording import listed, number, ratio, span
 
 _HALF_EMPTY = 15.0
 _IN_ORDER = 5.0

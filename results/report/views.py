@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from keybench.results.drawing import Style
-from keybench.results.metrics import Metric
+from keybench.model.metric import Metric
+from keybench.results.analysis.groups import Arm, Group, group_trials, incomplete
+from keybench.results.analysis.judgement import Judgement, judge
+from keybench.results.analysis.warnings import warnings
+from keybench.results.plots.canvas import Style
 from keybench.results.report.data import Download, download
 from keybench.results.report.fidelity import Fidelity, fidelity
-from keybench.results.report.figure import Figure
 from keybench.results.report.figures import figures, overview
-from keybench.results.report.groups import Arm, Group, group_trials, incomplete
-from keybench.results.report.judgement import Judgement, judge
+from keybench.results.report.figures.figure import Figure
 from keybench.results.report.listing import Listing, good_of_all, listings
 from keybench.results.report.verdict import verdict
-from keybench.results.report.wording import plural, size
-from keybench.results.store import Environment, Run, Store, Trial
-from keybench.results.warnings import warnings
+from keybench.results.store.store import Environment, Run, Store, Trial
+from keybench.results.wording import plural, size
 
 _NO_PUBLISHING = {"mssql": "SQL Server", "oracle": "Oracle Database"}
 """Products whose licences restrict publishing benchmark results."""

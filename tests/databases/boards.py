@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.board import Board, Standing
+from keybench.databases.core.coordination import Board, Standing
 
 ANSWERS = {"SELECT MIN(CASE": [(3, 100, 2, 0)], "SELECT SUM(sent)": [(12,)], "SELECT writer": [(1,)]}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.engine import Address, Engine
+from keybench.databases.contract import Address, Engine
 from tests.conftest import folder_for_servers
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from keybench.databases.engine import Engine, engines
+from keybench.databases.contract import Engine
+from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing
 
 

@@ -6,11 +6,11 @@ import signal
 import socket
 from typing import Any
 
+from keybench.databases.hosting.private_folder import Kept
 from keybench.databases.mysql import installation as mysql
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.mysql.server import _account
 from keybench.databases.postgresql import installation as postgresql
-from keybench.databases.provision import Kept
 from tests.databases.daemon import Stop, password
 
 

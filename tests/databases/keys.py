@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.databases.column import Column
-from keybench.generators.byteorder import Keys, hexadecimal
+from keybench.model.byteorder import Keys, hexadecimal
+from keybench.model.column import Column
 
 BYTES = 12
 """Width of keys of kind bytes; those of kind text have twice as many characters."""

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from keybench.databases.engine import Table, engine
-from keybench.databases.payload import Payload
-from keybench.generators.byteorder import Keys
-from keybench.results.metrics import Metric, Reading
+from keybench.databases.registry import engine
+from keybench.model.byteorder import Keys
+from keybench.model.metric import Metric, Reading
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases.keys import increasing, random
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from keybench.generators.byteorder import Keys
-from keybench.generators.clock import VirtualClock
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import Layout, Stream, layout
-from keybench.generators.process import Process
+from keybench.generators.core.clock import VirtualClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import Layout, Stream, layout
+from keybench.generators.core.process import Process
+from keybench.model.byteorder import Keys
 
 settings.register_profile("generators", deadline=None)
 settings.load_profile("generators")

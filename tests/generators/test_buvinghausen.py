@@ -12,13 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.buvinghausen_reader import to_datetime
-from keybench.generators.byteorder import rank
-from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, ticks_of
-from keybench.generators.entropy import AesEntropy, Entropy, ScriptedEntropy
-from keybench.generators.instants import DATETIME_LAST
-from keybench.generators.layout import layout
-from keybench.generators.process import Process
+from keybench.generators.buvinghausen.reader import to_datetime
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, ticks_of
+from keybench.generators.core.entropy import AesEntropy, Entropy, ScriptedEntropy
+from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
+from keybench.model.byteorder import rank
 
 KINDS = ["legacy", "v7", "v8time"]
 BITS = {"legacy": 24, "v7": 26, "v8time": 22}

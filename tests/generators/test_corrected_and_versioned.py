@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.clock import TICKS_PER_MS
-from keybench.generators.entropy import ScriptedEntropy
-from keybench.generators.instants import DATETIME_LAST
-from keybench.generators.layout import layout
+from keybench.generators.core.clock import TICKS_PER_MS
+from keybench.generators.core.entropy import ScriptedEntropy
+from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.layout import layout
 
 FORMS = ["string", "binary", "end"]
 WRAP = (1 << 48) * TICKS_PER_MS

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from keybench.errors import UsageError
-from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.entropy import ScriptedEntropy
-from keybench.generators.guids import ScriptedGuids
-from keybench.generators.layout import layout
-from keybench.generators.process import Process
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.entropy import ScriptedEntropy
+from keybench.generators.core.guids import ScriptedGuids
+from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
 from keybench.generators.rt_comb import EPOCH_1900, SqlDates
 
 COMBS = {

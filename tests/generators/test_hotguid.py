@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.byteorder import rank
-from keybench.generators.clock import TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.entropy import ScriptedEntropy
+from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.entropy import ScriptedEntropy
+from keybench.generators.core.layout import layout
 from keybench.generators.hotguid import shard, split
-from keybench.generators.layout import layout
+from keybench.model.byteorder import rank
 
 START = 637_811_545_420_000_000
 SHARDS = [0, 1, 208, 65_535, 32_465_535, 4_294_967_295]

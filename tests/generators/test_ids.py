@@ -12,14 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.alphabets import PUSH64
-from keybench.generators.byteorder import Keys
-from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.entropy import ScriptedEntropy
+from keybench.generators.core.alphabets import PUSH64
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.entropy import ScriptedEntropy
+from keybench.generators.core.layout import layout, layouts
+from keybench.generators.core.process import Process
 from keybench.generators.integer_blocks import Blocked
-from keybench.generators.layout import layout, layouts
 from keybench.generators.nanoid import ALPHABET
-from keybench.generators.process import Process
+from keybench.model.byteorder import Keys
 
 START = 637_811_545_420_000_000
 DISCORD = UNIX_EPOCH + 1_420_070_400_000 * TICKS_PER_MS

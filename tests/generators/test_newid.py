@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.byteorder import sort_words
-from keybench.generators.layout import layout
+from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
 from keybench.generators.newid import PER_TICK
-from keybench.generators.process import Process
+from keybench.model.byteorder import sort_words
 
 FORMS = {"newid_guid": "newid", "newid_seq": "newid-sequential", "newid_toseq": "newid-to-sequential"}
 NAMES = [name + suffix for name in FORMS.values() for suffix in ("", "-process")]

@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.clock import UNIX_EPOCH, ticks_of
-from keybench.generators.entropy import ScriptedEntropy
-from keybench.generators.guids import ScriptedGuids
-from keybench.generators.layout import layout
+from keybench.generators.core.clock import UNIX_EPOCH, ticks_of
+from keybench.generators.core.entropy import ScriptedEntropy
+from keybench.generators.core.guids import ScriptedGuids
+from keybench.generators.core.layout import layout
 
 NAME = "newsequentialid"
 FIRST = UNIX_EPOCH - 122_192_928_000_000_000

@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.entropy import ScriptedEntropy
-from keybench.generators.instants import DATETIME_LAST, text_of
-from keybench.generators.layout import layout
-from keybench.generators.process import Process
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.entropy import ScriptedEntropy
+from keybench.generators.core.instants import DATETIME_LAST, text_of
+from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
 
 V7_LAST = UNIX_EPOCH + (1 << 48) * TICKS_PER_MS - 1
 JHTODD = ["jhtodd-string", "jhtodd-binary", "jhtodd-end"]

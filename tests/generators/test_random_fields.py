@@ -11,10 +11,10 @@ import math
 import numpy as np
 import pytest
 
-from keybench.generators.clock import TICKS_PER_SECOND, VirtualClock
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import layout, layouts
-from keybench.generators.process import Process
+from keybench.generators.core.clock import TICKS_PER_SECOND, VirtualClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import layout, layouts
+from keybench.generators.core.process import Process
 
 START = 637_811_545_420_000_000
 BITS = 50_000

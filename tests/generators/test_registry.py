@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keybench.errors import UsageError
-from keybench.generators.layout import Layout, layout, layouts
+from keybench.generators.core.layout import Layout, layout, layouts
 
 PLUGIN = """
 from dataclasses import dataclass

@@ -10,14 +10,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.byteorder import stored
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
-from keybench.generators.entropy import AesEntropy, ScriptedEntropy
-from keybench.generators.layout import layout
-from keybench.generators.process import Process
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
+from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
 from keybench.generators.rfc9562 import V7_LAST
 from keybench.generators.rfc9562_names import Named
 from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST
+from keybench.model.byteorder import stored
 
 START = 637_811_545_420_000_000
 NODED = ["uuid-v1", "uuid-v6"]

@@ -11,12 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Keys
-from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.guids import ScriptedGuids
-from keybench.generators.instants import DATETIME_LAST, text_of
-from keybench.generators.layout import layout
-from keybench.generators.rt_comb_timestamps import TimestampProvider, Timestamps, UtcNoRepeat
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.guids import ScriptedGuids
+from keybench.generators.core.instants import DATETIME_LAST, text_of
+from keybench.generators.core.layout import layout
+from keybench.generators.rt_comb.timestamps import TimestampProvider, Timestamps, UtcNoRepeat
+from keybench.model.byteorder import Keys
 
 START = 638_465_915_513_040_000
 COMBS = [f"rt-comb-{provider}" for provider in ("sql", "postgresql", "oracle")]

@@ -12,16 +12,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Keys, stored
-from keybench.generators.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock, ticks_of
-from keybench.generators.entropy import AesEntropy, ScriptedEntropy
-from keybench.generators.instants import DATETIME_LAST
-from keybench.generators.layout import layout
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock, ticks_of
+from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
 from keybench.generators.percona_week import texts_of_random, weeks
-from keybench.generators.process import Process
 from keybench.generators.rfc9562 import V7_LAST
 from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST
 from keybench.generators.sequential_uuids import Sequence
+from keybench.model.byteorder import Keys, stored
 
 START = 637_811_545_420_000_000
 V1 = ["mariadb-uuid-v1", "mysql-uuid", "percona-ordered-uuid"]

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Keys, sort_words
-from keybench.generators.clock import TICKS_PER_MS, VirtualClock
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import layout, layouts
-from keybench.generators.process import Process
-from keybench.generators.writer import CHUNK, GuidStream
+from keybench.generators.core.clock import TICKS_PER_MS, VirtualClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import layout, layouts
+from keybench.generators.core.process import Process
+from keybench.generators.core.stream import CHUNK, GuidStream
+from keybench.model.byteorder import Keys, sort_words
 
 FIRST_TWELVE = (
     "bigint-identity",

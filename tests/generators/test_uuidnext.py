@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.entropy import AesEntropy, ScriptedEntropy
-from keybench.generators.layout import layout
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.core.layout import layout
 
 NAME = "uuidnext-v8-sqlserver"
 MS = 1_645_557_742_000

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keybench.results import blobs
-from keybench.results.blobs import Blob
-from keybench.results.metrics import Metric, Reading, Series
-from keybench.results.store import Environment, Run, Store, Trial
+from keybench.model.metric import Metric, Reading, Series
+from keybench.results.store import blobs
+from keybench.results.store.blobs import Blob
+from keybench.results.store.store import Environment, Run, Store, Trial
 
 START = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
 

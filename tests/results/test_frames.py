@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from keybench.databases.engine import engine
+from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from keybench.results import frames
 

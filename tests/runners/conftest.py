@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keybench import commandline
-from keybench.runners import cli
+from keybench.runners import command as cli
 from tests.conftest import folder_for_servers
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from keybench.databases.engine import engine
+from keybench.databases.registry import engine
 from tests.databases import installed
 
 PASSWORD = "s3cret/hunter:2 %@x"

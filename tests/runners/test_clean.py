@@ -12,8 +12,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from keybench.databases.engine import Address
-from keybench.databases.postgresql import ENGINE, connection
+from keybench.databases.contract import Address
+from keybench.databases.postgresql import connection
+from keybench.databases.postgresql.engine import ENGINE
 from tests.conftest import folder_for_servers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.engine import engines
+from keybench.databases.registry import engines
 
 Doctor = Callable[..., "subprocess.CompletedProcess[str]"]
 

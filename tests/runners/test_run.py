@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from keybench.generators.layout import layouts
-from keybench.results import blobs
-from keybench.results.metrics import KEY, KEYS_ALONE, MACHINE, OF_MACHINE, OF_SOME_ENGINES, Metric
-from keybench.results.store import Store
-from keybench.runners.plan import CONTROL
+from keybench.generators.core.layout import layouts
+from keybench.model.metric import KEY, KEYS_ALONE, MACHINE, OF_MACHINE, OF_SOME_ENGINES, Metric
+from keybench.results.store import blobs
+from keybench.results.store.store import Store
+from keybench.runners.planning.plan import CONTROL
 from keybench.scenarios.schema import load_scenario
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

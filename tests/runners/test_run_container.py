@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from keybench.databases.engine import engine
-from keybench.results.metrics import KEY, Metric
-from keybench.results.store import Store
-from keybench.runners.plan import Request
+from keybench.databases.registry import engine
+from keybench.model.metric import KEY, Metric
+from keybench.results.store.store import Store
+from keybench.runners.planning.plan import Request
 from tests.databases import installed
 from tests.databases.daemon import Daemon, Stop, listening, password
 

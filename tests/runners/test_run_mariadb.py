@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.engine import engine
-from keybench.generators.layout import layout, layouts
-from keybench.results.metrics import KEYS_ALONE, OF_MACHINE, OF_SOME_ENGINES, Metric
-from keybench.results.store import Store
-from keybench.runners.plan import columns_for
+from keybench.databases.registry import engine
+from keybench.generators.core.layout import layout, layouts
+from keybench.model.metric import KEYS_ALONE, OF_MACHINE, OF_SOME_ENGINES, Metric
+from keybench.results.store.store import Store
+from keybench.runners.planning.plan import columns_for
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 pytestmark = pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB server is installed")

@@ -1,4 +1,4 @@
-"""The figures of a report: one module each, found here without being listed, in the order of the places they declare.
+"""The figures of a report: one module each in the folders here, found without being listed, ordered by `place`.
 
 A module has its `GroupFigure`s and `RunFigure`s under the name FIGURES.
 """
@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 
-from keybench.results.report.figure import Figure, GroupFigure, RunFigure, Styles
-from keybench.results.report.groups import Group
+from keybench.results.analysis.groups import Group
+from keybench.results.report.figures.figure import Figure, GroupFigure, RunFigure, Styles
 
 
 @cache
 def known() -> tuple[GroupFigure | RunFigure, ...]:
     """Every figure there is, by place."""
-    modules = [import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    found = [figure for module in modules for figure in module.FIGURES]
+    names = [info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.") if not info.ispkg]
+    found = [figure for name in names for figure in vars(import_module(name)).get("FIGURES", ())]
     return tuple(sorted(found, key=lambda figure: (figure.place, figure.name)))
 
 

@@ -11,11 +11,12 @@ from functools import cache
 
 import pytest
 
-from keybench.databases.column import Column
-from keybench.databases.engine import Address, Admin, Engine, KeyRole, ServerKeys, Session, Table
-from keybench.databases.payload import Payload
-from keybench.generators.byteorder import Keys
-from keybench.results.metrics import Metric, Reading
+from keybench.databases.contract import Address, Admin, Engine, Session
+from keybench.model.byteorder import Keys
+from keybench.model.column import Column
+from keybench.model.metric import Metric, Reading
+from keybench.model.payload import Payload
+from keybench.model.table import KeyRole, ServerKeys, Table
 from tests.conftest import folder_for_servers
 from tests.databases.conftest import Servers
 from tests.databases.contract.places import Place, places

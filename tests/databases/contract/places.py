@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from keybench.databases.engine import Engine, engine, engines
+from keybench.databases.contract import Engine
+from keybench.databases.registry import engine, engines
 from keybench.errors import KeybenchError, UsageError
 
 VARIABLE = "KEYBENCH_CONTRACT"

@@ -7,13 +7,13 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.databases.column import Column
-from keybench.databases.engine import KeyRole
-from keybench.databases.ordered import ReadsInOrder
-from keybench.databases.payload import Payload
+from keybench.databases.core.key_order import ReadsInOrder
 from keybench.errors import ServerError, UsageError
-from keybench.generators.byteorder import Keys, rank, sort_words
-from keybench.runners import verify
+from keybench.model.byteorder import Keys, rank, sort_words
+from keybench.model.column import Column
+from keybench.model.payload import Payload
+from keybench.model.table import KeyRole
+from keybench.runners.trials import verify
 from tests.databases.contract.conftest import Bench, accepted
 from tests.databases.keys import adversarial, distinct, extremes
 

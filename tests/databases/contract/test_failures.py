@@ -20,10 +20,11 @@ from typing import Any
 
 import pytest
 
-from keybench.databases.column import Column
-from keybench.databases.engine import Address, Engine, Table
-from keybench.databases.payload import Payload
+from keybench.databases.contract import Address, Engine
 from keybench.errors import KeybenchError, ServerError
+from keybench.model.column import Column
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases.conftest import Base
 from tests.databases.contract.conftest import Bench
 from tests.databases.contract.places import Place
@@ -35,8 +36,9 @@ MB = 1 << 20
 RUNNER = """
 import sys
 import numpy as np
-from keybench.databases.engine import Table, engine
-from keybench.databases.payload import Payload
+from keybench.databases.registry import engine
+from keybench.model.table import Table
+from keybench.model.payload import Payload
 from keybench.generators.byteorder import Keys
 on = engine(sys.argv[1])
 server = on.provision(sys.argv[2], on.settings("durable", "small"))
@@ -65,7 +67,7 @@ def send_all(bench: Bench, table: Table, rows: int, rows_per_tx: int) -> None:
 
 def processes(base: Base) -> list[int]:
     """The server's own processes: not the keeper."""
-    return [int(line.split()[0]) for line in base.processes() if "keybench.databases.keeper" not in line]
+    return [int(line.split()[0]) for line in base.processes() if "keybench.databases.hosting.keeper" not in line]
 
 
 def shared_memory() -> set[str]:

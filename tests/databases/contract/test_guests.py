@@ -23,8 +23,10 @@ from urllib.parse import quote
 
 import pytest
 
-from keybench.databases.engine import Engine, Table, engines
+from keybench.databases.contract import Engine
+from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+from keybench.model.table import Table
 from tests.databases.conftest import Servers
 from tests.databases.contract.conftest import here
 

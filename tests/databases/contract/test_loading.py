@@ -11,23 +11,25 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.databases.bulk import LoadsInBulk
-from keybench.databases.column import Column
-from keybench.databases.engine import KeyRole, MakesKeys, ServerKeys, Table
-from keybench.databases.ordered import ReadsInOrder
-from keybench.databases.payload import Payload
+from keybench.databases.contract import MakesKeys
+from keybench.databases.core.bulk import LoadsInBulk
+from keybench.databases.core.key_order import ReadsInOrder
 from keybench.errors import ServerError
-from keybench.generators.byteorder import Keys, rank
-from keybench.results.metrics import Metric
-from keybench.runners import server_keys, verify
+from keybench.model.byteorder import Keys, rank
+from keybench.model.column import Column
+from keybench.model.metric import Metric
+from keybench.model.payload import Payload
+from keybench.model.table import KeyRole, ServerKeys, Table
+from keybench.runners.planning import server_keys
+from keybench.runners.trials import verify
 from tests.databases.contract.conftest import Bench, accepted
 from tests.databases.keys import increasing, random
 
 WRITER = """
 import pickle, sys
 import numpy as np
-from keybench.databases.engine import engine
-from keybench.databases.payload import Payload
+from keybench.databases.registry import engine
+from keybench.model.payload import Payload
 from keybench.generators.byteorder import Keys
 address, table = pickle.load(sys.stdin.buffer)
 session = engine(address.engine).session(address, table)

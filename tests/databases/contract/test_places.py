@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.databases.engine import Engine, engines
+from keybench.databases.contract import Engine
+from keybench.databases.registry import engines
 from tests.databases.contract.conftest import here
 from tests.databases.contract.places import Place, asked, missing
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keybench.databases.column import Column
-from keybench.databases.engine import KeyRole
-from keybench.databases.pageorder import ReadsPageOrder
-from keybench.generators.byteorder import Keys
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.metrics import OF_SOME_ENGINES, Metric
+from keybench.databases.core.pageorder import ReadsPageOrder
+from keybench.model.byteorder import Keys
+from keybench.model.column import Column
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.metric import OF_SOME_ENGINES, Metric
+from keybench.model.table import KeyRole
 from tests.databases.contract.conftest import Bench
 from tests.databases.keys import descending, increasing, lagging, random
 

@@ -8,14 +8,15 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.databases.column import Column
-from keybench.databases.engine import Probe, Table
-from keybench.databases.pagemodel import predict, readings
-from keybench.databases.payload import Payload
+from keybench.databases.contract import Probe
 from keybench.errors import ServerError
-from keybench.generators.byteorder import Keys
-from keybench.results.metrics import CLUSTERED, PARENT, Metric
-from keybench.runners import others, verify
+from keybench.model.byteorder import Keys
+from keybench.model.column import Column
+from keybench.model.metric import CLUSTERED, PARENT, Metric
+from keybench.model.payload import Payload
+from keybench.model.table import Table
+from keybench.pagemodels.contract import predict, readings
+from keybench.runners.trials import others, verify
 from tests.databases.contract.conftest import Bench
 from tests.databases.keys import lagging, random
 

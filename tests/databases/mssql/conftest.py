@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from keybench.databases.engine import Address
+from keybench.databases.contract import Address
 from keybench.databases.mssql import drivers
 from tests.databases.mssql.recording import Record, RecordingMssqlPython, RecordingPyOdbc
 

@@ -13,17 +13,19 @@ import numpy as np
 import pytest
 from mssql_python.cursor import Cursor as RealCursor
 
-from keybench.databases.bulk import LoadsInBulk
-from keybench.databases.engine import Address, Table
-from keybench.databases.mssql import ENGINE, connection, drivers
+from keybench.databases.contract import Address
+from keybench.databases.core.bulk import LoadsInBulk
+from keybench.databases.mssql import connection, drivers
 from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
-from keybench.databases.mssql.load import MssqlSession
-from keybench.databases.payload import Payload
+from keybench.databases.mssql.engine import ENGINE
+from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError, UsageError
-from keybench.generators.byteorder import Keys
+from keybench.model.byteorder import Keys
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases.keys import random, taken_by
 from tests.databases.mssql.recording import Record
-from tests.databases.mssql.test_load import stored_form
+from tests.databases.mssql.test_session import stored_form
 
 NO_BULK = (
     "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "

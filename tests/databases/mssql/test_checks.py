@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.databases.engine import Table, Verdict
-from keybench.databases.mssql import ENGINE, checks, keys
-from keybench.results.metrics import KEY, MODEL, Metric, Reading
+from keybench.databases.contract import Verdict
+from keybench.databases.mssql import checks, keys
+from keybench.databases.mssql.engine import ENGINE
+from keybench.model.metric import KEY, MODEL, Metric, Reading
+from keybench.model.table import Table
 
 TABLE = Table("rows", ENGINE.column("uniqueidentifier"), 100)
 RANDOM = {Metric.LEAF_PAGES: 4300, Metric.LEAF_DENSITY: 69.0, Metric.APPENDS: 3, Metric.EDGE_AND_INTERIOR_SPLITS: 4296}

@@ -10,12 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from keybench.databases.engine import engine
-from keybench.databases.mssql import ENGINE, licence
-from keybench.databases.mssql import table as layout
+from keybench.databases.mssql import ddl as layout
+from keybench.databases.mssql import licence
+from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options, options
+from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.generators.byteorder import PERMUTATIONS, Keys
+from keybench.model.byteorder import PERMUTATIONS, Keys
 
 ELSEWHERE = (
     "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
@@ -63,7 +64,7 @@ def test_without_a_daemon_it_says_where_it_looked_and_what_works(
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets a daemon answer: what follows is about the machine and the person."""
-    monkeypatch.setattr("keybench.databases.docker.unreachable", lambda: "")
+    monkeypatch.setattr("keybench.databases.hosting.docker.unreachable", lambda: "")
     for variable in ("ACCEPT_EULA", licence.ACCEPTED):
         monkeypatch.delenv(variable, raising=False)
 
@@ -105,7 +106,7 @@ def test_less_than_two_gigabytes_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("daemon")
 def test_a_container_is_not_even_described_without_the_licence_or_with_too_little_memory(monkeypatch) -> None:
-    from keybench.databases.recipe import ContainerOptions
+    from keybench.databases.hosting.recipe import ContainerOptions
     from keybench.errors import EnvironmentMissing
 
     chosen = ENGINE.settings("durable", "small")
@@ -181,8 +182,8 @@ def test_a_leaf_of_a_nonclustered_key_is_as_wide_as_published() -> None:
 
 
 def test_a_second_identity_in_a_table_is_refused() -> None:
-    from keybench.databases.engine import Table
     from keybench.databases.mssql import keys
+    from keybench.model.table import Table
 
     table = Table("rows", ENGINE.column("bigint"), 10, "nonclustered", keys.MADE[0])
     with pytest.raises(UsageError, match=r"second IDENTITY column: leave KEYBENCH_MSSQL_BENEATH at heap\.$"):

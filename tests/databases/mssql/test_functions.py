@@ -13,14 +13,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from keybench.databases.functions import script
-from keybench.databases.mssql import ENGINE
+from keybench.databases.core.functions import script
+from keybench.databases.mssql.engine import ENGINE
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Keys
-from keybench.generators.clock import UNIX_EPOCH, VirtualClock
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import layout
-from keybench.generators.process import Process
+from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
+from keybench.model.byteorder import Keys
 
 DAY = 864_000_000_000
 DAYS_TO_1970 = 25_567

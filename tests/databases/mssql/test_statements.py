@@ -10,15 +10,18 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from keybench.databases.engine import Address, Table
-from keybench.databases.functions import scripts
-from keybench.databases.mssql import ENGINE, connection, container, database, keys, settings
-from keybench.databases.mssql import table as layout
+from keybench.databases.contract import Address
+from keybench.databases.core.functions import scripts
+from keybench.databases.mssql import connection, container, keys, settings
+from keybench.databases.mssql import ddl as layout
+from keybench.databases.mssql import owned_schema as database
 from keybench.databases.mssql.admin import MssqlAdmin
-from keybench.databases.mssql.load import MssqlSession
+from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.session import MssqlSession
 from keybench.databases.mssql.url import UrlLeftovers, UrlServer
-from keybench.databases.payload import Payload
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases import boards
 from tests.databases.keys import random
 from tests.databases.mssql.recording import Record

@@ -13,8 +13,10 @@ from urllib.parse import quote
 
 import pytest
 
-from keybench.databases.mssql import ENGINE, connection, database, drivers
+from keybench.databases.mssql import connection, drivers
+from keybench.databases.mssql import owned_schema as database
 from keybench.databases.mssql.connection import said
+from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options
 from keybench.databases.mssql.url import UrlLeftovers, UrlServer, address_of
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError

@@ -6,13 +6,14 @@ from types import MappingProxyType
 
 import pytest
 
-from keybench.databases.engine import Address, Table
+from keybench.databases.contract import Address
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.load import MySqlSession, Path
-from keybench.databases.payload import Payload
-from keybench.generators.byteorder import Keys
-from keybench.results.metrics import Metric, Reading
+from keybench.databases.mysql.session import MySqlSession, Path
+from keybench.model.byteorder import Keys
+from keybench.model.metric import Metric, Reading
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases.conftest import Servers
 
 

@@ -16,15 +16,15 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from keybench.databases import mariadb, mysql
-from keybench.databases.engine import Address
-from keybench.databases.functions import script
+from keybench.databases.contract import Address
+from keybench.databases.core.functions import script
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Keys
-from keybench.generators.clock import UNIX_EPOCH, VirtualClock
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import layout
-from keybench.generators.process import Process
+from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
+from keybench.model.byteorder import Keys
 
 DAY = 86_400_000_000
 EPOCH = datetime(1970, 1, 1)

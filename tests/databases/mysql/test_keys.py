@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from keybench.databases import mariadb, mysql
-from keybench.databases.engine import MakesKeys, ServerKeys, Table
+from keybench.databases.contract import MakesKeys
+from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql import keys
-from keybench.databases.mysql import table as layout
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.flavour import MARIADB, MYSQL
-from keybench.databases.mysql.load import MySqlSession, Path
-from keybench.databases.payload import Payload
+from keybench.databases.mysql.session import MySqlSession, Path
 from keybench.errors import ServerError, UsageError
-from keybench.generators.byteorder import Keys, sort_words
+from keybench.model.byteorder import Keys, sort_words
+from keybench.model.payload import Payload
+from keybench.model.table import ServerKeys, Table
 
 ROWS = 2501
 HERE = [made for made in mariadb.ENGINE.makes if made.since < 101_100]

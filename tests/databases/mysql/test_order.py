@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from keybench.databases.engine import Table
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.databases.mysql import table as layout
-from keybench.databases.mysql.probe import read_index
+from keybench.databases.mysql import ddl as layout
+from keybench.databases.mysql.probes import read_index
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Keys
+from keybench.model.byteorder import Keys
+from keybench.model.table import Table
 from tests.databases.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import send
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.engine import engines
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import installation, settings
 from keybench.databases.mysql.flavour import MARIADB, require, spoken
 from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
 from keybench.databases.mysql.server import PrivateServer
+from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, UsageError
 
 SMALL = ENGINE.settings("durable", "small")

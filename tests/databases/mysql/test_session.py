@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.databases.engine import Table
 from keybench.databases.mariadb import ENGINE
-from keybench.databases.mysql import rows
-from keybench.databases.mysql import table as layout
+from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql.connection import connect
-from keybench.databases.mysql.load import MySqlSession, Path, default_path
-from keybench.databases.payload import Payload
+from keybench.databases.mysql.sending import statements as rows
+from keybench.databases.mysql.session import MySqlSession, Path, default_path
 from keybench.errors import ServerError
-from keybench.generators.byteorder import Keys
+from keybench.model.byteorder import Keys
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import send
 from tests.databases.mysql.test_order import version4

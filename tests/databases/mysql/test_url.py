@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import pytest
 
-from keybench.databases.engine import Table
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import connection
@@ -16,7 +15,8 @@ from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.mysql.url import address_of
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
-from keybench.results.metrics import Metric
+from keybench.model.metric import Metric
+from keybench.model.table import Table
 from tests.databases.keys import increasing
 from tests.databases.mysql.conftest import measured
 from tests.databases.mysql.owner import Owner

@@ -11,17 +11,21 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from keybench.databases.engine import Address, Table
-from keybench.databases.oracle import ENGINE, connection, container, keys, load, statistics, user
-from keybench.databases.oracle import table as layout
+from keybench.databases.contract import Address
+from keybench.databases.oracle import connection, container, keys, statistics
+from keybench.databases.oracle import ddl as layout
+from keybench.databases.oracle import owned_schema as user
+from keybench.databases.oracle import session as load
 from keybench.databases.oracle.admin import OracleAdmin
-from keybench.databases.oracle.load import OracleSession
+from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.options import Options
+from keybench.databases.oracle.session import OracleSession
 from keybench.databases.oracle.url import UrlLeftovers, UrlServer
-from keybench.databases.payload import Payload
 from keybench.errors import ServerError, UsageError
-from keybench.generators.byteorder import Keys
-from keybench.results.metrics import Metric
+from keybench.model.byteorder import Keys
+from keybench.model.metric import Metric
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases import boards
 from tests.databases.keys import random, taken_by
 from tests.databases.oracle.recording import Record

@@ -8,13 +8,16 @@ import numpy as np
 import oracledb
 import pytest
 
-from keybench.databases.bulk import LoadsInBulk
-from keybench.databases.engine import Address, Table
-from keybench.databases.oracle import ENGINE, load, statistics
-from keybench.databases.oracle.load import OracleSession
-from keybench.databases.payload import Payload
+from keybench.databases.contract import Address
+from keybench.databases.core.bulk import LoadsInBulk
+from keybench.databases.oracle import session as load
+from keybench.databases.oracle import statistics
+from keybench.databases.oracle.engine import ENGINE
+from keybench.databases.oracle.session import OracleSession
 from keybench.errors import ServerError
-from keybench.generators.byteorder import Keys
+from keybench.model.byteorder import Keys
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases.keys import random, taken_by
 from tests.databases.oracle.recording import Record
 

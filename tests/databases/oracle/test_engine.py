@@ -13,12 +13,14 @@ from urllib.parse import quote
 import oracledb
 import pytest
 
-from keybench.databases.engine import Table, engine
-from keybench.databases.oracle import ENGINE, connection, keys
+from keybench.databases.oracle import connection, keys
 from keybench.databases.oracle.connection import said
+from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.url import UrlLeftovers, UrlServer, address_of
+from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
-from keybench.results.metrics import MODEL, Metric, Reading
+from keybench.model.metric import MODEL, Metric, Reading
+from keybench.model.table import Table
 from tests.databases.oracle.recording import Record
 
 PASSWORD = "s3cret}hunter;2 %@x"

@@ -6,12 +6,13 @@ from types import MappingProxyType
 
 import pytest
 
-from keybench.databases.engine import Address, Table
-from keybench.databases.payload import Payload
-from keybench.databases.postgresql import ENGINE
+from keybench.databases.contract import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
-from keybench.generators.byteorder import Keys
-from keybench.results.metrics import Metric, Reading
+from keybench.databases.postgresql.engine import ENGINE
+from keybench.model.byteorder import Keys
+from keybench.model.metric import Metric, Reading
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases.conftest import Servers
 from tests.databases.keys import descending as descending
 from tests.databases.keys import increasing as increasing

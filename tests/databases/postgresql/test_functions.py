@@ -13,16 +13,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from keybench.databases.engine import Address
-from keybench.databases.functions import script
-from keybench.databases.postgresql import ENGINE, connection
+from keybench.databases.contract import Address
+from keybench.databases.core.functions import script
+from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
-from keybench.generators.byteorder import Keys
-from keybench.generators.clock import UNIX_EPOCH, VirtualClock
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import layout
-from keybench.generators.process import Process
+from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
+from keybench.model.byteorder import Keys
 
 DAY = 86_400_000_000
 FIRST, LAST = -70 * 366 * DAY, 225 * 365 * DAY

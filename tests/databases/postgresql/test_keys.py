@@ -5,12 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from keybench.databases.engine import MakesKeys, ServerKeys, Table
-from keybench.databases.payload import Payload
-from keybench.databases.postgresql import ENGINE
-from keybench.databases.postgresql import table as layout
+from keybench.databases.contract import MakesKeys
+from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import ServerError
+from keybench.model.payload import Payload
+from keybench.model.table import ServerKeys, Table
 
 ROWS = 2501
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from keybench.databases.engine import Table
-from keybench.databases.ordered import correlation
-from keybench.databases.postgresql import ENGINE
-from keybench.databases.postgresql import table as layout
+from keybench.databases.core.key_order import correlation
+from keybench.databases.postgresql import ddl as layout
+from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
-from keybench.generators.byteorder import rank
+from keybench.model.byteorder import rank
+from keybench.model.table import Table
 from tests.databases.keys import taken_by
 from tests.databases.postgresql.conftest import random, send
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.postgresql import ENGINE, installation, settings
+from keybench.databases.postgresql import installation, settings
+from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.server import PrivateServer
 from keybench.errors import EnvironmentMissing, UsageError
 
@@ -81,7 +82,7 @@ def test_versions_are_those_of_server_driver_and_library(admin, address) -> None
 def test_a_killed_keeper_takes_its_server_along_and_the_next_start_sweeps(base) -> None:
     server = PrivateServer(KIND, ENGINE.settings("durable", "small"))
     folder = Path(server.start().parameters["host"])
-    (keeper,) = [line for line in base.processes() if "keybench.databases.keeper" in line]
+    (keeper,) = [line for line in base.processes() if "keybench.databases.hosting.keeper" in line]
     os.kill(int(keeper.split()[0]), signal.SIGKILL)
     deadline = time.monotonic() + 5
     while base.processes() and time.monotonic() < deadline:

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.databases.engine import Table
-from keybench.databases.payload import Payload
-from keybench.databases.postgresql import ENGINE
-from keybench.databases.postgresql import table as layout
-from keybench.databases.postgresql.copytext import key_text, pack
+from keybench.databases.postgresql import ddl as layout
+from keybench.databases.postgresql.copy_text import key_text, pack
+from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import ServerError
-from keybench.generators.byteorder import Keys
+from keybench.model.byteorder import Keys
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 from tests.databases.postgresql.conftest import increasing, random, send
 
 

@@ -7,12 +7,13 @@ from urllib.parse import quote
 
 import pytest
 
-from keybench.databases.engine import Address, Table
-from keybench.databases.postgresql import ENGINE
+from keybench.databases.contract import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.url import address_of
 from keybench.errors import KeybenchError
-from keybench.results.metrics import Metric
+from keybench.model.metric import Metric
+from keybench.model.table import Table
 from tests.databases.postgresql.conftest import increasing, measured
 from tests.databases.postgresql.owner import Owner
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from keybench.databases.engine import Address, Admin, KeyRole, Session, Table
-from keybench.databases.payload import Payload
-from keybench.databases.sqlite import ENGINE
-from keybench.generators.byteorder import Keys
-from keybench.results.metrics import Metric, Reading
+from keybench.databases.contract import Address, Admin, Session
+from keybench.databases.sqlite.engine import ENGINE
+from keybench.model.byteorder import Keys
+from keybench.model.metric import Metric, Reading
+from keybench.model.payload import Payload
+from keybench.model.table import KeyRole, Table
 
 
 def random_keys(n: int, seed: int = 1) -> Keys:

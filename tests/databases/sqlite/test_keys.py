@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from keybench.databases.sqlite import ENGINE
+from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from tests.databases.sqlite.conftest import Bench
 

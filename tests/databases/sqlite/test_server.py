@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from keybench.databases.engine import engine
-from keybench.databases.sqlite import ENGINE
+from keybench.databases.registry import engine
+from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import ServerError, UsageError
-from keybench.results.metrics import Metric
+from keybench.model.metric import Metric
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -73,7 +73,8 @@ def test_settings_read_back_as_they_were_set(profile: str, cache: str) -> None:
 
 
 def _of_a_loading_connection(address: object) -> dict[str, str]:
-    from keybench.databases.engine import Address, Table
+    from keybench.databases.contract import Address
+    from keybench.model.table import Table
 
     assert isinstance(address, Address)
     assert address.settings
@@ -149,7 +150,7 @@ def test_settle_says_when_another_connection_is_in_the_way(bench: Bench) -> None
 
 
 def _no_payload() -> object:
-    from keybench.databases.payload import Payload
+    from keybench.model.payload import Payload
 
     return Payload(0)
 
@@ -170,8 +171,8 @@ def test_an_address_is_picklable_and_serves_another_process(bench: Bench) -> Non
     code = """
 import pickle, sys
 import numpy as np
-from keybench.databases.engine import engine
-from keybench.databases.payload import Payload
+from keybench.databases.registry import engine
+from keybench.model.payload import Payload
 from keybench.generators.byteorder import Keys
 address, table = pickle.load(sys.stdin.buffer)
 session = engine(address.engine).session(address, table)

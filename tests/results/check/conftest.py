@@ -11,9 +11,9 @@ import pytest
 
 from keybench import commandline
 from keybench.results.check.command import app
-from keybench.results.store import Store
-from keybench.runners import modelled
-from keybench.runners.plan import Request, plan
+from keybench.results.store.store import Store
+from keybench.runners.planning.plan import Request, plan
+from keybench.runners.trials import model_trial as modelled
 from keybench.scenarios.schema import load_scenario
 from tests.results.conftest import a_run
 

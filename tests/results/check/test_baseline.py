@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
+from keybench.model.metric import Metric
 from keybench.results.check import baseline as files
 from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup
-from keybench.results.metrics import Metric
 
 OF = {"database": "postgresql", "server": "model", "rows": 50_000}
 

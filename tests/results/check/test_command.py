@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.postgresql import pagemodel
-from keybench.generators.layout import layouts
-from keybench.results.metrics import Metric
-from keybench.results.store import Store, Trial
+from keybench.generators.core.layout import layouts
+from keybench.model.metric import Metric
+from keybench.pagemodels.postgresql import model as pagemodel
+from keybench.results.store.store import Store, Trial
 from tests.results.check.conftest import Check, Model
 from tests.results.conftest import a_run
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from keybench.model.metric import Metric
 from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup
 from keybench.results.check.judge import Judgement, blocks_needed, judge
 from keybench.results.check.measured import Measured
 from keybench.results.check.wording import lines, markdown
-from keybench.results.metrics import Metric
 
 OF = {"database": "postgresql", "server": "embedded", "scenario": "quick", "rows": 50_000, "payload": 100,
       "key": "clustered", "writers": 1}  # fmt: skip

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from keybench.model.metric import Metric, Origin, Reading
 from keybench.results.check.measured import LIMITS, measured
-from keybench.results.metrics import Metric, Origin, Reading
-from keybench.results.store import Environment, Trial
+from keybench.results.store.store import Environment, Trial
 from tests.results.conftest import a_run
 
 RUN = a_run()

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keybench.results.metrics import KEY, Metric, Origin, Reading, Series
-from keybench.results.store import Environment, Run, Store, Trial
+from keybench.model.metric import KEY, Metric, Origin, Reading, Series
+from keybench.results.store.store import Environment, Run, Store, Trial
 
 START = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from keybench.errors import UsageError
+from keybench.model.metric import MODEL, Metric, Reading
 from keybench.results.claims import ClaimRow, rows
 from keybench.results.claims.claim import claims
-from keybench.results.metrics import MODEL, Metric, Reading
-from keybench.results.store import Store
+from keybench.results.store.store import Store
 
 NOISE = np.random.default_rng(7).normal(0, 0.02, 64)
 BIGINT, STRING, RANDOM = ("bigint-identity", "bigint"), ("jhtodd-string", "uuid"), ("uuid-v4", "uuid")

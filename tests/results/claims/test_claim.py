@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.engine import Profile, engine
+from keybench.databases.contract import Profile
+from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.generators.layout import layouts
+from keybench.generators.core.layout import layouts
+from keybench.model.definitions import DEFINITIONS
+from keybench.results.analysis.groups import CONTROL, NO_DATABASE
 from keybench.results.claims.claim import claims, parse
 from keybench.results.claims.commands import command, commands
-from keybench.results.definitions import DEFINITIONS
-from keybench.results.report.groups import CONTROL, NO_DATABASE
-from keybench.runners.plan import Request, TrialPlan, check_columns, columns_for, plan, resolve_layouts
+from keybench.runners.planning.plan import Request, TrialPlan, check_columns, columns_for, plan, resolve_layouts
 from keybench.scenarios.schema import load_scenario
 
 PUBLISHED = (Path(__file__).parent / "published.txt").read_text(encoding="utf-8").split()

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from keybench.model.metric import Metric
 from keybench.results.claims import VERDICTS, ClaimRow, rows
 from keybench.results.claims.assemble import answers
 from keybench.results.claims.claim import claims as all_claims
 from keybench.results.claims.listing import Form, catalogue, written
-from keybench.results.metrics import Metric
-from keybench.results.store import Store
+from keybench.results.store.store import Store
 
 ROOT = Path(__file__).parents[3]
 

@@ -9,7 +9,7 @@ import pytest
 
 from keybench.results.claims import ClaimRow
 from keybench.results.claims.assemble import answers
-from keybench.results.report.claims_picture import claims_figure
+from keybench.results.report.figures.claims_picture import claims_figure
 from keybench.results.report.page import render
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.results.metrics import MODEL, Metric, Reading
+from keybench.model.metric import MODEL, Metric, Reading
 from keybench.results.report.page import render
 from tests.results.report.page import Page
 

@@ -11,14 +11,14 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from keybench.results import blobs
-from keybench.results.drawing import Canvas, drawing, styles
-from keybench.results.metrics import MODEL, Metric, Reading, Series, grid_cell
-from keybench.results.report import figure as contract
-from keybench.results.report.figure import Figure, GroupFigure
+from keybench.model.metric import MODEL, Metric, Reading, Series, grid_cell
+from keybench.results.analysis.groups import CONTROL, Group, group_trials
+from keybench.results.plots.canvas import Canvas, drawing, styles
+from keybench.results.report.figures import figure as contract
 from keybench.results.report.figures import figures, known, overview
-from keybench.results.report.groups import CONTROL, Group, group_trials
-from keybench.results.store import Trial
+from keybench.results.report.figures.figure import Figure, GroupFigure
+from keybench.results.store import blobs
+from keybench.results.store.store import Trial
 from tests.results.conftest import LAYOUTS, a_run, trials
 from tests.results.report.page import Page
 

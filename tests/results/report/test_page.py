@@ -16,8 +16,8 @@ from urllib.parse import unquote
 import pytest
 
 from keybench.errors import UsageError
+from keybench.model.metric import Metric, Reading
 from keybench.results.claims import rows
-from keybench.results.metrics import Metric, Reading
 from keybench.results.report import data
 from keybench.results.report.page import render, write_report
 from tests.results.report.page import Page

@@ -9,13 +9,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.results.metrics import Metric, Reading
-from keybench.results.report.groups import group_trials
-from keybench.results.report.judgement import first_place, judge
+from keybench.model.metric import Metric, Reading
+from keybench.results.analysis.groups import group_trials
+from keybench.results.analysis.judgement import first_place, judge
+from keybench.results.analysis.statistics import ALPHA
 from keybench.results.report.verdict import verdict
-from keybench.results.report.wording import decimals, listed, number, ratio, size
-from keybench.results.statistics import ALPHA
-from keybench.results.store import Trial
+from keybench.results.store.store import Trial
+from keybench.results.wording import decimals, listed, number, ratio, size
 from tests.results.conftest import a_run, trials
 
 

@@ -1,0 +1,86 @@
+"""The command `python -m databases`, also `keybench databases`: what each engine has, and functions to install."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from keybench import commandline
+from keybench.databases.contract import Engine
+from keybench.databases.core import functions
+from keybench.databases.registry import engine, engines
+
+app = commandline.application(
+    name="databases", help="Databases: their servers and columns, SQL functions to install.", no_args_is_help=True
+)
+
+
+@app.command("list", epilog=commandline.EXIT_CODES)
+def list_databases(
+    name: Annotated[str, typer.Argument(metavar="[ENGINE]", help="One engine; else all.")] = "",
+) -> None:
+    """Engines, the servers that can be started here, and the key columns with their order.
+
+    Example:
+
+      python -m databases list postgresql
+    """
+    console = Console(highlight=False, markup=False)
+    for number, on in enumerate([engine(name)] if name else engines().values()):
+        if number:
+            console.print()
+        for line in _lines(on, console.width):
+            console.print(line, soft_wrap=True)
+        console.print(_columns(on))
+
+
+@app.command(epilog=commandline.EXIT_CODES)
+def sql(
+    name: Annotated[str, typer.Argument(metavar="ENGINE", help="A database engine.")],
+    function: Annotated[str, typer.Argument(metavar="[FUNCTION]", help="One function; else all.")] = "",
+) -> None:
+    """SQL that creates functions which make and read keys in the database itself.
+
+    Examples:
+
+      python -m databases sql postgresql new_comb
+
+      python -m databases sql postgresql | psql my_database
+    """
+    sys.stdout.write(functions.script(engine(name), function))
+
+
+def _lines(on: Engine, width: int) -> Iterator[str]:
+    yield f"{on.title} ({on.name})"
+    for kind in on.servers:
+        text = f"{kind}: {on.missing(kind) or 'can be started here'}"
+        yield from wrap(text, width, initial_indent="  server ", subsequent_indent="    ", break_on_hyphens=False)
+    if on.url_schemes:
+        yield f"  URLs of your own servers: {on.url_schemes[0]}://…"
+    if makes := ", ".join(made.name for made in on.makes):
+        yield from wrap(f"keys of its own: {makes}", width, initial_indent="  ", subsequent_indent="    ")
+    if names := ", ".join(on.functions()):
+        text = f"functions: {names} (python -m databases sql {on.name})"
+        yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _columns(on: Engine) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("  column", "type", "sorts by", "keys", ""):
+        table.add_column(heading, overflow="fold")
+    for column in on.columns:
+        imitates = f"as {column.stands_in_for}; only where asked for" if column.stands_in_for else ""
+        kinds = ", ".join(sorted(column.kinds))
+        table.add_row(f"  {column.name}", column.sql_type, column.order, kinds, imitates)
+    return table
+
+
+def main() -> None:
+    """Runs the command and ends the process."""
+    commandline.run(app)

@@ -1,0 +1,1 @@
+"""What engines share: optional protocols, probes, packing of rows, coordination of writers."""

@@ -1,0 +1,61 @@
+"""Reading a table's keys in an order: what proves that a column sorts as it says, and that rows arrived as sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
+from keybench.errors import ServerError
+from keybench.model.metric import Metric, Reading
+from keybench.model.table import Table
+
+
+@runtime_checkable
+class ReadsInOrder(Protocol):
+    """An admin that reads a table's keys in the server's order, which is what a column's `order` promises."""
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys as `Column.encode` gives them, sorted by the server."""
+        ...
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+        """The same in the order in which one writer's rows arrived; None where the table does not keep it."""
+        ...
+
+
+class PlaceProbe(FinalState):
+    """How far a table beside its key's index lies in key order, by the keys in order of their place."""
+
+    supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
+
+    def __init__(self, admin: ReadsInOrder) -> None:
+        self._admin = admin
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """The correlation, over all rows."""
+        try:
+            keys = self._admin.arrived_keys(table)
+        except ServerError as error:
+            return Reading.absent(self.supplies, f"the places of rows cannot be read ({error}).")
+        if keys is None:
+            return Reading.absent(self.supplies, NO_HEAP)
+        if len(keys) < 2:
+            return Reading.absent(self.supplies, NO_ORDER)
+        return measured(self.supplies, [correlation(keys)])
+
+
+def correlation(keys: NDArray[np.uint8] | NDArray[np.int64]) -> float:
+    """Correlation of place with rank, of at least two distinct keys: int64 (n,), or uint8 (n, width) in byte order."""
+    if keys.ndim == 1:
+        order = np.argsort(keys, kind="stable")
+    else:
+        padded = np.zeros((len(keys), -(-keys.shape[1] // 8) * 8), np.uint8)
+        padded[:, : keys.shape[1]] = keys
+        order = np.lexsort(padded.view(">u8").astype(np.uint64).T[::-1])
+    n = len(order)  # both are permutations of 0 … n-1, whose mean and variance are known
+    centred = order - (n - 1) / 2
+    return float(centred @ (np.arange(n) - (n - 1) / 2) * 12 / (n * (float(n) * n - 1)))

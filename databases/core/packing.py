@@ -1,0 +1,29 @@
+"""Rows of text packed by numpy: parts beside one another, and integers as decimals."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.model.byteorder import Bytes
+
+
+def repeated(text: bytes, n: int) -> Bytes:
+    """The text in each of n rows: uint8 (n, length), without a copy."""
+    return np.broadcast_to(np.frombuffer(text, np.uint8), (n, len(text)))
+
+
+def beside(*columns: Bytes) -> Bytes:
+    """Each row's parts, one behind the other: uint8 (n, sum of widths)."""
+    return np.concatenate(columns, axis=1)
+
+
+def decimal(values: NDArray[np.int64]) -> Bytes:
+    """Integers as decimals of one width, with zeros and, where any is negative, a sign in front: uint8 (n, width)."""
+    size = np.abs(values).view(np.uint64)  # the smallest int64 is its own absolute, and right as an unsigned number
+    width = len(str(size.max(initial=0)))
+    powers = np.uint64(10) ** np.arange(width - 1, -1, -1, dtype=np.uint64)
+    digits = (size[:, None] // powers % np.uint64(10) + np.uint64(ord("0"))).astype(np.uint8)
+    if not (values < 0).any():
+        return digits
+    return beside(np.where(values < 0, ord("-"), ord("+")).astype(np.uint8)[:, None], digits)

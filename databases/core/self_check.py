@@ -1,0 +1,80 @@
+"""Checks of an adapter that no live server has confirmed, by a trial's readings beside its page model's.
+
+What documentation could not settle: whether rows were inserted in the order in which they were sent, whether a server's
+counters add up, where it splits a page. Engines add questions of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from keybench.databases.contract import Verdict
+from keybench.model.metric import KEY, MODEL, Metric, Reading
+
+ADDING_UP = 3
+"""Pages by which counters may differ: whether the first page and the root's are counted is not documented."""
+_SORTED_POINTS = 8.0
+_TELLING_SHARE = 0.02
+_NEAR = 0.05
+
+
+def values(readings: Sequence[Reading], of: str = KEY) -> Mapping[Metric, float]:
+    """The values of one object."""
+    return {reading.metric: reading.value for reading in readings if reading.object == of and reading.value is not None}
+
+
+def order(readings: Sequence[Reading]) -> Iterator[Verdict]:
+    """Whether rows went into the index in the order in which they were sent.
+
+    Sorted by the server they would leave full pages; keys that the model has split pages for tell the difference.
+    """
+    real, model = values(readings), values(readings, MODEL)
+    if Metric.LEAF_DENSITY not in real or Metric.LEAF_DENSITY not in model:
+        return
+    moved = model.get(Metric.INTERIOR_SPLITS, 0.0) + model.get(Metric.EDGE_SPLITS, 0.0)
+    if moved < 0.2 * model[Metric.LEAF_PAGES] or model[Metric.LEAF_PAGES] < 50:
+        return
+    density, expected = real[Metric.LEAF_DENSITY], model[Metric.LEAF_DENSITY]
+    found = f"leaf density {density:.1f} %, model {expected:.1f} %"
+    yield Verdict(
+        "rows are inserted in the order in which they are sent, not sorted",
+        "holds" if density < expected + _SORTED_POINTS else "does not hold",
+        found,
+    )
+
+
+def prediction(readings: Sequence[Reading], variants: Sequence[str]) -> Iterator[Verdict]:
+    """Whether the page model has the number of leaf pages: exactly where all of them were appended, else nearly."""
+    real, model = values(readings), values(readings, MODEL)
+    if Metric.LEAF_PAGES not in real or Metric.LEAF_PAGES not in model:
+        return
+    pages, expected = real[Metric.LEAF_PAGES], model[Metric.LEAF_PAGES]
+    only_appends = model.get(Metric.APPENDS) == expected - 1
+    near = pages == expected if only_appends else abs(pages - expected) <= max(2.0, _NEAR * expected)
+    yield Verdict(
+        "the page model has its leaf pages" + (", all of them appended" if only_appends else ""),
+        "holds" if near else "does not hold",
+        f"{pages:,.0f} leaf pages, model {expected:,.0f}",
+    )
+    told = {name: values(readings, f"{MODEL}: {name}").get(Metric.LEAF_PAGES) for name in variants}
+    known = {name: count for name, count in told.items() if count is not None}
+    if len(known) > 1 and max(known.values()) - min(known.values()) > _TELLING_SHARE * max(known.values()):
+        nearest = min(known, key=lambda name: abs(known[name] - pages))
+        counts = ", ".join(f"{name} {count:,.0f}" for name, count in known.items())
+        yield Verdict("what the model leaves open", "seen", f"{nearest}: {pages:,.0f} leaf pages; {counts}")
+
+
+def adding_up(readings: Sequence[Reading], question: str) -> Iterator[Verdict]:
+    """Whether the server's counter of leaf splits is appends and other splits together."""
+    real = values(readings)
+    parts = real.get(Metric.APPENDS), real.get(Metric.EDGE_AND_INTERIOR_SPLITS), real.get(Metric.SPLIT_COUNTER)
+    if None in parts:
+        return
+    appends, moved, counter = (part or 0.0 for part in parts)
+    yield Verdict(
+        question,
+        "holds" if abs(counter - appends - moved) <= ADDING_UP and appends >= 0 else "does not hold",
+        f"{counter:,.0f} = {appends:,.0f} + {moved:,.0f}"
+        if counter == appends + moved
+        else f"{counter:,.0f} against {appends:,.0f} + {moved:,.0f}",
+    )

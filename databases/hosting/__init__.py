@@ -1,0 +1,1 @@
+"""Where servers run: private folders and processes, containers, URLs, secrets."""

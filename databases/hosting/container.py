@@ -1,0 +1,296 @@
+"""A database server in a container: what all engines share. An engine adds a `Recipe` and how to make its database.
+
+Through testcontainers' plain container. Its classes for each database are not used: they pass the password on a command
+line inside the container, wait in steps of a second up to two minutes without looking whether the server has ended, and
+one accepts a licence on the user's behalf. Its ports would be open on all of the machine's addresses and so would its
+reaper's: here they are on 127.0.0.1 alone, and `reaper` takes the reaper's place.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import psutil
+
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting import daemon, docker, reaper
+from keybench.databases.hosting.recipe import SECOND, ContainerOptions, Recipe, health_check, limits
+from keybench.databases.hosting.secret import keep
+from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
+
+if TYPE_CHECKING:
+    from testcontainers.core.container import DockerContainer
+
+KIND = "container"
+STARTSECONDS = 120.0
+"""From the start of the container, whose image is there by then, to a server that answers."""
+
+_POLLSECONDS = 0.1
+_LOG_LINES = 15
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def missing(title: str, instead: str) -> str:
+    """Why no container can be started here, and the choices; empty where one can. Within 2 s."""
+    otherwise = f"or {instead}"
+    if find_spec("testcontainers") is None:
+        return (
+            f"{title} in a container needs the Python package testcontainers: pip install testcontainers, {otherwise}"
+        )
+    at = urlsplit(docker.address())
+    if reason := docker.unreachable():
+        where = f"no daemon answers at {docker.address()} ({reason})"
+        return f"{title} in a container needs Docker, and {where}: start Docker, {otherwise}"
+    if at.scheme != "unix" and at.hostname not in _HERE:
+        return (
+            f"{title} in a container: the Docker daemon at {docker.address()} is on another machine, where keybench "
+            f"opens ports on 127.0.0.1 alone: use a daemon here, {otherwise}"
+        )
+    return ""
+
+
+def _labels(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:
+    """By which `clean` finds it and knows whether its run still lives."""
+    return {
+        f"{daemon.LABEL}engine": recipe.engine,
+        f"{daemon.LABEL}machine": socket.gethostname(),
+        f"{daemon.LABEL}runner": f"{os.getpid()}/{psutil.Process().create_time():.0f}",
+        f"{daemon.LABEL}kept": "yes" if options.keep else "no",
+    }
+
+
+def in_use(found: daemon.Found) -> bool:
+    """Whether a run still uses the container, or one on another machine may."""
+    labels = found.labels
+    if labels.get(f"{daemon.LABEL}machine") != socket.gethostname():
+        return True
+    process, _, began = labels.get(f"{daemon.LABEL}runner", "0/0").partition("/")
+    try:
+        return bool(abs(psutil.Process(int(process)).create_time() - float(began)) < 2)
+    except (psutil.Error, ValueError):
+        return False
+
+
+def is_kept(found: daemon.Found) -> bool:
+    """Whether it was to stay (`--keep-server`)."""
+    return found.labels.get(f"{daemon.LABEL}kept") == "yes"
+
+
+class Contained:
+    """A server of kind `container`, gone when the runner is, unless it is to be kept."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        settings: Settings,
+        prepare: Callable[[Address], Address],
+        timeout: float = STARTSECONDS,
+    ) -> None:
+        """`prepare` connects and makes keybench's database; ServerError while the server is not ready."""
+        self.name = f"keybench-{recipe.engine}-{secrets.token_hex(4)}"
+        self.image = settings.container.image or recipe.image
+        self._recipe = recipe
+        self._settings = settings
+        self._prepare = prepare
+        self._timeout = timeout
+        # Letters of both cases and digits, by chance or not: SQL Server refuses to start with fewer kinds.
+        self._password = f"Kb1{secrets.token_urlsafe(24)}"
+        self._container: DockerContainer | None = None
+        self._reaper: subprocess.Popen[bytes] | None = None
+        self._port_here: str | None = None
+
+    def configured(self, api_version: str | None = None) -> DockerContainer:
+        """The container's whole configuration, not yet started.
+
+        With a version of the Engine API ("1.44") no daemon is asked for its own.
+        """
+        os.environ["DOCKER_HOST"] = docker.address()  # what was asked whether it answers, also where a context chose it
+        from testcontainers.core.config import testcontainers_config
+        from testcontainers.core.container import DockerContainer
+
+        testcontainers_config.ryuk_disabled = True
+        recipe = self._recipe
+        bounds: dict[str, Any] = dict(limits(self._settings.container))
+        made = DockerContainer(
+            self.image,
+            docker_client_kw={"version": api_version},
+            name=self.name,
+            env={**recipe.environment, recipe.password_variable: self._password},
+            labels=_labels(recipe, self._settings.container),
+            healthcheck=dict(health_check(recipe)),
+            **bounds,
+        )
+        made.with_command(list(recipe.command))
+        made.ports.clear()
+        made.ports[f"{recipe.port}/tcp"] = ("127.0.0.1",)  # type: ignore[assignment]  # docker-py: any port of this address
+        return made
+
+    def start(self) -> Address:
+        """Pulls the image where it is not here, starts the container, and waits until the server answers."""
+        if reason := docker.unreachable():
+            raise EnvironmentMissing(
+                f"the Docker daemon at {docker.address()} does not answer ({reason}): start Docker and try again."
+            )
+        from docker.errors import DockerException
+        from requests.exceptions import RequestException
+
+        try:
+            self._container = self.configured()
+            self._pull()
+            if not self._settings.container.keep:
+                self._reaper = reaper.start(self.name)
+            self._container.start()
+            return self._wait(time.monotonic() + self._timeout)
+        except (DockerException, RequestException) as error:
+            self.stop()
+            raise EnvironmentMissing(
+                f"Docker cannot start the {self._recipe.title} container ({self._told(error)}): see to that, "
+                "or choose another --server."
+            ) from None
+        except BaseException:
+            self._remove()
+            raise
+
+    def stop(self) -> None:
+        """Removes the container and its volumes, unless it is to be kept."""
+        if self._settings.container.keep and self._container:
+            self._container.get_docker_client().client.close()
+            self._container = None
+            return
+        self._remove()
+
+    def reached_by(self) -> str:
+        """How a person reaches the kept server and removes it; empty where it does not stay, or never started."""
+        if self._port_here is None or not self._settings.container.keep:
+            return ""
+        recipe = self._recipe
+        return (
+            f"kept: {recipe.title} at 127.0.0.1:{self._port_here}, user {recipe.user}, password by "
+            f"`docker exec {self.name} printenv {recipe.password_variable}`; remove it by "
+            f"`docker rm -f -v {self.name}` or `python -m runners.clean --kept`"
+        )
+
+    def described(self) -> Mapping[str, str]:
+        """What a result should say of the container: image, its digest, limits."""
+        found = {"container_image": self.image}
+        if self._container:
+            attributes = self._container.get_wrapped_container().attrs
+            found["container_image_id"] = str(attributes.get("Image", ""))
+        bounds = limits(self._settings.container)
+        found["container_memory_bytes"] = str(bounds["mem_limit"])
+        found["container_cpus"] = f"{bounds['nano_cpus'] / SECOND:g}"
+        return found
+
+    def alive(self) -> bool:
+        """Whether the container runs."""
+        return self._status() == "running"
+
+    def log_tail(self) -> str:
+        """The last lines of its log, without the password."""
+        if self._container is None or self._container.status == "not_started":
+            return ""
+        from docker.errors import DockerException
+        from requests.exceptions import RequestException
+
+        try:
+            lines = self._container.get_wrapped_container().logs(tail=_LOG_LINES)
+        except (DockerException, RequestException):
+            return ""
+        return self._redacted(lines.decode("utf-8", "replace")).strip()
+
+    def _pull(self) -> None:
+        from docker.errors import APIError, ImageNotFound
+
+        assert self._container
+        images = self._container.get_docker_client().client.images
+        try:
+            images.get(self.image)
+        except ImageNotFound:
+            try:
+                images.pull(self.image)
+            except APIError as error:
+                raise EnvironmentMissing(
+                    f"the image {self.image} cannot be pulled ({self._told(error)}): check its name and the network, "
+                    f"or choose one that is here (docker images) by --image {self._recipe.engine}=NAME:TAG."
+                ) from None
+
+    def _wait(self, deadline: float) -> Address:
+        said = "nothing answered at its port"
+        while (status := self._status()) in {"created", "running"}:
+            try:
+                address = self._address()
+                ready = self._prepare(address)
+                self._port_here = address.parameters["port"]
+                return ready
+            except ServerError as error:
+                said = self._redacted(str(error))
+                if any(part in said for part in self._recipe.denied):
+                    raise EnvironmentMissing(
+                        f"the {self._recipe.title} container refuses the login of {self._recipe.user} ({said}): the "
+                        f"image {self.image} takes its password otherwise. Choose another --image, or start it by hand "
+                        "and give its URL as --server."
+                    ) from None
+            if time.monotonic() > deadline:
+                raise EnvironmentMissing(self._explain(f"did not become ready within {self._timeout:g} s ({said})"))
+            time.sleep(_POLLSECONDS)
+        raise EnvironmentMissing(self._explain(f"ended while it started (status: {status})"))
+
+    def _explain(self, problem: str) -> str:
+        text = self.log_tail()
+        lines = f" The end of its log:\n{text}" if text else " Its log is empty."
+        return (
+            f"the {self._recipe.title} container {problem}.{lines}\n"
+            f"Mend that, choose another --image for {self.image}, or another --server."
+        )
+
+    def _address(self) -> Address:
+        parameters = {"host": "127.0.0.1", "port": self._port(), "user": self._recipe.user, KIND: self.name}
+        return Address(self._recipe.engine, KIND, parameters, self._settings, keep(self._password))
+
+    def _port(self) -> str:
+        assert self._container
+        ports = self._container.get_wrapped_container().ports
+        found = ports.get(f"{self._recipe.port}/tcp")
+        if not found:
+            raise ServerError("Docker has not published its port yet")
+        return str(found[0]["HostPort"])
+
+    def _status(self) -> str:
+        if self._container is None:
+            return "not started"
+        from docker.errors import DockerException, NotFound
+        from requests.exceptions import RequestException
+
+        try:
+            self._container.reload()
+        except NotFound:
+            return "removed"
+        except (DockerException, RequestException):
+            return "unknown"
+        return self._container.status
+
+    def _remove(self) -> None:
+        made, self._container = self._container, None
+        if made is None:
+            return
+        made.get_docker_client().client.close()
+        with suppress(KeybenchError):  # the daemon is gone: `clean` finds the container when it is back
+            if daemon.remove(self.name):
+                reaper.stop(self._reaper)  # else it stays: an interrupted request may still make the container
+                self._reaper = None
+
+    def _told(self, error: Exception) -> str:
+        explained = getattr(error, "explanation", None) or str(error)
+        return self._redacted(" ".join(str(explained).split())).rstrip(".")
+
+    def _redacted(self, text: str) -> str:
+        return text.replace(self._password, "***")

@@ -1,0 +1,90 @@
+"""What keybench asks of a Docker daemon besides starting a container: which are there, remove one, read a file of one.
+
+By the Engine API itself, so that `clean` and the reaper need nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copyfileobj
+from urllib.parse import quote, urlencode
+
+from keybench.databases.hosting import docker
+from keybench.errors import EnvironmentMissing
+
+LABEL = "keybench."
+"""What the names of keybench's labels begin with."""
+
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """A container of keybench's, running or not."""
+
+    name: str
+    image: str
+    labels: dict[str, str]
+
+
+@contextmanager
+def _answer(method: str, path: str) -> Iterator[http.client.HTTPResponse]:
+    try:
+        with closing(docker.connect(docker.address(), _SECONDS)) as connection:
+            connection.request(method, path)
+            yield connection.getresponse()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise EnvironmentMissing(
+            f"the Docker daemon at {docker.address()} does not answer ({error}): start Docker and try again."
+        ) from None
+
+
+def _refused(response: http.client.HTTPResponse) -> EnvironmentMissing:
+    body = response.read().decode("utf-8", "replace")
+    try:
+        said = json.loads(body)["message"]
+    except (ValueError, KeyError, TypeError):
+        said = f"HTTP status {response.status}"
+    return EnvironmentMissing(f"the Docker daemon refuses: {said}. See `docker ps -a`.")
+
+
+def containers() -> Sequence[Found]:
+    """All containers that keybench made, by name; EnvironmentMissing where no daemon answers."""
+    query = urlencode({"all": "1", "filters": json.dumps({"label": [f"{LABEL}engine"]})})
+    with _answer("GET", f"/containers/json?{query}") as response:
+        if response.status != http.HTTPStatus.OK:
+            raise _refused(response)
+        listed = json.loads(response.read())
+    found = [Found(each["Names"][0].lstrip("/"), each["Image"], each["Labels"]) for each in listed]
+    return sorted(found, key=lambda each: each.name)
+
+
+def remove(name: str) -> bool:
+    """Removes a container, running or not, with its volumes; False where there is none of that name."""
+    with _answer("DELETE", f"/containers/{quote(name)}?force=1&v=1") as response:
+        if response.status in {http.HTTPStatus.NO_CONTENT, http.HTTPStatus.OK, http.HTTPStatus.CONFLICT}:
+            return True  # a conflict: somebody else is removing it
+        if response.status == http.HTTPStatus.NOT_FOUND:
+            return False
+        raise _refused(response)
+
+
+def copy_file(name: str, source: str, target: Path) -> None:
+    """Copies a file out of a container, as a stream; EnvironmentMissing where it is not there."""
+    with _answer("GET", f"/containers/{quote(name)}/archive?{urlencode({'path': source})}") as response:
+        if response.status != http.HTTPStatus.OK:
+            raise _refused(response)
+        with tarfile.open(fileobj=io.BufferedReader(response), mode="r|") as archive:
+            for member in archive:
+                if content := archive.extractfile(member):
+                    with target.open("wb") as file:
+                        copyfileobj(content, file, 1 << 20)
+                    return
+    raise EnvironmentMissing(f"{source} is no file in the container {name}: see `docker exec {name} ls -l {source}`.")

@@ -1,0 +1,278 @@
+"""Private servers and folders that die with the runner. See `keeper` for the process that sees to it.
+
+Windows has no keeper (and no private servers): a private folder there is removed at `stop` or at a normal exit. That
+branch was never run.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+from keybench.errors import EnvironmentMissing
+
+if sys.platform != "win32":
+    import pwd
+
+    from keybench.databases.hosting import keeper
+    from keybench.databases.hosting.spawn import Spec
+
+_SOCKET_LIMIT = 100
+_SOCKET_NAME = "/.s.PGSQL.00000.lock"
+_STOP_SECONDS = 30.0
+
+
+def base_directory() -> Path:
+    """Where private folders are made: `KEYBENCH_TMP`, else the system's directory for temporary files."""
+    return Path(os.environ.get("KEYBENCH_TMP") or tempfile.gettempdir()).absolute()
+
+
+def server_user() -> str | None:
+    """The user that private servers run as: for root `postgres`, else `nobody`; for others None, themselves."""
+    if os.geteuid() != 0:
+        return None
+    names = {account.pw_name for account in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+def left_folders(base: Path) -> tuple[list[Path], list[Path]]:
+    """(private folders in `base` that killed keepers left, folders that are in use or another user's)."""
+    return ([], []) if sys.platform == "win32" else keeper.stale(base)
+
+
+def remove_left_folders(base: Path) -> list[Path]:
+    """Removes what killed keepers left in `base`, as the next keeper would; what was removed."""
+    return [] if sys.platform == "win32" else keeper.sweep(base)
+
+
+class _State:
+    """What the keeper has said so far."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self.installation: Path | None = None
+        self.server_pid: int | None = None
+        self.started = False
+        self.ended = False
+        self.failure = ""
+        self.log = ""
+        self._rest = b""
+        self._other: list[str] = []
+
+    def take(self, part: bytes) -> None:
+        """Takes in bytes from the keeper's output; empty at its end."""
+        *lines, self._rest = (self._rest + part).split(b"\n")
+        for line in lines:
+            try:
+                self._message(json.loads(line))
+            except ValueError:
+                self._other.append(line.decode("utf-8", "replace"))  # a traceback: the keeper itself failed
+        if not part:
+            self.ended = True
+            if not self.started and not self.failure:
+                self.failure = "its keeper process ended: " + ("\n".join(self._other[-5:]) or "no message")
+
+    def _message(self, said: Mapping[str, Any]) -> None:
+        if "folder" in said:
+            self.folder = Path(said["folder"])
+            self.installation = Path(said["installation"]) if said["installation"] else None
+        self.server_pid = said.get("server", self.server_pid)
+        self.started = self.started or "server" in said or "ready" in said
+        self.failure = said.get("failed", self.failure)
+        self.log = said.get("log", self.log)
+        self.ended = self.ended or "ended" in said
+
+
+class Kept:
+    """A private folder and, where `server` is given, a server process in it. Both are gone when the runner is.
+
+    In commands, files and environment `{folder}` stands for the folder and `{installation}` for the directory of the
+    server's programs (a copy in the folder where the server's user cannot read the original). `files` (name to text)
+    are written first, then the `setup` commands run one after the other, then the server is started. None of it goes
+    onto the keeper's command line. The server gets `stop_signal` at the end, and `parent_death_signal` (SIGQUIT unless
+    given) where its keeper is killed. `run_as` is the user of a server started by root (`server_user` unless given); a
+    folder without a server belongs to the present user.
+    """
+
+    def __init__(
+        self,
+        engine: str,
+        *,
+        setup: Sequence[Sequence[str]] = (),
+        server: Sequence[str] | None = None,
+        files: Mapping[str, str] | None = None,
+        stop_signal: signal.Signals = signal.SIGTERM,
+        parent_death_signal: signal.Signals | None = None,
+        run_as: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        installation: Path | None = None,
+    ) -> None:
+        self._engine = engine
+        self._setup = setup
+        self._server = server
+        self._files = dict(files or {})
+        self._stop_signal = stop_signal
+        self._death_signal = parent_death_signal
+        self._user = (run_as or server_user()) if server and os.geteuid() == 0 else None
+        self._environment = dict(environment or {})
+        self._installation = installation
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._state = _State()
+
+    @property
+    def folder(self) -> Path:
+        """The private folder (mode 700); RuntimeError before `start`."""
+        if self._state.folder is None:
+            raise RuntimeError("a private folder is there from start() on")
+        return self._state.folder
+
+    @property
+    def installation(self) -> Path | None:
+        """Where the server's programs are run from: as given, or their copy in the folder."""
+        return self._state.installation or self._installation
+
+    @property
+    def server_pid(self) -> int | None:
+        """Process id of the server; None where there is none or before it was started."""
+        return self._state.server_pid
+
+    def start(self, timeout: float) -> Self:
+        """Makes the folder, runs the setup, starts the server process (which may not answer yet).
+
+        Raises EnvironmentMissing where that fails or takes longer than `timeout` seconds; nothing is left then.
+        """
+        base = base_directory()
+        self._state = _State()
+        if sys.platform == "win32":
+            self._state.folder = Path(tempfile.mkdtemp(prefix=f"keybench-{self._engine}-", dir=base))
+            self._state.started = True
+            atexit.register(self.stop)
+            return self
+        self._check(base)
+        spec = Spec(
+            engine=self._engine,
+            base=str(base),
+            runner=os.getpid(),
+            setup=self._setup,
+            server=self._server,
+            files=self._files,
+            stop_signal=self._stop_signal,
+            death_signal=self._death_signal or signal.SIGQUIT,
+            user=self._user,
+            environment=self._environment,
+            installation=str(self._installation) if self._installation else None,
+        )
+        deadline = time.monotonic() + timeout
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-P", "-m", keeper.__name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            self._write(json.dumps(spec._asdict()).encode() + b"\n")
+            while not self._state.started:
+                self._receive(deadline - time.monotonic())
+                if self._state.failure:
+                    raise EnvironmentMissing(self._explain(f"cannot be set up: {self._state.failure}"))
+                if not self._state.started and time.monotonic() >= deadline:
+                    raise EnvironmentMissing(self._explain(f"was not set up within {timeout:g} s"))
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def alive(self) -> bool:
+        """Whether the server (or, without one, the folder's keeper) is still running."""
+        self._drain()
+        return self._state.started and not self._state.ended
+
+    def log_tail(self) -> str:
+        """The last lines of the server's log, also when the server has died."""
+        self._drain()
+        return (keeper.log_tail(self._state.folder) if self._state.folder else "") or self._state.log
+
+    def stop(self) -> None:
+        """Stops the server, removes the folder, and waits until both are gone; harmless when called twice."""
+        self._state.ended = True
+        if sys.platform == "win32" and self._state.folder:
+            shutil.rmtree(self._state.folder, ignore_errors=True)
+        if self._keeper is None:
+            return
+        process, self._keeper = self._keeper, None
+        try:
+            if process.stdin:
+                with suppress(BrokenPipeError):  # it ended already
+                    process.stdin.write(b"stop\n")  # its end would not do: a forked worker may hold it open
+                    process.stdin.close()
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()  # the server ends by its parent-death signal, the folder by the next start
+            process.wait()
+        finally:
+            if process.stdout:
+                process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _check(self, base: Path) -> None:
+        if not base.is_dir():
+            raise EnvironmentMissing(
+                f"the directory {base} for private servers is not there: create it or set KEYBENCH_TMP."
+            )
+        socket = f"{base}/{keeper.PREFIX}{self._engine}-00000000{_SOCKET_NAME}"
+        if self._server and len(os.fsencode(socket)) >= _SOCKET_LIMIT:
+            raise EnvironmentMissing(
+                f"the directory {base} is too long for a server's socket, whose path must stay below {_SOCKET_LIMIT} "
+                "characters: set KEYBENCH_TMP to a shorter one, such as /tmp."
+            )
+
+    def _explain(self, problem: str) -> str:
+        text = self.log_tail()
+        lines = f" The end of its log:\n{text}" if text else ""
+        return (
+            f"the private {self._engine} server {problem.rstrip('.')}.{lines}\nMend that, or choose another --server."
+        )
+
+    def _write(self, line: bytes) -> None:
+        stream = self._keeper.stdin if self._keeper else None
+        if stream:
+            with suppress(BrokenPipeError):  # the keeper ended already; what it said is read next
+                stream.write(line)
+                stream.flush()
+
+    def _drain(self) -> None:
+        while self._keeper and not self._state.ended and self._receive(0):
+            continue
+
+    def _receive(self, timeout: float) -> bool:
+        """Waits up to `timeout` seconds for the keeper to say something and takes it in; whether it did."""
+        stream = self._keeper.stdout if self._keeper else None
+        if stream is None or not _readable(stream.fileno(), timeout):
+            return False
+        part = os.read(stream.fileno(), 65536)
+        self._state.take(part)
+        return bool(part)
+
+
+def _readable(descriptor: int, timeout: float) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(max(0.0, timeout) * 1000))

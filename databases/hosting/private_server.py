@@ -1,0 +1,71 @@
+"""What private servers of all engines share: from the keeper's start to the first answer, and the end."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
+
+from keybench.databases.contract import Address
+from keybench.databases.hosting.private_folder import Kept
+from keybench.errors import EnvironmentMissing, ServerError
+
+START_SECONDS = 60.0
+
+_POLL_SECONDS = 0.02
+
+Connection = TypeVar("Connection")
+
+
+class Private(ABC):
+    """A server that keybench starts and that dies with it. `timeout` in seconds is for the whole start."""
+
+    def __init__(self, title: str, kept: Kept, timeout: float = START_SECONDS) -> None:
+        self._title = title
+        self._kept = kept
+        self._timeout = timeout
+        self._deadline = 0.0
+
+    @abstractmethod
+    def prepare(self) -> Address:
+        """Waits for the first answer (`first_answer`) and makes what trials need: the address for them."""
+
+    def start(self) -> Address:
+        """Starts it and waits until it answers: a second or two. EnvironmentMissing where it does not."""
+        self._deadline = time.monotonic() + self._timeout
+        self._kept.start(self._timeout)
+        try:
+            return self.prepare()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stops it and removes its files."""
+        self._kept.stop()
+
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._kept.alive()
+
+    def log_tail(self) -> str:
+        """The last lines of its log."""
+        return self._kept.log_tail()
+
+    def first_answer(self, connect: Callable[[], Connection]) -> Connection:
+        """The first connection that succeeds; EnvironmentMissing where the server ends or the time is up before."""
+        while self._kept.alive():
+            try:
+                return connect()
+            except ServerError:
+                if time.monotonic() > self._deadline:
+                    raise self._failed(f"did not answer within {self._timeout:g} s") from None
+                time.sleep(_POLL_SECONDS)
+        raise self._failed("ended while it started")
+
+    def _failed(self, problem: str) -> EnvironmentMissing:
+        return EnvironmentMissing(
+            f"the private {self._title} server {problem}. The end of its log:\n{self.log_tail()}\n"
+            "Mend that, or choose another --server."
+        )

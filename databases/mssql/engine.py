@@ -1,0 +1,154 @@
+"""SQL Server 2022 and later: clustered tables, nonclustered keys, heaps.
+
+Written from documentation and source: no SQL Server has run these modules yet. Each trial therefore checks what could
+not be settled without one, and says what it found (`checks`). Its ordering can be measured without a server, too: the
+column `binary16-mssql` of other engines sorts as uniqueidentifier does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from keybench.databases.contract import (
+    Address,
+    Admin,
+    CacheSize,
+    Engine,
+    Profile,
+    Provision,
+    Session,
+    Settings,
+    Verdict,
+)
+from keybench.databases.core.bulk import LoadPath
+from keybench.databases.core.coordination import Board
+from keybench.databases.hosting.container import missing as without_containers
+from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.mssql import checks, drivers, keys, licence, options, settings
+from keybench.databases.mssql import ddl as table
+from keybench.databases.registry import engines
+from keybench.model.column import Column
+from keybench.model.metric import Metric, Reading
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
+
+_NO_KINDS = (
+    "SQL Server's log tells splits that move rows from appends, but not edge splits from interior ones: they are "
+    "counted together."
+)
+_NO_CACHE = "keybench does not read SQL Server's counters of physical reads and writes: nothing here could check them."
+_NO_IMAGES = "SQL Server logs no whole pages when it first changes them."
+
+
+def _instead() -> str:
+    without_docker = [name for name, on in engines().items() if set(on.servers) - {"container"}]
+    choices = " or ".join(f"--db {name}" for name in without_docker)
+    return (
+        "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
+        f"({choices}); its column binary16-mssql sorts as SQL Server does."
+    )
+
+
+class SqlServer(Engine):
+    """The engine; its driver is imported when a server is started or reached."""
+
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The settings of a profile and cache size."""
+        return settings.of(profile, cache)
+
+    def missing(self, server: str) -> str:
+        """Why a container cannot be started here; empty where it can."""
+        if server not in self.servers:
+            return f"SQL Server has no server kind {server}: {_instead()}"
+        return without_containers("SQL Server", _instead()) or licence.missing() or drivers.missing()
+
+    def refuses(self, path: LoadPath, server: str) -> str:
+        """Why rows cannot take that path; bulk copy is mssql-python's alone."""
+        if path != "bulk":
+            return super().refuses(path, server)
+        from keybench.databases.mssql.url import options_of
+
+        return drivers.without_bulk(options_of(server) if "://" in server else options.options({}))
+
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
+        if "://" in server:
+            from keybench.databases.mssql.url import UrlServer
+
+            return UrlServer(server)
+        from keybench.databases.mssql.container import contained
+
+        return contained(settings)
+
+    def admin(self, address: Address) -> Admin:
+        """A new administrative connection."""
+        from keybench.databases.mssql.admin import MssqlAdmin
+
+        return MssqlAdmin(address)
+
+    def session(self, address: Address, table: Table) -> Session:
+        """A new loading connection."""
+        from keybench.databases.mssql.session import MssqlSession
+
+        return MssqlSession(address, table)
+
+    def board(self, address: Address) -> Board:
+        """A new connection to the notice board of writers on many machines."""
+        from keybench.databases.mssql.coordination import board
+
+        return board(address)
+
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
+        return table.bytes_per_row(column, payload, key, options.options({}))
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+        """The index or heap that holds the key; `pagemodel.Parameters` are the parameters.
+
+        What is not given is as the environment's options have it: what is beneath a nonclustered key, row versions.
+        """
+        from keybench.pagemodels.mssql import model as pagemodel
+
+        chosen = options.options({})
+        beneath = "bigint" if chosen.beneath == "clustered" else "heap"
+        default = {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
+        return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
+
+    def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:
+        """What the trial says of what could not be settled without a server."""
+        return tuple(checks.verdicts(table, rows, writers, readings))
+
+    def leftovers(self, url: str) -> Leftovers:
+        """Tables of trials, and the schema or database if keybench made it."""
+        from keybench.databases.mssql.url import UrlLeftovers
+
+        return UrlLeftovers(url)
+
+    def functions(self) -> Mapping[str, str]:
+        """RT.Comb's functions."""
+        from keybench.databases.core.functions import scripts
+
+        return scripts(__name__)
+
+
+ENGINE = SqlServer(
+    name="mssql",
+    title="SQL Server",
+    columns=table.COLUMNS,
+    servers=("container",),
+    paths=("rows", "bulk"),
+    page_bytes=table.PAGE_BYTES,
+    url_schemes=("mssql", "sqlserver"),
+    makes=keys.MADE,
+    caveat=checks.CAVEAT,
+    model_variants=checks.VARIANTS,
+    absent={
+        Metric.EDGE_SPLITS: _NO_KINDS,
+        Metric.INTERIOR_SPLITS: _NO_KINDS,
+        Metric.LEAF_FRAGMENTATION: "what SQL Server calls fragmentation counts pages that are not adjacent: see there.",
+        Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
+        Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
+        Metric.PAGES_READ: _NO_CACHE,
+        Metric.PAGES_WRITTEN: _NO_CACHE,
+    },
+)

@@ -1,0 +1,119 @@
+"""The engine of both flavours: its columns, servers and connections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
+from keybench.databases.core.coordination import Board
+from keybench.databases.hosting.container import KIND
+from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.mysql import ddl as table
+from keybench.databases.mysql import installation, keys, settings
+from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.model.column import Column
+from keybench.model.metric import Metric
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
+
+_NO_KINDS = (
+    "InnoDB's one counter mixes appends with all other splits: only a page model of its b-tree can tell them apart."
+)
+_NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buffer."
+
+
+@dataclass(frozen=True)
+class Family(Engine):
+    """The engine of one flavour. A clustered key is the primary key, so that the table is the key's b-tree; the index
+    of a nonclustered one is unique and secondary, over an integer primary key in order of arrival, or by date over a
+    primary key of moment and key; that of a foreign key is as the former, but not unique."""
+
+    flavour: Flavour = field(default=MARIADB, kw_only=True)
+
+    @classmethod
+    def of(cls, flavour: Flavour) -> Self:
+        """The engine of that flavour."""
+        kinds = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+        images = (Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES)
+        return cls(
+            name=flavour.name,
+            title=flavour.title,
+            columns=flavour.columns,
+            servers=("container", "local"),
+            url_schemes=flavour.url_schemes,
+            drivers=("pymysql",),
+            makes=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
+            absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
+            flavour=flavour,
+        )
+
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The server settings of a profile and cache size."""
+        return settings.of(self.flavour, profile, cache)
+
+    def missing(self, server: str) -> str:
+        """Why this kind of private server cannot be started here; empty where it can."""
+        return installation.missing(self.flavour, server)
+
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
+        if "://" in server:
+            from keybench.databases.hosting.url_server import UrlServer
+            from keybench.databases.mysql.owned_schema import Database
+            from keybench.databases.mysql.url import address_of
+
+            return UrlServer(address_of(self.flavour, server), Database)
+        if server == KIND:
+            from keybench.databases.mysql.container import contained
+
+            return contained(self.flavour, settings)
+        from keybench.databases.mysql.server import PrivateServer
+
+        return PrivateServer(self.flavour, server, settings)
+
+    def admin(self, address: Address) -> Admin:
+        """A new administrative connection."""
+        from keybench.databases.mysql.admin import MySqlAdmin
+
+        return MySqlAdmin(address)
+
+    def session(self, address: Address, table: Table) -> Session:
+        """A new loading connection."""
+        from keybench.databases.mysql.session import MySqlSession
+
+        return MySqlSession(address, table)
+
+    def board(self, address: Address) -> Board:
+        """A new connection to the notice board of writers on many machines."""
+        from keybench.databases.mysql.coordination import board
+
+        return board(address)
+
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
+        return table.bytes_per_row(column, payload, key)
+
+    def leftovers(self, url: str) -> Leftovers:
+        """Tables of trials, and the database if keybench made it; of both flavours, which share their URLs."""
+        from keybench.databases.mysql.owned_schema import Database
+        from keybench.databases.mysql.url import address_of
+
+        try:
+            return Database(address_of(self.flavour, url))
+        except OtherFlavour as error:
+            return Database(address_of(error.found, url))
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+        """The index that holds the key: clustered, or secondary beside a table by row id or date. No parameters."""
+        from keybench.pagemodels.innodb import model as pagemodel
+
+        parameters(pagemodel.Parameters, given)
+        return pagemodel.of(table, mysql=self.flavour is MYSQL)
+
+    def functions(self) -> Mapping[str, str]:
+        """RT.Comb's functions for SQL Server, as both flavours have them, and what the flavour has besides."""
+        from keybench.databases.core.functions import scripts
+
+        return {**scripts("keybench.databases.mysql"), **scripts(f"keybench.databases.{self.name}")}

@@ -1,0 +1,1 @@
+"""How rows are packed for MariaDB and MySQL."""

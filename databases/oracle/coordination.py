@@ -1,0 +1,33 @@
+"""The board in Oracle: a small table of the user's; not yet run on a server.
+
+Its changes are not waited for on disk. They are those of a session of its own: the redo of writers' sessions, which is
+what is measured, does not have them.
+"""
+
+from __future__ import annotations
+
+from keybench.databases.contract import Address
+from keybench.databases.core.coordination import COLUMNS, Board, Dialect, Rows, Values
+from keybench.databases.oracle import connection
+from keybench.databases.oracle.ddl import BOARD
+
+CREATE = (
+    f"CREATE TABLE IF NOT EXISTS {BOARD} ({', '.join(f'{column} NUMBER(19) NOT NULL' for column in COLUMNS)}, "
+    f"PRIMARY KEY ({', '.join(COLUMNS[:2])}))"
+)
+DROP = f"DROP TABLE IF EXISTS {BOARD} PURGE"
+COMMIT = "COMMIT WRITE BATCH NOWAIT"
+
+
+def board(address: Address) -> Board:
+    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
+    own = connection.connect(address)
+
+    def run(statement: str, values: Values) -> Rows:
+        if statement.startswith("SELECT"):
+            return own.rows(statement, values)
+        changed = own.run(statement, values)
+        own.run(COMMIT)
+        return [(changed,)]
+
+    return Board(Dialect(BOARD, (CREATE,), (DROP,), run, own.close))

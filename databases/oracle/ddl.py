@@ -1,0 +1,118 @@
+"""Columns, DDL, and how much room rows need; `entries` has the arithmetic. All columns here are NOT NULL."""
+
+from __future__ import annotations
+
+from keybench.databases.oracle.options import Options
+from keybench.model.byteorder import Kind
+from keybench.model.column import Column
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.oracle import records as entries
+
+_GUID: frozenset[Kind] = frozenset({"uuid"})
+
+COLUMNS = (
+    Column("raw16", "RAW(16)", _GUID, "rfc", native=True),
+    Column("raw16-net", "RAW(16)", _GUID, "net"),
+    Column("binary16-mssql", "RAW(16)", _GUID, "mssql", stands_in_for="SQL Server uniqueidentifier"),
+    Column("char36", "CHAR(36)", _GUID, "rfc", "text", width=36),
+    Column("raw", "RAW({width})", frozenset({"bytes"}), "rfc", native=True, width=0),
+    Column("char", "CHAR({width})", frozenset({"text"}), "rfc", "text", native=True, width=0),
+    Column("number", "NUMBER(19)", frozenset({"int"}), "rfc", "int", native=True, width=8),
+)
+"""Texts compare by their bytes: NLS_SORT and NLS_COMP are BINARY unless a session says otherwise."""
+
+STATISTICS = '"keybench_statistics"'
+"""The table into which writers' sessions put their own statistics when they end."""
+LOCK = '"keybench_lock"'
+BOARD = '"keybench_board"'
+"""The notice board of writers on many machines; TABLE of `databases.board`, quoted."""
+
+_WIDEST_TEXT = 4000
+_BLOCK_BYTES = 8192
+_WIDEST_KEY = 36
+"""Bytes of a key where an estimate is asked for before its layout is known."""
+_MOMENT_BYTES = 9
+"""A NUMBER of sixteen digits."""
+_EMPTIEST = 0.5
+_REDO_BYTES = 700
+
+
+def name(table: Table) -> str:
+    """The table's quoted name."""
+    return f'"{table.name}"'
+
+
+def index_name(table: Table) -> str:
+    """The key's index, as the dictionary has it: of an index-organised table that is all there is. Or that by date."""
+    return f"{table.name}_{'created' if table.rows else 'key'}"
+
+
+def sql_type(column: Column) -> str:
+    """The declaration of the column, sized."""
+    return column.sql_type.format(width=column.width)
+
+
+def payload_type(payload: int) -> str:
+    """Texts up to 4,000 bytes lie in the row."""
+    return f"VARCHAR2({payload} BYTE)" if payload <= _WIDEST_TEXT else "CLOB"
+
+
+def create(table: Table, options: Options) -> tuple[str, ...]:
+    """The statements that create the table, without its parent. A clustered key is that of an index-organised table,
+    without overflow; any other has an index beside the heap, the usual case in Oracle. So it is by date: the heap has
+    an index on the moment of creation too, for an index-organised table would make the key's index guess at places."""
+    made = f" {table.made.declaration}" if table.made else ""
+    defined = ["created NUMBER(19) NOT NULL"] * table.dated
+    defined += [f"key {sql_type(table.column)}{made} NOT NULL"]
+    if table.payload:
+        defined.append(f"payload {payload_type(table.payload)} NOT NULL")
+    if table.key == "clustered":
+        defined.append(f'CONSTRAINT "{index_name(table)}" PRIMARY KEY (key)')
+        return (f"CREATE TABLE {name(table)} ({', '.join(defined)}) ORGANIZATION INDEX",)
+    unique = "UNIQUE " if is_unique(table, options) else ""
+    by_date = (f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)',) if table.dated else ()
+    return (
+        f"CREATE TABLE {name(table)} ({', '.join(defined)})",
+        f'CREATE {unique}INDEX "{table.name}_key" ON {name(table)} (key)',
+        *by_date,
+    )
+
+
+def is_unique(table: Table, options: Options) -> bool:
+    """Whether the key's index is declared so."""
+    return table.key == "clustered" or (options.unique == "yes" and table.key != "fk")
+
+
+def columns(table: Table) -> tuple[str, ...]:
+    """The columns in the order in which rows are sent; the key is not, where the server makes it."""
+    key = () if table.made else ("created", "key") if table.dated else ("key",)
+    return (*key, "payload") if table.payload else key
+
+
+def plain_columns(table: Table) -> tuple[str, ...]:
+    """The same in upper case, as the dictionary has them."""
+    return tuple(column.upper() for column in columns(table))
+
+
+def insert(table: Table) -> str:
+    """The statement of one row."""
+    given = columns(table)
+    binds = ", ".join(f":{column}" for column in given)
+    return f"INSERT INTO {name(table)} ({', '.join(given)}) VALUES ({binds})"  # noqa: S608  # our own names
+
+
+def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
+    """Bytes of an entry in a leaf of the key's index."""
+    width = column.width or _WIDEST_KEY
+    if key == "clustered":
+        return entries.table_entry(width, payload if payload <= _WIDEST_TEXT else 40)
+    return entries.nonunique_entry(width) if key == "fk" else entries.unique_entry(width)
+
+
+def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+    """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with redo and undo)."""
+    index = entry_bytes(column, payload, key) * _BLOCK_BYTES / entries.leaf_bytes(2)
+    beneath = 1.25 * (entries.table_entry(column.width or _WIDEST_KEY, payload)) if key != "clustered" else 0.0
+    if key == "by-date":
+        beneath += entries.nonunique_entry(_MOMENT_BYTES) * (1.25 + 1 / _EMPTIEST)
+    return index, index / _EMPTIEST + beneath + 2 * (_REDO_BYTES + payload)

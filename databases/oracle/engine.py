@@ -1,0 +1,139 @@
+"""Oracle Database 23ai and later: index-organised tables, and heaps with an index beside them, the usual case.
+
+Written from documentation and source: no Oracle has run these modules yet. Each trial therefore checks what could not
+be settled without one, and says what it found (`checks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+from keybench.databases.contract import (
+    Address,
+    Admin,
+    CacheSize,
+    Engine,
+    Profile,
+    Provision,
+    Session,
+    Settings,
+    Verdict,
+)
+from keybench.databases.core.coordination import Board
+from keybench.databases.hosting.container import missing as without_containers
+from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.oracle import checks, connection, keys, options, settings
+from keybench.databases.oracle import ddl as table
+from keybench.databases.registry import engines
+from keybench.model.column import Column
+from keybench.model.metric import Metric, Reading
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
+
+_NO_KINDS = "Oracle counts appends (90-10 splits) and all leaf splits: edge and interior ones come together."
+_NO_CHAIN = "INDEX_STATS says nothing of where blocks lie: only a dump of the index would."
+_NO_CACHE = "keybench does not read Oracle's counters of physical reads and writes: nothing here could check them."
+_NO_IMAGES = "Oracle logs no whole blocks, save while files are backed up."
+
+
+def _instead() -> str:
+    without_docker = [name for name, on in engines().items() if set(on.servers) - {"container"}]
+    choices = " or ".join(f"--db {name}" for name in without_docker)
+    return (
+        "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs no "
+        f"Docker ({choices})."
+    )
+
+
+class Oracle(Engine):
+    """The engine; its driver is imported when a server is started or reached."""
+
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The settings of a profile and cache size."""
+        return settings.of(profile, cache)
+
+    def missing(self, server: str) -> str:
+        """Why a container cannot be started here; empty where it can."""
+        if server not in self.servers:
+            return f"Oracle has no server kind {server}: {_instead()}"
+        return without_containers("Oracle", _instead()) or ("" if find_spec("oracledb") else connection.missing())
+
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
+        if "://" in server:
+            from keybench.databases.oracle.url import UrlServer
+
+            return UrlServer(server)
+        from keybench.databases.oracle.container import contained
+
+        return contained(settings)
+
+    def admin(self, address: Address) -> Admin:
+        """A new administrative connection."""
+        from keybench.databases.oracle.admin import OracleAdmin
+
+        return OracleAdmin(address)
+
+    def session(self, address: Address, table: Table) -> Session:
+        """A new loading connection."""
+        from keybench.databases.oracle.session import OracleSession
+
+        return OracleSession(address, table)
+
+    def board(self, address: Address) -> Board:
+        """A new connection to the notice board of writers on many machines."""
+        from keybench.databases.oracle.coordination import board
+
+        return board(address)
+
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """Estimated bytes a row: the key's index filled in order, and all of it with redo and undo."""
+        return table.bytes_per_row(column, payload, key)
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+        """The index that holds the key, or the index-organised table; `pagemodel.Parameters` are the parameters."""
+        from keybench.databases.oracle import ddl as on_disk
+        from keybench.pagemodels.oracle import model as pagemodel
+
+        default = {"unique": on_disk.is_unique(table, options.options({}))}
+        return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
+
+    def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:  # noqa: ARG002
+        """What the trial says of what could not be settled without a server."""
+        return tuple(checks.verdicts(table, writers, readings))
+
+    def leftovers(self, url: str) -> Leftovers:
+        """Tables of trials."""
+        from keybench.databases.oracle.url import UrlLeftovers
+
+        return UrlLeftovers(url)
+
+    def functions(self) -> Mapping[str, str]:
+        """RT.Comb's functions for SQL Server, as Oracle's."""
+        from keybench.databases.core.functions import scripts
+
+        return scripts(__name__)
+
+
+ENGINE = Oracle(
+    name="oracle",
+    title="Oracle",
+    columns=table.COLUMNS,
+    servers=("container",),
+    paths=("rows", "bulk"),
+    page_bytes=8192,
+    url_schemes=("oracle",),
+    makes=keys.MADE,
+    caveat=checks.CAVEAT,
+    absent={
+        Metric.EDGE_SPLITS: _NO_KINDS,
+        Metric.INTERIOR_SPLITS: _NO_KINDS,
+        Metric.LEAF_FRAGMENTATION: _NO_CHAIN,
+        Metric.LEAF_NONADJACENT: _NO_CHAIN,
+        Metric.LOG_PAGE_IMAGES: _NO_IMAGES,
+        Metric.LOG_PAGE_IMAGE_BYTES: _NO_IMAGES,
+        Metric.PAGES_READ: _NO_CACHE,
+        Metric.PAGES_WRITTEN: _NO_CACHE,
+    },
+)

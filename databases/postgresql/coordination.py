@@ -1,0 +1,33 @@
+"""The board in PostgreSQL: an unlogged table, whose changes are not waited for on disk."""
+
+from __future__ import annotations
+
+from psycopg import sql
+
+from keybench.databases.contract import Address
+from keybench.databases.core.coordination import COLUMNS, TABLE, Board, Dialect, Rows, Values, positional
+from keybench.databases.postgresql import connection
+from keybench.databases.postgresql.ddl import SCHEMA
+
+NAME = f"{SCHEMA}.{TABLE}"
+CREATE = (
+    f"CREATE UNLOGGED TABLE IF NOT EXISTS {NAME} ({', '.join(f'{column} bigint NOT NULL' for column in COLUMNS)}, "
+    f"PRIMARY KEY ({', '.join(COLUMNS[:2])})) WITH (fillfactor = 10, autovacuum_enabled = false)"
+)
+"""With room in its pages for new versions of its rows."""
+DROP = f"DROP TABLE IF EXISTS {NAME}"
+
+
+def board(address: Address) -> Board:
+    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
+    own = connection.connect(address)
+    with connection.server_errors():
+        own.execute("SET synchronous_commit = off; SET client_min_messages = warning")
+
+    def run(statement: str, values: Values) -> Rows:
+        text, given = positional(statement, values, "%s")
+        with connection.server_errors():
+            cursor = own.execute(sql.SQL(text), given or None)
+            return cursor.fetchall() if cursor.description else [(cursor.rowcount,)]
+
+    return Board(Dialect(NAME, (CREATE,), (DROP,), run, own.close))

@@ -1,0 +1,99 @@
+"""PostgreSQL: heap tables with nbtree indexes, on a private server (from a wheel or installed) or on one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
+from keybench.databases.core.coordination import Board
+from keybench.databases.hosting.container import KIND
+from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.postgresql import ddl as table
+from keybench.databases.postgresql import installation, keys, settings
+from keybench.model.column import Column
+from keybench.model.metric import Metric
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
+
+
+@dataclass(frozen=True)
+class PostgreSQL(Engine):
+    """The engine. Its tables are heaps beside the key's index in all key roles: there are no clustered tables."""
+
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The server settings of a profile and cache size."""
+        return settings.of(profile, cache)
+
+    def missing(self, server: str) -> str:
+        """Why this kind of private server cannot be started here; empty where it can."""
+        return installation.missing(server)
+
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
+        if "://" in server:
+            from keybench.databases.hosting.url_server import UrlServer
+            from keybench.databases.postgresql.owned_schema import Schema
+            from keybench.databases.postgresql.url import address_of
+
+            return UrlServer(address_of(server), Schema)
+        if server == KIND:
+            from keybench.databases.postgresql.container import contained
+
+            return contained(settings)
+        from keybench.databases.postgresql.server import PrivateServer
+
+        return PrivateServer(server, settings)
+
+    def admin(self, address: Address) -> Admin:
+        """A new administrative connection."""
+        from keybench.databases.postgresql.admin import PostgresAdmin
+
+        return PostgresAdmin(address)
+
+    def session(self, address: Address, table: Table) -> Session:
+        """A new loading connection."""
+        from keybench.databases.postgresql.session import PostgresSession
+
+        return PostgresSession(address, table)
+
+    def board(self, address: Address) -> Board:
+        """A new connection to the notice board of writers on many machines."""
+        from keybench.databases.postgresql.coordination import board
+
+        return board(address)
+
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
+        return table.bytes_per_row(column, payload, key)
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+        """The key's nbtree; `pagemodel.Parameters` are the parameters."""
+        from keybench.pagemodels.postgresql import model as pagemodel
+
+        return pagemodel.of(table, parameters(pagemodel.Parameters, given))
+
+    def leftovers(self, url: str) -> Leftovers:
+        """Tables of trials, and the schema if keybench made it."""
+        from keybench.databases.postgresql.owned_schema import Schema
+        from keybench.databases.postgresql.url import address_of
+
+        return Schema(address_of(url))
+
+    def functions(self) -> Mapping[str, str]:
+        """RT.Comb's functions for SQL Server, as PostgreSQL's."""
+        from keybench.databases.core.functions import scripts
+
+        return scripts(__name__)
+
+
+ENGINE = PostgreSQL(
+    name="postgresql",
+    title="PostgreSQL",
+    columns=table.COLUMNS,
+    servers=("container", "local", "embedded"),
+    url_schemes=("postgresql", "postgres"),
+    drivers=("psycopg",),
+    makes=keys.MADE,
+    absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: they are read, by kind, from its log."},
+)

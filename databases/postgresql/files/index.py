@@ -1,0 +1,109 @@
+"""Reads an nbtree index page by page: how many leaves, how full, in which order.
+
+The figures are pgstattuple's `pgstatindex` by its definitions (its documentation, and btree.md A3 for the arithmetic):
+free space of a leaf is the gap between line pointers and entries less one line pointer, and high keys count as used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.core.pageorder import PageOrder
+
+_SLICE_PAGES = 8192
+_HEADER_BYTES, _LINE_POINTER = 24, 4
+_LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16
+_SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
+_HEADER = np.dtype(
+    [("lsn", "<u8"), ("checksum", "<u2"), ("flags", "<u2"), ("lower", "<u2"), ("upper", "<u2"), ("special", "<u2")]
+)
+
+
+@dataclass(frozen=True)
+class IndexPages:
+    """What the pages of an index amount to; shares in per cent."""
+
+    leaf: int
+    branch: int
+    density: float
+    fragmentation: float
+    nonadjacent: float
+
+
+def _fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArray[np.void]:
+    return np.ascontiguousarray(pages[:, at : at + kind.itemsize]).view(kind).ravel()
+
+
+def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexPages:
+    """From all pages of an index in order, in slices of uint8 (n, page bytes); ValueError where it is no nbtree."""
+    head, tail, used, page_bytes = _read(slices)
+    leaf = used & (tail["flags"] & _LEAF != 0)
+    number, following = np.flatnonzero(leaf), tail["next"][leaf].astype(np.int64)
+    gap = head["upper"][leaf].astype(np.int64) - head["lower"][leaf]
+    free = np.where(gap < _LINE_POINTER, 0, gap - _LINE_POINTER)
+    room = len(number) * (page_bytes - _SPECIAL.itemsize - _HEADER_BYTES)
+    linked = following != 0
+    return IndexPages(
+        leaf=len(number),
+        branch=int((used & ~leaf).sum()),
+        density=100 - 100 * int(free.sum()) / room if room else float("nan"),
+        fragmentation=100 * int((linked & (following < number)).sum()) / max(1, len(number)),
+        nonadjacent=100 * int((linked & (following != number + 1)).sum()) / max(1, int(linked.sum())),
+    )
+
+
+def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
+    """The leaves in key order, from the same; ValueError where it is no nbtree or its leaves are no chain.
+
+    Of a leaf's line pointers one is its high key's, unless it is the rightmost.
+    """
+    head, tail, used, _ = _read(slices)
+    leaf = used & (tail["flags"] & _LEAF != 0)
+    following = tail["next"].astype(np.int64).tolist()
+    chain = np.flatnonzero(leaf & (tail["prev"] == 0))[:1].tolist()
+    while chain and following[chain[-1]] and len(chain) <= len(following):
+        chain.append(following[chain[-1]])
+    if len(chain) != int(leaf.sum()):
+        raise ValueError(f"no nbtree index: {len(chain)} of {int(leaf.sum())} leaves are in the chain")
+    numbers = np.array(chain, np.int64)
+    pointers = (head["lower"][numbers].astype(np.int64) - _HEADER_BYTES) // _LINE_POINTER
+    return PageOrder(numbers, pointers - (tail["next"][numbers] != 0))
+
+
+def _read(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.bool_], int]:
+    """Page headers, what nbtree keeps at the end of its pages, which of them are in use, and the bytes of a page."""
+    heads, tails, page_bytes = [], [], 0
+    for pages in slices:
+        page_bytes = pages.shape[1]
+        heads.append(_fields(pages, _HEADER, 0))
+        tails.append(_fields(pages, _SPECIAL, page_bytes - _SPECIAL.itemsize))
+    if not tails or not tails[0]["flags"][0] & _META:
+        raise ValueError("no nbtree index: the first page is not its metapage")
+    head, tail = np.concatenate(heads), np.concatenate(tails)
+    return head, tail, (head["upper"] > 0) & (tail["flags"] & (_META | _DELETED | _HALF_DEAD) == 0), page_bytes
+
+
+def of_file(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
+    """The pages of a relation's files (`path`, `path`.1 …) as they are on disk: after a CHECKPOINT, as they are."""
+    part = 0
+    while (file := path if part == 0 else path.with_name(f"{path.name}.{part}")).exists():
+        if file.stat().st_size:
+            yield np.memmap(file, np.uint8, mode="r").reshape(-1, page_bytes)
+        part += 1
+
+
+def of_chunks(chunks: Iterable[bytes], page_bytes: int) -> Iterator[NDArray[np.uint8]]:
+    """The same from whole pages read through the server."""
+    for chunk in chunks:
+        yield np.frombuffer(chunk, np.uint8).reshape(-1, page_bytes)
+
+
+def slices(pages: int) -> Iterator[tuple[int, int]]:
+    """(first, number) of the page ranges by which an index is read through the server."""
+    for first in range(0, pages, _SLICE_PAGES):
+        yield first, min(_SLICE_PAGES, pages - first)

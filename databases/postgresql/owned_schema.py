@@ -1,0 +1,139 @@
+"""The schema of trials on somebody's own server: making it, using it, and removing what keybench put there.
+
+The results database can be in the same schema, so a table is known by its shape, not by its place: columns `key`,
+perhaps `created` before and `payload` after it, or those of the writers' board, autovacuum off, owned by this user. A
+schema that keybench made says so in its comment. While a run uses the server it holds an advisory lock, which the
+server itself gives up when the run dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import psycopg
+from psycopg import sql
+
+from keybench.databases.contract import Address
+from keybench.databases.core.coordination import COLUMNS
+from keybench.databases.hosting.url_server import LOCK_SECONDS
+from keybench.databases.postgresql import connection
+from keybench.databases.postgresql.ddl import SCHEMA
+from keybench.errors import ServerError
+
+IN_USE = int.from_bytes(b"keytrial")
+"""Key of the advisory lock that a run holds; advisory locks are a database's own, as the schema is."""
+COMMENT = "made by keybench, which removes it"
+
+_TABLES = """
+SELECT relname, pg_size_pretty(pg_total_relation_size(c.oid)) FROM pg_class c
+WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r' AND pg_has_role(relowner, 'USAGE')
+  AND 'autovacuum_enabled=false' = ANY (reloptions)
+  AND (SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
+       WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) IN
+       (ARRAY['key'], ARRAY['key', 'payload'], ARRAY['created', 'key'], ARRAY['created', 'key', 'payload'], %s)
+ORDER BY relname
+"""
+_MADE_HERE = """
+SELECT count(*) = 1 FROM pg_namespace
+WHERE nspname = %s AND obj_description(oid, 'pg_namespace') = %s AND pg_has_role(nspowner, 'USAGE')
+"""
+
+
+class Schema:
+    """The schema `keybench` in the database of a URL (`guest.Lodging`)."""
+
+    grant = f"CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
+
+    def __init__(self, address: Address) -> None:
+        """EnvironmentMissing where the server cannot be reached."""
+        self.place = f"PostgreSQL at {connection.place(address)}"
+        self._connection = connection.connect(address)
+
+    def take(self) -> bool:
+        """Takes the lock, unless another run has it."""
+        own = self._connection
+        with connection.server_errors():
+            if own.info.server_version >= 140_000:
+                own.execute("SET idle_session_timeout = 0")  # the connection idles while the run works
+            try:
+                with own.transaction():
+                    own.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+                    own.execute("SELECT pg_advisory_lock(%s)", [IN_USE])  # the session's: it outlives the transaction
+            except psycopg.errors.LockNotAvailable:
+                return False
+        return True
+
+    def make(self) -> None:
+        """Creates the schema, with the comment that says whose it is, where it is not there."""
+        own = self._connection
+        with connection.server_errors(), own.transaction():
+            if own.execute("SELECT to_regnamespace(%s) IS NULL", [SCHEMA]).fetchone() == (True,):
+                own.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
+                own.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(SCHEMA), sql.Literal(COMMENT)))
+
+    def in_use(self) -> bool:
+        """Whether another connection's run uses it at this moment."""
+        with connection.server_errors(), self._connection.transaction():
+            return self._locked_out()
+
+    def found(self) -> Sequence[str]:
+        """What `remove` would remove, for people to read."""
+        with connection.server_errors():
+            found = [f"table {SCHEMA}.{name}, {size}" for name, size in self._tables()]
+            if self._made_here():
+                found.append(f"schema {SCHEMA}, unless something else is in it")
+        return found
+
+    def remove(self) -> Sequence[str]:
+        """Drops the trials' tables and, where keybench made it and nothing else is in it, the schema.
+
+        Nothing while a run uses the server. ServerError where something of other people's depends on a table: then
+        nothing is changed.
+        """
+        try:
+            return self._remove()
+        except ServerError as error:
+            raise ServerError(
+                f"{error}\nNothing was changed on {self.place}: see to that object, then clean again."
+            ) from None
+
+    def lost(self) -> bool:
+        """Whether the server has ended the connection."""
+        if not self._connection.closed:
+            try:
+                self._connection.execute("SELECT 1")
+            except psycopg.Error:
+                return True
+        return self._connection.closed
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()
+
+    def _locked_out(self) -> bool:
+        """Whether a run uses the server; if none does, none begins to before the end of the transaction."""
+        return self._connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [IN_USE]).fetchone() != (True,)
+
+    def _tables(self) -> list[tuple[str, str]]:
+        return [(str(name), str(size)) for name, size in self._connection.execute(_TABLES, [SCHEMA, list(COLUMNS)])]
+
+    def _made_here(self) -> bool:
+        return self._connection.execute(_MADE_HERE, [SCHEMA, COMMENT]).fetchone() == (True,)
+
+    def _remove(self) -> list[str]:
+        own, removed = self._connection, list[str]()
+        with connection.server_errors(), own.transaction():
+            if self._locked_out():
+                return []
+            own.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+            for name, _ in self._tables():
+                own.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(SCHEMA, name)))
+                removed.append(f"table {SCHEMA}.{name}")
+            if self._made_here():
+                try:
+                    with own.transaction():  # a savepoint: other things in the schema keep it
+                        own.execute(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(SCHEMA)))
+                    removed.append(f"schema {SCHEMA}")
+                except psycopg.errors.DependentObjectsStillExist:
+                    pass
+        return removed

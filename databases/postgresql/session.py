@@ -1,0 +1,173 @@
+"""A writer's connection: one COPY a transaction, its whole text made beforehand; reads and deletions in binary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import pq
+
+from keybench.databases.contract import Address
+from keybench.databases.core.packing import beside
+from keybench.databases.hosting.full_disk import with_next_step
+from keybench.databases.postgresql import connection
+from keybench.databases.postgresql import ddl as layout
+from keybench.databases.postgresql.copy_text import Batch, Family, key_text, moment_text, pack
+from keybench.errors import ServerError
+from keybench.model.byteorder import Keys
+from keybench.model.column import Column
+from keybench.model.payload import Payload
+from keybench.model.table import Table
+
+_BINARY = pq.Format.BINARY
+
+# Types of the elements of `= ANY($1)`: fixed numbers of the system catalogue (pg_type.dat).
+_TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20}
+
+
+@dataclass(frozen=True, eq=False)
+class KeyParameters(Sequence[object]):
+    """Keys as binary parameters: uint8 (n, width); an item is one key's bytes, a slice a view."""
+
+    data: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @overload
+    def __getitem__(self, which: int) -> bytes: ...
+    @overload
+    def __getitem__(self, which: slice) -> KeyParameters: ...
+    def __getitem__(self, which: int | slice) -> bytes | KeyParameters:
+        return KeyParameters(self.data[which]) if isinstance(which, slice) else self.data[which].tobytes()
+
+
+def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
+    """The keys as parameters of the column's type in binary: uint8 (n, width)."""
+    encoded = column.encode(keys)
+    if column.form == "int":
+        return encoded.astype(">i8").view(np.uint8).reshape(-1, 8)
+    return np.ascontiguousarray(encoded, np.uint8)
+
+
+def _copy(table: Table) -> bytes:
+    sent = "payload" if table.made else layout.columns(table)
+    return f"COPY {layout.name(table)} ({sent}) FROM STDIN".encode()
+
+
+class PostgresSession:
+    """One writer's connection to one table."""
+
+    def __init__(self, address: Address, table: Table) -> None:
+        self._table = table
+        self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
+        self._copies = [_copy(each) for each in table.family]
+        self._prepared = False
+        self._raw = connection.connect_raw(address)
+
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch | Family]:
+        """The text of `rows_per_tx` rows a batch; all of the batches lie in one buffer; those of children too."""
+        text, texts = key_text(self._table.column, keys), payload.rows(start, len(keys))
+        if self._table.dated:
+            text = beside(moment_text(payload.moments(start, len(keys))), text)
+        batches = pack(text, texts, rows_per_tx)
+        if not self._table.parent:
+            return batches
+        each = self._table.children
+        children = pack(np.repeat(text, each, axis=0), np.repeat(texts, each, axis=0), rows_per_tx * each)
+        return list(map(Family, batches, children))
+
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[Batch]:
+        """The text of rows whose keys the server makes."""
+        return pack(np.empty((rows, 0), np.uint8), payload.rows(start, rows), rows_per_tx)
+
+    def send(self, batch: object) -> int:
+        """One COPY, its own transaction; the rows of the server's command tag. With children two in a transaction."""
+        if isinstance(batch, Batch):
+            return self._send(self._copies[0], batch)
+        assert isinstance(batch, Family)
+        self._command(b"BEGIN")
+        try:
+            parents, children = map(self._send, self._copies, (batch.parents, batch.children))
+        except BaseException:
+            if self._raw.transaction_status != pq.TransactionStatus.UNKNOWN:  # else the connection is gone
+                self._command(b"ROLLBACK")
+            raise
+        self._command(b"COMMIT")
+        if children != parents * self._table.children:
+            raise ServerError(f"PostgreSQL: {parents} rows were stored with {children} children. Report this.")
+        return parents
+
+    def _command(self, statement: bytes) -> None:
+        with connection.server_errors():
+            self._expect(self._raw.exec_(statement), pq.ExecStatus.COMMAND_OK)
+
+    def _send(self, copy: bytes, batch: Batch) -> int:
+        with connection.server_errors():
+            self._expect(self._raw.exec_(copy), pq.ExecStatus.COPY_IN)
+            for part in batch.parts:
+                self._raw.put_copy_data(part)
+            self._raw.put_copy_end()
+            done = self._expect(self._raw.get_result(), pq.ExecStatus.COMMAND_OK)
+            self._raw.get_result()
+        return done.command_tuples or 0
+
+    def prepare_keys(self, keys: Keys) -> KeyParameters:
+        """The keys in binary. The first time, statements are prepared and the planner's statistics gathered."""
+        if not self._prepared:
+            self._prepare_statements()
+        return KeyParameters(wire(self._table.column, keys))
+
+    def find(self, key: object) -> int:
+        """Reads one row."""
+        return self._run(b"find", [key]).ntuples
+
+    def between(self, low: object, high: object) -> int:
+        """Reads a range of rows."""
+        return self._run(b"between", [low, high]).ntuples
+
+    def delete(self, keys: Sequence[object]) -> int:
+        """Deletes the rows in one statement, the keys as one array."""
+        if not len(keys):
+            return 0
+        rows = keys.data if isinstance(keys, KeyParameters) else _rows(keys)
+        lengths = np.full((len(rows), 1), rows.shape[1], ">i4").view(np.uint8)
+        array = np.concatenate([lengths, rows], axis=1)
+        head = np.array([1, 0, self._key_type, len(rows), 1], ">i4").tobytes()
+        return self._run(b"delete", [head + array.tobytes()]).command_tuples or 0
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._raw.finish()
+
+    def _prepare_statements(self) -> None:
+        """ANALYZE first: autovacuum, which is off, would have done it by the time that anybody reads."""
+        name, columns = layout.name(self._table), layout.columns(self._table)
+        with connection.server_errors():
+            self._expect(self._raw.exec_(f"ANALYZE {name}".encode()), pq.ExecStatus.COMMAND_OK)
+            for statement, text in (
+                (b"find", f"SELECT {columns} FROM {name} WHERE key = $1"),  # noqa: S608  # our own names
+                (b"between", f"SELECT {columns} FROM {name} WHERE key BETWEEN $1 AND $2"),  # noqa: S608
+                (b"delete", f"DELETE FROM {name} WHERE key = ANY($1)"),  # noqa: S608
+            ):
+                self._expect(self._raw.prepare(statement, text.encode()), pq.ExecStatus.COMMAND_OK)
+        self._prepared = True
+
+    def _run(self, statement: bytes, values: list[object]) -> pq.abc.PGresult:
+        with connection.server_errors():
+            done = self._raw.exec_prepared(statement, values, [_BINARY] * len(values), _BINARY)  # type: ignore[arg-type]
+        return self._expect(done, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+
+    def _expect(self, result: pq.abc.PGresult | None, *statuses: pq.ExecStatus) -> pq.abc.PGresult:
+        if result is not None and result.status in statuses:
+            return result
+        said = result.get_error_message() if result is not None else self._raw.get_error_message()
+        raise ServerError(f"PostgreSQL: {with_next_step(' '.join(said.split()))}")
+
+
+def _rows(keys: Sequence[object]) -> NDArray[np.uint8]:
+    joined = b"".join(key for key in keys if isinstance(key, bytes))
+    return np.frombuffer(joined, np.uint8).reshape(len(keys), -1)

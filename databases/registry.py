@@ -1,0 +1,34 @@
+"""All database engines, found by the entry points of the group `keybench.databases`.
+
+An engine is a folder with an `ENGINE` in its `__init__`, which must import without the engine's driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from keybench.databases.contract import Engine
+from keybench.errors import UsageError, unknown_name
+from keybench.plugins import discover
+
+
+@cache
+def engines() -> Mapping[str, Engine]:
+    """Every engine by name, in the order of discovery."""
+    found: dict[str, Engine] = {}
+    for module, engine in discover("keybench.databases", "ENGINE", folders=True):
+        if not isinstance(engine, Engine):
+            raise UsageError(f"{module}.ENGINE is {engine!r}, which is no Engine.")
+        if engine.name in found:
+            raise UsageError(f"two engines are called {engine.name!r}; the second is in {module}: rename one.")
+        found[engine.name] = engine
+    return found
+
+
+def engine(name: str) -> Engine:
+    """The engine called `name`; UsageError with close matches otherwise."""
+    try:
+        return engines()[name]
+    except KeyError:
+        raise unknown_name("database", name, engines()) from None

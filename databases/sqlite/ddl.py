@@ -1,0 +1,213 @@
+"""Columns and tables of SQLite: their SQL, and how large their b-trees become.
+
+A key that is `clustered` is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree; the column
+`integer` then is an INTEGER PRIMARY KEY, which SQLite makes the rowid itself. A key that is `nonclustered` has a unique
+index beside a table in order of arrival (of rowid); there `integer` is an ordinary column like `bigint`, no rowid. So
+it is with a foreign key, whose index is not unique. By date, the table is WITHOUT ROWID by (created, key), as near to
+clustering by date as SQLite comes; the key's index then refers to rows by both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from keybench.model.byteorder import Kind
+from keybench.model.column import Column
+from keybench.model.table import KeyRole, Table
+
+PAGE_SIZE = 4096
+
+_GUID: frozenset[Kind] = frozenset({"uuid"})
+_INT: frozenset[Kind] = frozenset({"int"})
+
+COLUMNS = (
+    Column("binary16", "BLOB", _GUID, "rfc", native=True),
+    Column("binary16-net", "BLOB", _GUID, "net"),
+    Column("binary16-mssql", "BLOB", _GUID, "mssql", stands_in_for="SQL Server uniqueidentifier"),
+    Column("char36", "TEXT", _GUID, "rfc", "text", width=36),
+    Column("blob", "BLOB", frozenset({"bytes"}), "rfc", native=True, width=0),
+    Column("text", "TEXT", frozenset({"text"}), "rfc", "text", native=True, width=0),
+    Column("integer", "INTEGER", _INT, "rfc", "int", native=True, width=8),
+    Column("bigint", "BIGINT", _INT, "rfc", "int", width=8),
+)
+
+# Share of a leaf that ascending keys leave used in an index b-tree (SQLite has no append split there), and descending
+# keys, the least that any order leaves: measured on 1 million rows with dbstat. Rowid tables pack appended leaves full.
+_ASCENDING_FILL = 0.873
+_LOWEST_FILL = 0.48
+_LEAF_HEADER = 8
+_CELL_POINTER = 2
+_ROWID_BYTES = 3
+"""A rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151."""
+MOMENT_BYTES = 8
+"""Microseconds since 1970, of any moment since 1975."""
+_WIDEST = 36
+"""Bytes of a key where an estimate is asked for before its layout is known."""
+_LARGE_VARINT_BYTES = 9
+
+
+@dataclass(frozen=True)
+class Statements:
+    """The SQL of one table."""
+
+    table: Table
+
+    @property
+    def is_rowid(self) -> bool:
+        """Whether the key is the rowid."""
+        return self.table.key == "clustered" and self.table.column.name == "integer"
+
+    @property
+    def tree(self) -> str:
+        """Name of the b-tree that holds the key, as dbstat calls it."""
+        one = self.table.key == "clustered" or self.table.rows
+        return self.table.name if one else f"{self.table.name}_key"
+
+    @property
+    def trees(self) -> tuple[str, ...]:
+        """Names of the table's b-trees."""
+        return (self.table.name,) if self.table.key == "clustered" else (self.table.name, f"{self.table.name}_key")
+
+    def create(self) -> tuple[str, ...]:
+        """The statements that make the table, without its parent."""
+        primary = " PRIMARY KEY" if self.table.key == "clustered" else ""
+        payload = ", payload TEXT NOT NULL" if self.table.payload else ""
+        ending = " WITHOUT ROWID" if self.table.dated or (primary and not self.is_rowid) else ""
+        created, both = ("created INTEGER NOT NULL, ", ", PRIMARY KEY (created, key)") if self.table.dated else ("", "")
+        table = (
+            f'CREATE TABLE "{self.table.name}" '
+            f"({created}key {self.table.column.sql_type} NOT NULL{primary}{payload}{both}){ending}"
+        )
+        unique = "" if self.table.key == "fk" else "UNIQUE "
+        index = f'CREATE {unique}INDEX "{self.table.name}_key" ON "{self.table.name}" (key)'
+        return (table,) if primary else (table, index)
+
+    @property
+    def insert(self) -> str:
+        """One row: created by date, key, and payload where the table has one; without the key where SQLite makes it."""
+        if self.table.made:
+            return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
+        given = ["?"] * (self.table.dated + 1 + bool(self.table.payload))
+        return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(given)})'  # noqa: S608
+
+    @property
+    def find(self) -> str:
+        """The whole row of one key."""
+        return f'SELECT * FROM "{self.table.name}" WHERE key = ?'  # noqa: S608
+
+    @property
+    def between(self) -> str:
+        """The whole rows of a range of keys, both ends included."""
+        return f'SELECT * FROM "{self.table.name}" WHERE key BETWEEN ? AND ?'  # noqa: S608
+
+    @property
+    def delete(self) -> str:
+        """Deletes the row of one key."""
+        return f'DELETE FROM "{self.table.name}" WHERE key = ?'  # noqa: S608
+
+    @property
+    def keys(self) -> str:
+        """All keys, in whatever order is quickest."""
+        return f'SELECT key FROM "{self.table.name}"'  # noqa: S608
+
+    @property
+    def ordered_keys(self) -> str:
+        """All keys, sorted by SQLite."""
+        return f"{self.keys} ORDER BY key"
+
+    @property
+    def arrived_keys(self) -> str:
+        """All keys of a table that is apart from the key's b-tree, in its order: of arrival, or by date."""
+        return f"{self.keys} ORDER BY {'created, key' if self.table.dated else 'rowid'}"
+
+    @property
+    def rowids(self) -> str:
+        """The places of all rows in the table, in order of key: rowids, or numbers by date."""
+        place = "row_number() OVER (ORDER BY created, key)" if self.table.dated else "rowid"
+        return f'SELECT {place} FROM "{self.table.name}" ORDER BY key'  # noqa: S608
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one table, which has a database of its own: dropping it leaves nothing in a free list."""
+
+    folder: Path
+    table: str
+
+    @property
+    def database(self) -> Path:
+        """The database file; `-wal` and `-shm` beside it are SQLite's."""
+        return self.folder / f"{self.table}.sqlite"
+
+    def counters(self) -> list[Path]:
+        """What the loading connections counted, a file each (`load.Session.close`)."""
+        return sorted(self.folder.glob(f"{self.table}.counters-*"))
+
+    def new_counters(self, name: str) -> Path:
+        """Where a loading connection writes what it counted."""
+        return self.folder / f"{self.table}.counters-{name}"
+
+    def remove(self) -> None:
+        """Removes them all; harmless where there are none."""
+        beside = [self.database.with_name(self.database.name + ending) for ending in ("-wal", "-shm", "-journal")]
+        for path in (self.database, *beside, *self.counters()):
+            path.unlink(missing_ok=True)
+
+
+def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+    """Bytes a row of the key's b-tree filled in order, and of all b-trees at their emptiest (keys in falling order).
+
+    The WAL is not in it: it is bounded by the checkpoints (some 4 MB, or one transaction), whatever the rows.
+    Cell sizes by SQLite's file format, "B-tree Pages" and "Record Format", for integer keys as large as they get.
+    """
+    data, key_type = _key_bytes(column)
+    text_type = varint(13 + 2 * payload) if payload else 0
+    if key == "clustered" and column.name == "integer":
+        size = _rowid_leaf(2 + text_type + payload, _LARGE_VARINT_BYTES)  # the record holds a NULL for the rowid
+        return size, size
+    if key == "clustered":
+        cell = 1 + key_type + text_type + data + payload
+        return _index_leaf(cell, _ASCENDING_FILL), _index_leaf(cell, _LOWEST_FILL)
+    if key == "by-date":
+        row = 1 + 1 + key_type + text_type + MOMENT_BYTES + data + payload
+        entry = 1 + key_type + 1 + data + MOMENT_BYTES
+        return _index_leaf(entry, _ASCENDING_FILL), _index_leaf(entry, _LOWEST_FILL) + _index_leaf(row, _LOWEST_FILL)
+    index = 1 + key_type + 1 + data + _ROWID_BYTES
+    heap = _rowid_leaf(1 + key_type + text_type + data + payload, _ROWID_BYTES)
+    return _index_leaf(index, _ASCENDING_FILL), _index_leaf(index, _LOWEST_FILL) + heap
+
+
+def _key_bytes(column: Column) -> tuple[int, int]:
+    """(bytes of the value, bytes of its serial type)"""
+    if column.form == "int":
+        return column.width, 1
+    width = column.width or _WIDEST
+    return width, varint(12 + 2 * width)
+
+
+def varint(value: int) -> int:
+    """Bytes of a number of at most 63 bits as a varint."""
+    return max(1, -(-value.bit_length() // 7))
+
+
+def _index_leaf(payload: int, fill: float) -> float:
+    local, overflow = _local(payload, (PAGE_SIZE - 12) * 64 // 255 - 23)
+    cell = varint(payload) + local + _CELL_POINTER
+    return cell / ((PAGE_SIZE - _LEAF_HEADER) * fill) * PAGE_SIZE + overflow
+
+
+def _rowid_leaf(payload: int, rowid: int) -> float:
+    local, overflow = _local(payload, PAGE_SIZE - 35)
+    cell = varint(payload) + rowid + local + _CELL_POINTER
+    return PAGE_SIZE / ((PAGE_SIZE - _LEAF_HEADER) // cell) + overflow
+
+
+def _local(payload: int, most: int) -> tuple[int, int]:
+    """(bytes of a record that stay in its leaf, bytes of its overflow pages) ("Cell Payload Overflow Pages")."""
+    if payload <= most:
+        return payload, 0
+    least = (PAGE_SIZE - 12) * 32 // 255 - 23
+    local = least + (payload - least) % (PAGE_SIZE - 4)
+    local = local if local <= most else least
+    return local + 4, -(-(payload - local) // (PAGE_SIZE - 4)) * PAGE_SIZE

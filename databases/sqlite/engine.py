@@ -1,0 +1,85 @@
+"""SQLite, embedded through apsw, which brings a current SQLite with dbstat."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
+from keybench.databases.sqlite import ddl as tables
+from keybench.databases.sqlite import keys
+from keybench.databases.sqlite import settings as pragmas
+from keybench.errors import UsageError
+from keybench.model.column import Column
+from keybench.model.metric import Metric
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
+
+_NO_SPLITS = "SQLite counts no splits: only a page model of its b-tree can derive them."
+_NO_WRITES = "SQLite counts the pages that go to its log, not those that checkpoints copy from there to the file."
+_WHOLE_PAGES = "SQLite's WAL holds nothing but whole pages: see the log's bytes."
+
+
+class Sqlite(Engine):
+    """The engine; its driver is imported when a server is started or reached."""
+
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The pragmas of `settings.py`."""
+        return pragmas.settings(profile, cache)
+
+    def missing(self, server: str) -> str:
+        """Only the driver can be missing."""
+        if server not in self.servers:
+            return f"SQLite has no {server} server, it runs inside the process: use --server embedded."
+        if find_spec("apsw") is None:
+            return "SQLite needs the Python package apsw: pip install apsw."
+        return ""
+
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A private folder."""
+        if server not in self.servers:
+            raise UsageError(self.missing(server))
+        from keybench.databases.sqlite.server import Embedded
+
+        return Embedded(settings)
+
+    def admin(self, address: Address) -> Admin:
+        """A connection that makes and probes tables."""
+        from keybench.databases.sqlite import server
+
+        return server.Admin(address)
+
+    def session(self, address: Address, table: Table) -> Session:
+        """A connection that loads."""
+        from keybench.databases.sqlite import session as load
+
+        return load.Session(address, table)
+
+    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+        """The b-tree that holds the key; `pagemodel.Parameters` are the parameters."""
+        from keybench.pagemodels.sqlite import model as pagemodel
+
+        return pagemodel.of(table, parameters(pagemodel.Parameters, given))
+
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """By the cell sizes of SQLite's file format."""
+        return tables.bytes_per_row(column, payload, key)
+
+
+ENGINE = Sqlite(
+    name="sqlite",
+    title="SQLite",
+    columns=tables.COLUMNS,
+    servers=("embedded",),
+    drivers=("apsw",),
+    makes=keys.MADE,
+    absent={
+        Metric.APPENDS: _NO_SPLITS,
+        Metric.EDGE_SPLITS: _NO_SPLITS,
+        Metric.INTERIOR_SPLITS: _NO_SPLITS,
+        Metric.BRANCH_SPLITS: _NO_SPLITS,
+        Metric.SPLIT_COUNTER: _NO_SPLITS,
+        Metric.LOG_PAGE_IMAGES: _WHOLE_PAGES,
+        Metric.LOG_PAGE_IMAGE_BYTES: _WHOLE_PAGES,
+        Metric.PAGES_WRITTEN: _NO_WRITES,
+    },
+)

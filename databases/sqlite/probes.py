@@ -1,0 +1,128 @@
+"""What dbstat says of a b-tree's pages, exactly, and what the loading connections counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+
+import apsw
+import numpy as np
+
+from keybench.databases.core.pageorder import PageOrder
+from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
+from keybench.databases.sqlite.ddl import PAGE_SIZE, Files, Statements
+from keybench.model.metric import Metric, Reading
+from keybench.model.table import Table
+
+_LEAF_HEADER = 8
+_FRAME_BYTES = PAGE_SIZE + 24
+"""A WAL frame: a page and its header (file format, "The Write-Ahead Log")."""
+
+Open = Callable[[Table], apsw.Connection]
+
+
+class Pages(FinalState):
+    """Pages of the key's b-tree, its sizes, and the order of a table that is apart from it.
+
+    Path order in dbstat is the order of a depth-first walk, which at the leaves is key order.
+    """
+
+    supplies: Sequence[Metric] = (
+        Metric.LEAF_PAGES,
+        Metric.BRANCH_PAGES,
+        Metric.LEAF_DENSITY,
+        Metric.LEAF_FRAGMENTATION,
+        Metric.LEAF_NONADJACENT,
+        Metric.INDEX_BYTES,
+        Metric.TABLE_BYTES,
+        Metric.HEAP_CORRELATION,
+    )
+
+    def __init__(self, connection: Open) -> None:
+        self._connection = connection
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """Reads all pages of the table once."""
+        connection, sql = self._connection(table), Statements(table)
+        rows = connection.execute(
+            "SELECT pageno, unused FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (sql.tree,)
+        ).fetchall()
+        numbers, unused = np.array(rows, np.int64).T
+        branches = connection.execute(
+            "SELECT count(*) FROM dbstat WHERE name = ? AND pagetype = 'internal'", (sql.tree,)
+        ).get
+        steps = np.diff(numbers)
+        values = {
+            Metric.LEAF_PAGES: len(numbers),
+            Metric.BRANCH_PAGES: branches,
+            Metric.LEAF_DENSITY: 100 * (1 - unused.sum() / (len(numbers) * (PAGE_SIZE - _LEAF_HEADER))),
+            Metric.LEAF_FRAGMENTATION: 100 * np.count_nonzero(steps < 0) / len(numbers),
+            Metric.LEAF_NONADJACENT: 100 * np.count_nonzero(steps != 1) / max(1, len(steps)),
+            Metric.INDEX_BYTES: tree_bytes(connection, sql.tree),
+            Metric.TABLE_BYTES: sum(tree_bytes(connection, name) for name in sql.trees),
+        }
+        yield from measured(list(values), values.values())
+        yield _heap_order(connection, sql)
+
+
+class Log:
+    """Bytes of WAL frames: pages that the loading connections wrote to the WAL, times the size of a frame; and pages
+    that they read.
+
+    SQLite counts the pages by connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS), and each session leaves its counts at
+    its end. The 32 bytes at every restart of the WAL are not in it.
+    """
+
+    supplies: Sequence[Metric] = (Metric.LOG_BYTES, Metric.PAGES_READ)
+
+    def __init__(self, files: Callable[[str], Files]) -> None:
+        self._files = files
+
+    def before(self, table: Table) -> None:
+        """Removes older counts."""
+        for path in self._files(table.name).counters():
+            path.unlink()
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """The sum over all sessions that have closed."""
+        texts = [path.read_text(encoding="ascii") for path in self._files(table.name).counters()]
+        counts = [json.loads(text) for text in texts if text]
+        if not counts or len(counts) < len(texts):
+            yield from Reading.absent(self.supplies, "a loading connection left no count of the pages that it wrote.")
+            return
+        yield Reading(Metric.PAGES_READ, float(sum(count["missed"] for count in counts)), "measured")
+        if any(count["spilled"] for count in counts):
+            yield from Reading.absent(
+                [Metric.LOG_BYTES],
+                "pages were written in the middle of transactions, as the cache was too small for one, and such frames "
+                "may be overwritten: the growth of the WAL cannot be told from SQLite's counters.",
+            )
+        else:
+            pages = sum(count["written"] for count in counts)
+            yield Reading(Metric.LOG_BYTES, float(pages * _FRAME_BYTES), "measured")
+
+
+def page_order(connection: apsw.Connection, name: str) -> PageOrder:
+    """The leaves of one b-tree in key order."""
+    rows = connection.execute(
+        "SELECT pageno, ncell FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (name,)
+    ).fetchall()
+    numbers, cells = np.array(rows, np.int64).T
+    return PageOrder(numbers, cells)
+
+
+def tree_bytes(connection: apsw.Connection, name: str) -> int:
+    """Bytes of all pages of one b-tree, overflow pages included."""
+    return int(connection.execute("SELECT sum(pgsize) FROM dbstat WHERE name = ?", (name,)).get)
+
+
+def _heap_order(connection: apsw.Connection, sql: Statements) -> Reading:
+    if sql.table.key == "clustered":
+        (reading,) = Reading.absent([Metric.HEAP_CORRELATION], NO_HEAP)
+        return reading
+    rowids = np.array(connection.execute(sql.rowids).fetchall(), np.int64).ravel()
+    if len(rowids) < 2:
+        (reading,) = Reading.absent([Metric.HEAP_CORRELATION], NO_ORDER)
+        return reading
+    ranks = np.arange(len(rowids))
+    return Reading(Metric.HEAP_CORRELATION, float(np.corrcoef(ranks, rowids)[0, 1]), "measured")

@@ -1,0 +1,136 @@
+"""One writer's connection: a prepared INSERT run over whole batches by `executemany`, one transaction a batch.
+
+`executemany` over `zip` binds and steps in C: measured at the speed of a C program that does the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+import apsw
+import numpy as np
+
+from keybench.databases.contract import Address
+from keybench.databases.sqlite.connection import connect, explained, files
+from keybench.databases.sqlite.ddl import Statements
+from keybench.model.byteorder import Keys
+from keybench.model.payload import Payload
+from keybench.model.table import Table
+
+
+class Session:
+    """Loads, finds and deletes the rows of one table."""
+
+    def __init__(self, address: Address, table: Table) -> None:
+        self._table = table
+        self._sql = Statements(table)
+        self._inserts = [Statements(each).insert for each in table.family]
+        self._files = files(address, table.name)
+        self._connection = connect(address, self._files.database)
+        self._closed = False
+        self.entered = 0.0
+        """When the last transaction had the database for itself (`databases.arrival.StampsTransactions`)."""
+        self._counts = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
+        self._counts.touch()  # empty until the end: a session that is lost or still open is seen to be missing
+
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
+        """Batches of columns: moments by date, keys and, where the table has a payload, texts that rows share."""
+        columns: list[Sequence[Any]] = [self.prepare_keys(keys)]
+        if self._table.dated:
+            columns.insert(0, payload.moments(start, len(keys)).tolist())
+        if self._table.payload:
+            columns.append(_texts(payload, start, len(keys)))
+        return _batches(columns, len(keys), rows_per_tx)
+
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
+        """Batches of one column, the texts, for rows whose keys SQLite makes."""
+        return _batches([_texts(payload, start, rows)], rows, rows_per_tx)
+
+    def send(self, batch: object) -> int:
+        """Inserts one batch in one transaction, and then the children of its rows; rows inserted, without those."""
+        rows = list(zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)) if self._table.parent else None
+        if rows is None:
+            return self._transaction((self._sql.insert, zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)))
+        each = self._table.children
+        children = (row for row in rows for _ in range(each))
+        return self._transaction(*zip(self._inserts, (rows, children), strict=True)) // (1 + each)
+
+    def prepare_keys(self, keys: Keys) -> Sequence[Any]:
+        """The keys as SQLite takes them: bytes, str or int."""
+        return native(self._table, keys)
+
+    def find(self, key: object) -> int:
+        """Reads the row of that key; rows found."""
+        return self._read(self._sql.find, (key,))
+
+    def between(self, low: object, high: object) -> int:
+        """Reads all rows with low ≤ key ≤ high; rows found."""
+        return self._read(self._sql.between, (low, high))
+
+    def delete(self, keys: Sequence[object]) -> int:
+        """Deletes the rows of these keys in one transaction; rows deleted."""
+        return self._transaction((self._sql.delete, zip(keys)))
+
+    def close(self) -> None:
+        """Closes the connection and leaves what it counted beside the table, for the probe of another process."""
+        if self._closed:
+            return
+        self._closed = True
+        written, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)
+        spilled, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_SPILL)
+        missed, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)
+        self._connection.close()
+        if not written:
+            self._counts.unlink(missing_ok=True)
+        elif self._counts.exists():  # dropped with the table otherwise
+            with suppress(OSError):  # a full disk leaves it empty, and must not hide the error that ended the load
+                self._counts.write_text(
+                    json.dumps({"written": written, "spilled": spilled, "missed": missed}), encoding="ascii"
+                )
+
+    def _transaction(self, *work: tuple[str, Any]) -> int:
+        before = self._connection.total_changes()
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self.entered = time.perf_counter()
+            for statement, rows in work:
+                self._connection.executemany(statement, rows)
+            self._connection.execute("COMMIT")
+        except apsw.Error as error:
+            if self._connection.in_transaction:  # some errors have rolled it back already
+                self._connection.execute("ROLLBACK")
+            raise explained(error, self._files.folder) from error
+        return self._connection.total_changes() - before
+
+    def _read(self, statement: str, parameters: tuple[Any, ...]) -> int:
+        try:
+            return len(self._connection.execute(statement, parameters).fetchall())
+        except apsw.Error as error:
+            raise explained(error, self._files.folder) from error
+
+
+def _texts(payload: Payload, start: int, rows: int) -> Sequence[str]:
+    texts = payload.texts
+    first = start % len(texts)
+    return (texts * (-(-(first + rows) // len(texts))))[first : first + rows]
+
+
+def _batches(columns: Sequence[Sequence[Any]], rows: int, rows_per_tx: int) -> Sequence[object]:
+    return [tuple(column[begin : begin + rows_per_tx] for column in columns) for begin in range(0, rows, rows_per_tx)]
+
+
+def native(table: Table, keys: Keys) -> list[Any]:
+    """Keys as Python objects, made in bulk: bytes (through `void`, which keeps trailing zero bytes), str or int."""
+    encoded = np.ascontiguousarray(table.column.encode(keys))
+    if table.column.form == "int":
+        values: list[Any] = encoded.tolist()
+    elif table.column.form == "text":
+        values = encoded.view(f"S{encoded.shape[1]}").ravel().astype(np.str_).tolist()
+    else:
+        values = encoded.view(f"V{encoded.shape[1]}").ravel().tolist()
+    return values

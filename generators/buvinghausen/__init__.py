@@ -1,0 +1,253 @@
+"""SequentialGuid (Brian Buvinghausen): the generator up to 4.x, and GuidV7 and GuidV8Time since 5.
+
+Byte maps (T time, C counter, R random, M the first three bytes of a hash of the machine name, P the process id's low
+16 bits; most significant byte first):
+
+buvinghausen-legacy    r0 … r7 T                     r8 r9 r10 M   r11 r12 P   r13 r14 r15 C       SHA-512
+buvinghausen-v7        r0 … r5 T   r6 7C  r7 C   r8 10C  r9 C   r10 … r15 R
+buvinghausen-v8time    r0 … r5 T   r6 8T  r7 T   r8 10C  r9 r10 C   r11 r12 r13 M   r14 r15 P      SHA-256
+
+legacy: 64 bits of ticks since 0001-01-01 and 24 bits of counter. v7: 48-bit Unix milliseconds, 26 bits of counter (12
+before the variant, 14 after it), 48 random bits. v8time: the low 60 bits of the ticks, which start again at
+3654-06-18, and 22 bits of counter. The `-sql` layouts are the same keys after `ToSqlGuid`, for SQL Server.
+
+The counter goes up by one a key, whatever the clock does, and starts at `GetInt32(500000)`, in v7 at `GetInt32(512)`;
+the first key has one more. Order breaks where the counter wraps inside one reading, and where the clock steps back.
+
+Entropy: four bytes a try for the counter's start (`dotnet.get_int32`), then in v7 six bytes a key.
+
+Quirks, kept: nothing but the counter's start is random in legacy and v8time; legacy keys have no version and no
+variant. `decode` reads the byte map. The library's own reader goes by today's date: `buvinghausen_reader.to_datetime`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from typing import ClassVar, Final
+
+import numpy as np
+
+from keybench.generators.core.bits import Words, draw_bytes, has_version, put_word, read_words
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.instants import DATETIME_LAST, refuse_keys, require_instants, unix_milliseconds
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream
+from keybench.generators.core.stream import Writer
+from keybench.generators.dotnet import get_int32
+from keybench.model.byteorder import Bytes, Keys, Order
+
+_V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
+_U12: Final = np.uint64(0xFFF)
+_U14: Final = np.uint64(0x3FFF)
+_VARIANT: Final = 2 << 62
+
+
+class CountingLayout(TwoFormLayout):
+    """What the three have in common: a time, and a counter of `counter_bits` that starts below `starts_below`."""
+
+    counter_bits: ClassVar[int]
+    starts_below: ClassVar[int]
+    first: ClassVar[int]
+    last: ClassVar[int]
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream for the writer's machine and process."""
+        return CountingStream(self, writer)
+
+    @abstractmethod
+    def fingerprint(self, machine: str, pid: int) -> int:
+        """The bits of r8 … r15 that all keys of a process share."""
+
+    @abstractmethod
+    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
+        """Puts the keys of these readings into `data`, in plain form."""
+
+
+class CountingStream(TwoFormStream):
+    """The keys of one process."""
+
+    def __init__(self, layout: CountingLayout, writer: Writer) -> None:
+        super().__init__(layout)
+        self._layout = layout
+        self._clock = writer.clock
+        self._entropy = writer.entropy
+        self._fingerprint = layout.fingerprint(writer.process.machine, writer.process.pid & 0xFFFF)
+        self._counter = get_int32(writer.entropy, layout.starts_below)
+
+    def fill_plain(self, data: Bytes) -> None:
+        """The next n keys; UsageError for a reading that the layout cannot hold."""
+        n = len(data)
+        layout = self._layout
+        ticks = require_instants(layout.name, self._clock.read(n), layout.first, layout.last)
+        counters = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
+        counters &= np.uint64((1 << layout.counter_bits) - 1)
+        self._counter += n
+        layout.compose(data, ticks, counters, self._fingerprint, self._entropy)
+
+
+class Legacy(CountingLayout):
+    """`SequentialGuidGenerator` of 4.x."""
+
+    counter_bits, starts_below, first, last = 24, 500_000, 0, DATETIME_LAST
+
+    def fingerprint(self, machine: str, pid: int) -> int:
+        """Machine and process in r8 … r12."""
+        return int.from_bytes(hashlib.sha512(machine.encode()).digest()[:3]) << 40 | pid << 24
+
+    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:  # noqa: ARG002
+        """Ticks, machine and process, counter."""
+        _from_words(data, ticks.view(np.uint64), counters | np.uint64(fingerprint))
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The tick, and as numbers: counter, process id, machine; UsageError beyond the year 9999."""
+        high, low = read_words(self.plain(keys))
+        refuse_keys(self.name, keys, high > DATETIME_LAST, "its time lies beyond the year 9999")
+        end = low.view(np.int64)
+        fields = {"counter": end & 0xFFFFFF, "pid": end >> 24 & 0xFFFF, "machine": end >> 40 & 0xFFFFFF}
+        return Decoded(high.view(np.int64), fields)
+
+
+class V7(CountingLayout):
+    """`GuidV7` since 5.0.1."""
+
+    counter_bits, starts_below, first, last = 26, 512, UNIX_EPOCH, _V7_LAST
+
+    def fingerprint(self, machine: str, pid: int) -> int:  # noqa: ARG002
+        """Nothing of the process is in these keys."""
+        return _VARIANT
+
+    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
+        """Milliseconds, version, counter around the variant, random bytes."""
+        milliseconds = unix_milliseconds(self.name, ticks, _V7_LAST)
+        high = milliseconds << np.uint64(16) | np.uint64(7 << 12) | counters >> np.uint64(14)
+        draw_bytes(data, 10, entropy, 6)
+        put_word(data, 0, high)
+        data.view(">u2")[:, 4] = counters & _U14 | np.uint64(fingerprint >> 48)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond and the counter; UsageError for a key of another version or variant."""
+        plain = self.plain(keys)
+        refuse_keys(self.name, keys, ~has_version(plain, 7), "version and variant are not those of UUIDv7")
+        high, low = read_words(plain)
+        counter = (high & _U12) << np.uint64(14) | low >> np.uint64(48) & _U14
+        ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
+        return Decoded(ticks, {"counter": counter.view(np.int64)})
+
+
+class V8Time(CountingLayout):
+    """`GuidV8Time` since 5."""
+
+    counter_bits, starts_below, first, last = 22, 500_000, 0, DATETIME_LAST
+
+    def fingerprint(self, machine: str, pid: int) -> int:
+        """The variant, and machine and process in r11 … r15."""
+        return _VARIANT | int.from_bytes(hashlib.sha256(machine.encode()).digest()[:3]) << 16 | pid
+
+    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:  # noqa: ARG002
+        """Ticks around the version, variant, counter, machine and process."""
+        time = ticks.view(np.uint64)
+        high = time >> np.uint64(12) << np.uint64(16) | np.uint64(8 << 12) | time & _U12
+        _from_words(data, high, counters << np.uint64(40) | np.uint64(fingerprint))
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The tick, taken to lie before 3654, and as numbers: counter, process id, machine.
+
+        UsageError for a key of another version or variant.
+        """
+        plain = self.plain(keys)
+        refuse_keys(self.name, keys, ~has_version(plain, 8), "version and variant are not those of UUIDv8")
+        high, low = (word.view(np.int64) for word in read_words(plain))
+        ticks = (high >> 16 & (1 << 48) - 1) << 12 | high & 0xFFF
+        fields = {"counter": low >> 40 & 0x3FFFFF, "pid": low & 0xFFFF, "machine": low >> 16 & 0xFFFFFF}
+        return Decoded(ticks, fields)
+
+
+def _from_words(data: Bytes, high: Words, low: Words) -> None:
+    put_word(data, 0, high)
+    put_word(data, 1, low)
+
+
+_SHARED: Final = {
+    "C": "counter of the process, started at random",
+    "M": "first 24 bits of the machine name's hash",
+    "P": "low 16 bits of the process id",
+}
+_MAP: Final = "github.com/buvinghausen/SequentialGuid"
+_COLLIDE: Final = "nothing is random: containers with one machine name and process id 1 can make equal keys"
+_LEGACY_TIME: Final = Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, 1)
+_V7_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, _V7_LAST, TICKS_PER_MS)
+_V8_TIME: Final = Timestamp("100 ns since 0001-01-01, low 60 bits", 0, (1 << 60) - 1, 1, "another instant")
+
+
+def _pair(
+    kind: type[CountingLayout],
+    name: str,
+    summary: str,
+    source: str,
+    diagrams: tuple[str, str],
+    time: Timestamp,
+    legend: dict[str, str],
+    *caveats: str,
+) -> tuple[CountingLayout, CountingLayout]:
+    """The plain form and the one for SQL Server."""
+
+    def form(suffix: str, told: str, order: Order, diagram: str, for_sql: bool) -> CountingLayout:
+        used = {letter: meaning for letter, meaning in {**_SHARED, **legend}.items() if letter in diagram}
+        if for_sql:
+            used = {letter: f"{meaning} (bytes as ToSqlGuid places them)" for letter, meaning in used.items()}
+        return kind(
+            name + suffix,
+            summary + told,
+            source,
+            order=order,
+            for_sql=for_sql,
+            description=Description(
+                diagram,
+                used,
+                within="forward",
+                across="by time",
+                uniqueness="random" if kind is V7 else "process",
+                time=time,
+                caveats=(f"order breaks where the {kind.counter_bits}-bit counter wraps inside one reading", *caveats),
+            ),
+        )
+
+    return form("", "", "rfc", diagrams[0], False), form("-sql", ", for SQL Server", "mssql", diagrams[1], True)
+
+
+LAYOUTS = (
+    *_pair(
+        Legacy,
+        "buvinghausen-legacy",
+        "SequentialGuid 4: 64-bit ticks, machine, process, counter",
+        f"{_MAP} 4.0.6 SequentialGuidGeneratorBase",
+        ("T64 M24 P16 C24", "C24 P16 M24 T16 T48"),
+        _LEGACY_TIME,
+        {"T": "ticks since 0001-01-01"},
+        "no version and no variant: MariaDB's uuid refuses many of the keys",
+        "the original's reader no longer knows keys made after 2056-01-27T22:30:34Z",
+        _COLLIDE,
+    ),
+    *_pair(
+        V7,
+        "buvinghausen-v7",
+        "SequentialGuid 5 GuidV7: Unix milliseconds, a 26-bit counter, 48 random bits",
+        f"{_MAP} GuidV7",
+        ("T48 V4:7 C12 X2:2 C14 R48", "R48 C8 X2:2 C6 V4:7 C4 C8 T48"),
+        _V7_TIME,
+        {"T": "milliseconds since 1970"},
+    ),
+    *_pair(
+        V8Time,
+        "buvinghausen-v8time",
+        "SequentialGuid 5 GuidV8Time: 60-bit ticks, a 22-bit counter, machine, process",
+        f"{_MAP} GuidV8Time",
+        ("T48 V4:8 T12 X2:2 C22 M24 P16", "P16 M24 C8 C8 X2:2 C6 V4:8 T4 T8 T48"),
+        _V8_TIME,
+        {"T": "ticks since 0001-01-01"},
+        _COLLIDE,
+    ),
+)

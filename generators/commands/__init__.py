@@ -1,0 +1,1 @@
+"""The commands `keybench generators …`: list, show, make, decode."""

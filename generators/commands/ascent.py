@@ -1,0 +1,127 @@
+"""In which columns' orders a layout ascends, found by making keys and looking.
+
+A layout names the one order it was made for; it may ascend in others too (HotGuid's seconds keep their place in most),
+and whether MariaDB's `uuid` turns a GUID round depends on bits that some layouts fill from machine and process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, Ticks, VirtualClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import Layout
+from keybench.generators.core.process import Process
+from keybench.model.byteorder import Keys, Order, accepts, sort_words
+
+Within = Literal["strictly", "by time", "no", "refused"]
+"""Key by key; from one quantum of time to the next; not at all; the column refuses some of the keys."""
+
+
+@dataclass(frozen=True)
+class Ascends:
+    """How keys ascend in one order: those of one process, and whether those of several processes do together."""
+
+    within: Within
+    across: bool
+
+
+ORDERS: Final[tuple[Order, ...]] = ("rfc", "net", "mssql", "mysql-swap", "mariadb")
+
+_START: Final = 638_712_864_000_000_000  # 2025-01-01
+_YEARS: Final = 20 * 365 * 86_400 * TICKS_PER_SECOND
+_DAY: Final = 86_400 * TICKS_PER_SECOND
+_WRITERS: Final = 8
+_KEYS: Final = 400
+
+
+@cache
+def ascents(layout: Layout) -> Mapping[Order, Ascends]:
+    """How keys ascend in each order, for GUIDs; for other kinds in `rfc` alone.
+
+    Nothing better is found than the layout says of itself: what it breaks only rarely, a sample does not show.
+    """
+    apart = [_keys(layout, writer, apart=True) for writer in range(_WRITERS)]
+    together = [_keys(layout, writer, apart=False) for writer in range(_WRITERS)]
+    mixed = _taking_turns(layout)
+    return {
+        order: _ascends(layout, order, apart, together, mixed)
+        for order in (ORDERS if layout.kind == "uuid" else ORDERS[:1])
+    }
+
+
+def _ascends(layout: Layout, order: Order, apart: list[Keys], together: list[Keys], mixed: Keys | None) -> Ascends:
+    said = layout.description
+    if not all(accepts(keys, order).all() for keys in [*apart, *together]):
+        return Ascends("refused", False)
+    if said.within == "by block":
+        return Ascends("by time" if order == layout.order else "no", order == layout.order)
+    if said.within == "no" or not all(_ascending(keys, order) for keys in apart):
+        return Ascends("no", False)
+    strictly = said.within != "by time" and all(_ascending(keys, order) for keys in together)
+    across = order == layout.order if mixed is None else _ascending(mixed, order)
+    return Ascends("strictly" if strictly else "by time", said.across != "no" and across)
+
+
+def _ascending(keys: Keys, order: Order) -> bool:
+    """Whether each key is above the one before."""
+    words = sort_words(keys, order)
+    above = np.zeros(len(words) - 1, np.bool_)
+    level = np.ones(len(words) - 1, np.bool_)
+    for word in words.T:
+        above |= level & (word[1:] > word[:-1])
+        level &= word[1:] == word[:-1]
+    return bool(above.all())
+
+
+def _writer(layout: Layout, writer: int) -> tuple[Process, AesEntropy]:
+    """Any machine, any process id: all bits that stand for them differ between the writers."""
+    process = Process(f"machine-{writer}", 7_919 * (writer + 1), index=writer, of=_WRITERS)
+    return process, AesEntropy.seeded("ascent", layout.name, writer)
+
+
+def _keys(layout: Layout, writer: int, *, apart: bool) -> Keys:
+    """Keys of one process, `apart` by more than a quantum and up to days, or many to one quantum."""
+    process, entropy = _writer(layout, writer)
+    ticks = _instants(layout, writer) if apart else np.full(_KEYS, _START, np.int64)
+    if apart and layout.reads_clock == "at construction":
+        return Keys.concat(list(_restarted(layout, process, entropy, ticks[::10])))
+    stream = layout.stream(process, VirtualClock(ticks), entropy)
+    if apart and layout.reads_clock == "never" and layout.description.within != "no":
+        return stream.take(_KEYS * 500)[::500]
+    return stream.take(_KEYS)
+
+
+def _taking_turns(layout: Layout) -> Keys | None:
+    """Keys that several processes make in turn, a quantum or more apart; None where no clock brings them together."""
+    if layout.reads_clock != "each key":
+        return None
+    ticks = _instants(layout, _WRITERS)
+    parts = []
+    for writer in range(4):
+        process, entropy = _writer(layout, writer)
+        parts.append(layout.stream(process, VirtualClock(ticks[writer::4]), entropy).take(len(ticks) // 4).data)
+    turns: NDArray[Any] = np.stack(parts, axis=1)
+    return Keys(turns.reshape(-1, *turns.shape[2:]), layout.kind)
+
+
+def _restarted(layout: Layout, process: Process, entropy: AesEntropy, ticks: Ticks) -> Iterator[Keys]:
+    """A key of each of many streams, each started later than the one before."""
+    for tick in ticks:
+        yield layout.stream(process, VirtualClock(np.array([tick])), entropy).take(1)
+
+
+def _instants(layout: Layout, writer: int) -> Ticks:
+    """Readings from just over a quantum to days apart, so that fields wrap that are out of place."""
+    time = layout.description.time
+    least = 2 * time.resolution if time else TICKS_PER_MS
+    span = min(_YEARS, (time.period or _YEARS) // 2, time.last - _START) if time else _YEARS
+    most = max(least + 1, min(10 * _DAY, span // _KEYS * 2))
+    steps = np.exp(np.random.default_rng(writer).uniform(np.log(least), np.log(most), _KEYS)).astype(np.int64)
+    return _START + np.cumsum(np.maximum(steps, least))

@@ -1,0 +1,1 @@
+"""What the layouts share: keys, clocks, entropy, processes, bits, compiled loops."""

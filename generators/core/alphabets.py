@@ -1,0 +1,85 @@
+"""Numbers as text in the alphabets of key layouts, digit by digit and in bulk.
+
+A number of up to 128 bits is held as two words, its high and its low 64 bits.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.errors import UsageError
+from keybench.generators.core.bits import Words
+from keybench.model.byteorder import Bytes, Keys, Kind
+
+CROCKFORD32: Final = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""Crockford's base 32, in upper case."""
+
+HEX32: Final = b"0123456789abcdefghijklmnopqrstuv"
+"""Base 32 that continues hexadecimal, in lower case (RFC 4648 §7)."""
+
+PUSH64: Final = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+"""64 characters in ASCII order."""
+
+BASE62: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+"""Digits, upper case, lower case: ASCII order."""
+
+BASE36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
+
+_WORD: Final = 64
+
+
+def require_form(layout: str, keys: Keys, kind: Kind, width: int) -> None:
+    """UsageError for keys of another kind or width."""
+    if keys.kind != kind or (kind != "int" and keys.data.shape[1] != width):
+        units = {"text": "characters", "int": "integers"}.get(kind, "bytes")
+        wanted = units if kind == "int" else f"{width} {units}"
+        raise UsageError(
+            f"these are {keys.kind} keys, and {layout} keys are {wanted}: name the layout that made them."
+            if keys.kind != kind
+            else f"these keys have {keys.data.shape[1]} {units}, and {layout} keys have {width}: "
+            "name the layout that made them."
+        )
+
+
+def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes) -> Bytes:
+    """The last `count` digits of `bits` bits each: uint8 (n, count)."""
+    text = np.empty((count, len(low)), np.uint8)
+    mask = np.uint64((1 << bits) - 1)
+    letters = np.frombuffer(alphabet, np.uint8)
+    for place in range(count):
+        shift = bits * (count - 1 - place)
+        if shift >= _WORD:
+            digit = high >> np.uint64(shift - _WORD)
+        else:
+            digit = low >> np.uint64(shift)
+            if shift + bits > _WORD:
+                digit |= high << np.uint64(_WORD - shift)
+        digit &= mask
+        np.take(letters, digit.view(np.int64), out=text[place])
+    return np.ascontiguousarray(text.T)
+
+
+def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> tuple[Words, Words]:
+    """What `text_of_bits` wrote; UsageError for a character that is not in the alphabet."""
+    digits = digits_of_text(layout, keys, alphabet)
+    high, low = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.uint64)
+    for column in range(digits.shape[1]):
+        high <<= np.uint64(bits)
+        high |= low >> np.uint64(_WORD - bits)
+        low <<= np.uint64(bits)
+        low |= digits[:, column]
+    return high, low
+
+
+def digits_of_text(layout: str, keys: Keys, alphabet: bytes) -> Bytes:
+    """Each character's place in the alphabet; UsageError for one that is not in it."""
+    places = np.full(256, 255, np.uint8)
+    places[np.frombuffer(alphabet, np.uint8)] = np.arange(len(alphabet))
+    digits = places[keys.data]
+    refused = (digits == 255).any(axis=1)
+    if refused.any():
+        text = keys.data[int(refused.argmax())].tobytes().decode("latin-1")
+        raise UsageError(f"{text!r} is no {layout} key: it holds a character outside of {alphabet.decode()}.")
+    return digits

@@ -1,0 +1,80 @@
+"""Sources of base GUIDs: random ones, as .NET's `Guid.NewGuid` makes them, and given ones."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from keybench.generators.core.bits import stamp_version
+from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.layout import GuidProvider
+from keybench.model.byteorder import Bytes
+
+
+class Guids(Protocol):
+    """What streams draw their base GUIDs from."""
+
+    def fill(self, out: Bytes) -> None:
+        """Puts the next GUIDs into `out`: uint8 (n, 16), contiguous, in RFC order."""
+        ...
+
+    def draw(self, out: Bytes) -> int | None:
+        """`fill`, but for the version and the RFC variant: the version that is yet to be set, or None.
+
+        For those who pass over the GUIDs anyway: `bits.put_u48` sets it on the way.
+        """
+        ...
+
+
+class RandomGuids:
+    """Version 4 GUIDs: 16 random bytes each, with version and variant set (RFC 9562 §5.4)."""
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+
+    def take(self, n: int) -> Bytes:
+        """The next n GUIDs: fresh uint8 (n, 16) in RFC order."""
+        data = np.empty((n, 16), np.uint8)
+        self.fill(data)
+        return data
+
+    def fill(self, out: Bytes) -> None:
+        """The next GUIDs."""
+        stamp_version(out, self.draw(out))
+
+    def draw(self, out: Bytes) -> int:
+        """The random bytes, to which version 4 is wanting."""
+        self._entropy.fill(out)
+        return 4
+
+
+class ProvidedGuids:
+    """GUIDs that somebody else's provider makes."""
+
+    def __init__(self, provider: GuidProvider) -> None:
+        self._provider = provider
+
+    def fill(self, out: Bytes) -> None:
+        """The provider's next GUIDs."""
+        out[:] = self._provider.take(len(out))
+
+    def draw(self, out: Bytes) -> None:
+        """The provider's next GUIDs, which keep the version that they have."""
+        self.fill(out)
+
+
+class ScriptedGuids:
+    """The given GUIDs, in order; LookupError when they run out. For reproducing a published value."""
+
+    def __init__(self, guids: Bytes) -> None:
+        self._guids = guids
+        self._position = 0
+
+    def take(self, n: int) -> Bytes:
+        """The next n GUIDs: fresh uint8 (n, 16) in RFC order."""
+        part = self._guids[self._position : self._position + n]
+        if len(part) < n:
+            raise LookupError(f"the script holds {len(self._guids)} GUIDs, {self._position + n} were asked for")
+        self._position += n
+        return part.copy()

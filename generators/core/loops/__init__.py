@@ -1,0 +1,1 @@
+"""Compiled loops for keys in bulk, and when they are used."""

@@ -1,0 +1,92 @@
+"""What streams have in common: the sources that a writer brings, and keys made in chunks."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.core.clock import Clock
+from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.guids import Guids, ProvidedGuids, RandomGuids
+from keybench.generators.core.layout import GuidProvider, Layout, NameProvider, Stream
+from keybench.generators.core.loops.choice import bring
+from keybench.generators.core.process import Process
+from keybench.model.byteorder import Bytes, Ints, Keys, Kind
+
+CHUNK: Final = 32_768
+"""Keys made at once: 512 KiB, which the passes over them find in a cache near the core, and enough that the calls for
+each pass cost little."""
+
+
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """Everything that a stream may draw from. `guids` gives random version 4 GUIDs unless replaced."""
+
+    process: Process
+    clock: Clock
+    entropy: Entropy
+    guids: Guids
+    names: NameProvider | None
+
+
+class WriterLayout(Layout):
+    """A layout whose streams pick what they need from a `Writer`."""
+
+    def stream(
+        self,
+        process: Process,
+        clock: Clock,
+        entropy: Entropy,
+        *,
+        guids: GuidProvider | None = None,
+        names: NameProvider | None = None,
+    ) -> Stream:
+        """A new stream for one writer."""
+        source = RandomGuids(entropy) if guids is None else ProvidedGuids(guids)
+        return self.start(Writer(process, clock, entropy, source, names))
+
+    @abstractmethod
+    def start(self, writer: Writer) -> Stream:
+        """A new stream that draws from `writer`."""
+
+
+class GuidStream(Stream):
+    """A stream of GUIDs, made a chunk at a time."""
+
+    def take(self, n: int) -> Keys:
+        """The next n GUIDs."""
+        bring(n)
+        data = np.empty((n, 16), np.uint8)
+        for start in range(0, max(n, 1), CHUNK):
+            self.fill(data[start : start + CHUNK])
+        return Keys(data, "uuid")
+
+    @abstractmethod
+    def fill(self, data: Bytes) -> None:
+        """Puts the next n GUIDs into `data`: uint8 (n, 16), contiguous, n at most CHUNK, in RFC order."""
+
+
+class ChunkStream(Stream):
+    """A stream of keys of one kind, whichever it is, made a chunk at a time."""
+
+    kind: Kind
+
+    def take(self, n: int) -> Keys:
+        """The next n keys."""
+        bring(n)
+        first = self.chunk(min(CHUNK, n))
+        if n <= CHUNK:
+            return Keys(first, self.kind)
+        data = np.empty((n, *first.shape[1:]), first.dtype)
+        data[:CHUNK] = first
+        for start in range(CHUNK, n, CHUNK):
+            part = data[start : start + CHUNK]
+            part[:] = self.chunk(len(part))
+        return Keys(data, self.kind)
+
+    @abstractmethod
+    def chunk(self, n: int) -> Bytes | Ints:
+        """The next n keys: fresh uint8 (n, width), or int64 (n,)."""

@@ -1,0 +1,62 @@
+"""How a database stores and orders a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.model import byteorder
+from keybench.model.byteorder import Keys, Kind, Order
+
+Form = Literal["bytes", "text", "int"]
+
+FixedBits = tuple[NDArray[np.bool_], NDArray[np.uint8]]
+"""Which bits are the same in all GUIDs of a layout, and all bits of one of them: (128,) each, first bit first."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A key column of one engine. `sql_type` is its declaration; `order` the byte order in which it sorts."""
+
+    name: str
+    sql_type: str
+    kinds: frozenset[Kind]
+    order: Order
+    form: Form = "bytes"
+    native: bool = False
+    stands_in_for: str = ""
+    """The other server's column whose order this one imitates; such a column is used only where asked for."""
+    width: int = 16
+    """Bytes of a stored key; 0 in a column whose keys are as wide as their layout makes them, until it is `sized`."""
+
+    def sized(self, width: int) -> Column:
+        """This column for keys of `width` bytes or characters, where they decide; else the column itself."""
+        return self if self.width else replace(self, width=width)
+
+    def accepts(self, keys: Keys) -> NDArray[np.bool_]:
+        """Which of the keys the column can hold: bool (n,)."""
+        if keys.kind not in self.kinds:
+            return np.full(len(keys), False)
+        return byteorder.accepts(keys, self.order)
+
+    def accepts_all(self, bits: FixedBits) -> bool:
+        """Whether the column can hold every GUID that has these bits, whatever the others are."""
+        return byteorder.accepts_all(*bits, self.order)
+
+    @property
+    def refusal(self) -> str:
+        """Which keys of its kind the column refuses, in words; empty where it takes them all."""
+        return byteorder.REFUSALS.get(self.order, "")
+
+    def encode(self, keys: Keys) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """What is sent and stored: bytes in this column's order, text (GUIDs in 36 lower-case characters), or int64."""
+        if self.form == "int":
+            return keys.data
+        return (
+            byteorder.text36(keys)
+            if self.form == "text" and keys.kind == "uuid"
+            else byteorder.stored(keys, self.order)
+        )

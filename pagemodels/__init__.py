@@ -1,0 +1,1 @@
+"""Page models: B-tree simulators that predict, to the page, what an index of each engine looks like."""

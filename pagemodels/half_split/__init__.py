@@ -1,0 +1,1 @@
+"""Indexes whose pages split in two by count or bytes: PostgreSQL, SQL Server, Oracle."""

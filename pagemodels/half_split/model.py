@@ -1,0 +1,112 @@
+"""The page model of engines whose pages split in two: constants of theirs, and the figures of what they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError
+from keybench.model.byteorder import Keys
+from keybench.pagemodels.contract import Checkpoint, PageStats
+from keybench.pagemodels.half_split import tree as splittree
+from keybench.pagemodels.half_split.tree import APPEND, EDGE, INTERIOR, Level, Rule
+from keybench.pagemodels.permutation import is_permutation, require
+
+Density = Callable[[int, int, int], float]
+"""Of (rows, what their entries take in the unit of the rule, leaf pages): in %."""
+
+
+@dataclass(frozen=True)
+class SplitModel:
+    """One index whose entries are all of one size; a PageModel."""
+
+    leaf: Rule
+    branch: Rule
+    density: Density
+    fragmentation: Literal["back links", "not adjacent"] = "back links"
+    """The engine's own definition, as a share of the leaf pages."""
+    threads: int = 1
+    """Cores to be used; keys that go to a few places of the index only stay on one."""
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise UsageError(f"the page model's threads are {self.threads}: give 1 or more.")
+
+    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+        """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1."""
+        return self._insert(ranks, checkpoints, splittree.NO_SIZES, None)
+
+    def _insert(
+        self,
+        ranks: NDArray[np.int64],
+        checkpoints: Sequence[int],
+        sizes: NDArray[np.uint16],
+        arrived: NDArray[np.int64] | None,
+    ) -> PageStats:
+        """`sizes` by rank; `arrived[i]`: what the first i + 1 entries take, where that is not their number."""
+        n = len(ranks)
+        require(ranks, checkpoints, self.threads)
+        leaves = splittree.level(ranks, self.leaf, sizes, self.threads)
+        levels = [leaves, *splittree.branches(leaves, self.branch)]
+        numbers = splittree.numbers(levels)
+        steps = np.diff(numbers)
+        back, apart = int((steps < 0).sum()), int((steps != 1).sum())
+        used = n if arrived is None else int(arrived[-1]) if n else 0
+        return PageStats(
+            rows=n,
+            leaf_pages=len(leaves),
+            branch_pages=sum(map(len, levels[1:])),
+            appends=leaves.count(APPEND),
+            edge_splits=leaves.count(EDGE),
+            interior_splits=leaves.count(INTERIOR),
+            density=self.density(n, used, len(leaves)),
+            fragmentation=100 * (back if self.fragmentation == "back links" else apart) / len(leaves),
+            back_links=100 * back / len(leaves),
+            nonadjacent=100 * apart / max(1, len(steps)),
+            page_numbers=numbers,
+            page_rows=leaves.rows,
+            checkpoints=self._checkpoints(leaves, checkpoints, arrived),
+        )
+
+    def _checkpoints(
+        self, leaves: Level, checkpoints: Sequence[int], arrived: NDArray[np.int64] | None
+    ) -> tuple[Checkpoint, ...]:
+        births = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
+        found = []
+        for rows in checkpoints:
+            splits = {kind: int(np.searchsorted(made, rows)) for kind, made in births.items()}
+            pages = 1 + sum(splits.values())
+            used = rows if arrived is None else int(arrived[rows - 1])
+            density = self.density(rows, used, pages)
+            found.append(Checkpoint(rows, pages, splits[APPEND], splits[EDGE], splits[INTERIOR], density))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class SizedSplitModel:
+    """One index whose entries are as long as the key's value makes them; a SizedByValue."""
+
+    model: SplitModel
+    entry_bytes: Callable[[Keys], NDArray[np.uint16]]
+
+    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+        """What the entry of each key takes, in bytes: (n,)."""
+        return self.entry_bytes(keys)
+
+    def insert(
+        self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
+    ) -> PageStats:
+        """Builds the index; `sizes` in order of arrival, as the ranks."""
+        if len(sizes) != len(ranks) or (len(sizes) and int(sizes.min()) < self.model.leaf.smallest):
+            raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")
+        by_rank = np.empty(len(ranks), np.uint16)
+        if is_permutation(ranks, self.model.threads):
+            by_rank[ranks] = sizes
+        return self.model._insert(ranks, checkpoints, by_rank, np.cumsum(sizes, dtype=np.int64))
+
+
+__all__ = ["Density", "SizedSplitModel", "SplitModel"]

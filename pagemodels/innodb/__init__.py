@@ -1,0 +1,1 @@
+"""The page model of InnoDB: MariaDB and MySQL."""

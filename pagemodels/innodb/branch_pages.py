@@ -1,0 +1,237 @@
+"""The branch pages of an index in memory, and what InnoDB does inside one: insertion, deletion, copying (btree.md B2).
+
+A record's place in the page's heap decides which bytes become garbage. Records that were moved away leave a list of
+free places, the last one freed at its head, which the next insertions take before the heap grows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+from keybench.pagemodels.innodb.heap import directory
+from keybench.pagemodels.memory import move
+
+Ints = NDArray[Any]
+
+RECORDS, FREED, TOP, LAST, BASE, LEVEL, LEFT, RIGHT, NUMBER = range(9)
+"""Of each page: records, free places in its heap, places in its heap, the key inserted last (or FORGOTTEN), where its
+records begin, its level (1 above the leaves), its neighbours (−1 none), its number in the file."""
+_FIELDS = 9
+
+MINIMUM, FORGOTTEN = 0, -1
+"""The key of the first node pointer of a level, which is below every other; and no last key."""
+
+ROOT, HEIGHT, PAGES, GIVEN_BACK = range(4)
+"""Of `facts`: the root's page (−1 while it is a leaf), levels above the leaves, branch pages ever taken, and given
+back."""
+ATTEMPTS, NEIGHBOURS, MERGES = range(4, 7)
+"""Splits begun on all levels; those that went into the right neighbour instead; merges."""
+SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS = range(7, 13)
+"""Bytes of a record, and how many fit; bytes of a page for records and directory, and of all of it; number of the
+branch segment, that of the leaves being the next; whether the heap shrinks when its topmost record is deleted
+(MariaDB)."""
+PENDING = 16
+"""What is still to do above a split, four numbers each, the last first."""
+_FACTS = PENDING + 4 * 64
+
+MARGIN = 64
+"""Pages and extents that one row may take at most: two a level, and levels are few."""
+_FILL = 0.5
+"""Share of a page that is expected to be used; where it is less, memory grows on the way."""
+_GROWTH = 1.25
+
+PAGE_HEADER = 132
+"""Bytes of a page that are for no record: header, system records, trailer and two directory slots."""
+
+
+class Tree(NamedTuple):
+    """The state of the branch pages of one index, and the numbers of its leaves."""
+
+    keys: Ints
+    """int64: ranks plus 1, in ascending order in each page."""
+    places: Ints
+    """uint16: the place of each record in its page's heap, and from the page's end backwards the free ones."""
+    children: Ints
+    """int32: the pages that node pointers lead to: leaves from level 1, else branch pages."""
+    state: Ints
+    """int64 (pages, 9): by the names above."""
+    leaves: Ints
+    """int64 (leaves,): the number of each leaf in the file."""
+    facts: Ints
+    """int64: by the names above."""
+
+
+def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool) -> Tree:
+    """No branch pages yet, but room for those that so many leaves mostly need; `grow` where they need more."""
+    room = page_bytes - PAGE_HEADER
+    places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
+    facts = np.zeros(_FACTS, np.int64)
+    facts[[ROOT, SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS]] = (
+        -1,
+        size,
+        places,
+        room,
+        page_bytes,
+        segment,
+        shrinks,
+    )
+    pages = int(leaves / (places * _FILL)) + 2 * MARGIN
+    return Tree(
+        np.empty(pages * places, np.int64),
+        np.empty(pages * places, np.uint16),
+        np.empty(pages * places, np.int32),
+        np.empty((pages, _FIELDS), np.int64),
+        np.empty(leaves, np.int64),
+        facts,
+    )
+
+
+def grow(tree: Tree) -> None:
+    """Room for more pages, in place."""
+    pages = int(len(tree.state) * _GROWTH)
+    for array in (tree.keys, tree.places, tree.children):
+        array.resize(pages * int(tree.facts[PLACES]), refcheck=False)
+    tree.state.resize((pages, _FIELDS), refcheck=False)
+
+
+@kernel
+def free_bytes(tree: Tree, records: int, more: int) -> int:
+    """Bytes beside so many records in a page, with a directory for `more` of them; negative where there are none."""
+    facts = tree.facts
+    return int(facts[ROOM] - records * facts[SIZE] - directory(records + more))
+
+
+@kernel
+def last_not_above(tree: Tree, page: int, key: int) -> int:
+    """Place of the last node pointer with a key not above this one."""
+    keys, base, n = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
+    begin = base
+    while n > 1:
+        half = n >> 1
+        base += half * (keys[base + half] <= key)
+        n -= half
+    return int(base - begin)
+
+
+@kernel
+def position(tree: Tree, page: int, key: int) -> int:
+    """How many records of a page have a lower key."""
+    keys, base, n = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
+    at = 0
+    while at < n:
+        middle = (at + n) >> 1
+        if keys[base + middle] < key:
+            at = middle + 1
+        else:
+            n = middle
+    return int(at)
+
+
+@kernel
+def put(tree: Tree, page: int, at: int, key: int, child: int) -> None:
+    """Inserts a record before the one at `at`."""
+    keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
+    n, base = state[page, RECORDS], state[page, BASE]
+    if state[page, FREED] > 0:
+        place = places[base + tree.facts[PLACES] - state[page, FREED]]
+        state[page, FREED] -= 1
+    else:
+        place = np.uint16(state[page, TOP])
+        state[page, TOP] += 1
+    move(keys, base + at + 1, base + at, n - at)
+    move(places, base + at + 1, base + at, n - at)
+    move(children, base + at + 1, base + at, n - at)
+    keys[base + at] = key
+    places[base + at] = place
+    children[base + at] = child
+    state[page, RECORDS] = n + 1
+    state[page, LAST] = key
+
+
+@kernel
+def remove(tree: Tree, page: int, at: int, number: int) -> None:
+    """Deletes `number` records from the one at `at` on, one by one."""
+    keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
+    n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
+    freed = places[base + at : base + at + number].copy()
+    rest = n - number - at
+    move(keys, base + at, base + at + number, rest)
+    move(places, base + at, base + at + number, rest)
+    move(children, base + at, base + at + number, rest)
+    for place in freed:
+        if tree.facts[SHRINKS] and place == state[page, TOP] - 1:
+            state[page, TOP] -= 1
+        else:
+            state[page, FREED] += 1
+            places[base + capacity - state[page, FREED]] = place
+    state[page, RECORDS] = n - number
+    state[page, LAST] = FORGOTTEN
+
+
+@kernel
+def reorganise(tree: Tree, page: int) -> None:
+    """Copies the records into a fresh page: the heap is in key order and has no free places."""
+    state = tree.state
+    base = state[page, BASE]
+    for i in range(state[page, RECORDS]):
+        tree.places[base + i] = i
+    state[page, TOP], state[page, FREED], state[page, LAST] = state[page, RECORDS], 0, FORGOTTEN
+
+
+@kernel
+def move_end(tree: Tree, page: int, first: int, target: int) -> None:
+    """Moves the records from `first` on to an empty page. In the old one, the first of them is the first free place."""
+    keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
+    n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
+    move(keys, state[target, BASE], base + first, n - first)
+    move(children, state[target, BASE], base + first, n - first)
+    freed = places[base + first : base + n].copy()
+    for place in freed[::-1]:
+        state[page, FREED] += 1
+        places[base + capacity - state[page, FREED]] = place
+    state[page, RECORDS], state[page, LAST] = first, FORGOTTEN
+    state[target, RECORDS] = n - first
+    reorganise(tree, target)
+
+
+@kernel
+def link(tree: Tree, page: int, left: int, right: int) -> None:
+    """Puts a page between two neighbours, either of which may be none."""
+    state = tree.state
+    state[page, LEFT], state[page, RIGHT] = left, right
+    if left >= 0:
+        state[left, RIGHT] = page
+    if right >= 0:
+        state[right, LEFT] = page
+
+
+@kernel
+def unlink(tree: Tree, page: int) -> None:
+    """Takes a page out of the chain of its level."""
+    left, right = tree.state[page, LEFT], tree.state[page, RIGHT]
+    if left >= 0:
+        tree.state[left, RIGHT] = right
+    if right >= 0:
+        tree.state[right, LEFT] = left
+
+
+@kernel
+def find(tree: Tree, key: int, level: int) -> int:
+    """The page of a level that a key belongs to."""
+    page = tree.facts[ROOT]
+    while tree.state[page, LEVEL] > level:
+        page = np.int64(tree.children[tree.state[page, BASE] + last_not_above(tree, page, key)])
+    return int(page)
+
+
+@kernel
+def lead_to(tree: Tree, father: int, old: int, new: int) -> None:
+    """Lets the node pointer that leads to one page lead to another."""
+    begin = tree.state[father, BASE]
+    for i in range(begin, begin + tree.state[father, RECORDS]):
+        if tree.children[i] == old:
+            tree.children[i] = new

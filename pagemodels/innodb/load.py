@@ -1,0 +1,48 @@
+"""What the leaves of an index, and of the table beside it, ask of branch pages and file, in order of the rows."""
+
+from __future__ import annotations
+
+from keybench.compiled import kernel
+from keybench.pagemodels.innodb.branch_pages import MARGIN, PAGES, Ints, Tree
+from keybench.pagemodels.innodb.heap import ROW
+from keybench.pagemodels.innodb.node_pointers import work
+from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, Space
+from keybench.pagemodels.innodb.tree import enter
+
+_HIGHEST = 1 << 62
+
+
+@kernel
+def _has_room(tree: Tree, space: Space) -> bool:
+    return bool(
+        tree.facts[PAGES] + MARGIN < len(tree.state) and space.facts[LIMIT] // EXTENT + MARGIN < len(space.extents)
+    )
+
+
+@kernel
+def follow(tree: Tree, space: Space, events: Ints, begin: int, end: int) -> int:
+    """Does what the events ask for, from `begin` on, of rows before `end`, or until memory must grow; the next one."""
+    for at in range(begin, len(events)):
+        if events[at, ROW] >= end or not _has_room(tree, space):
+            return at
+        work(tree, space, enter(tree, space, events[at]))
+    return len(events)
+
+
+@kernel
+def follow_both(
+    table: Tree, index: Tree, space: Space, rows: Ints, entries: Ints, done: int, begin: int
+) -> tuple[int, int]:
+    """`follow` of an index beside a table, into which each row goes first; the next event of either."""
+    while begin < len(entries):
+        row = entries[begin, ROW]
+        done = follow(table, space, rows, done, row + 1)
+        if done < len(rows) and rows[done, ROW] <= row:
+            break
+        reached = follow(index, space, entries, begin, row + 1)
+        if reached == begin:
+            break
+        begin = reached
+    if begin == len(entries):
+        done = follow(table, space, rows, done, _HIGHEST)
+    return done, begin

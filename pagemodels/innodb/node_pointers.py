@@ -1,0 +1,164 @@
+"""What an insertion that did not fit does above its page: node pointers are inserted and deleted, pages merged.
+
+A branch page that loses the node pointer to a page whose first record changed, and is less than half full then, is
+merged with a neighbour; one whose only node pointer goes is given back, and a neighbour that is the root's only child
+then goes up into the root (btr0cur.cc, btr0btr.cc; not in btree.md B2, which notes the difference that it makes). With
+that every page of every level equals the live server's.
+"""
+
+from __future__ import annotations
+
+from keybench.compiled import kernel
+from keybench.pagemodels.innodb.branch_pages import (
+    BASE,
+    GIVEN_BACK,
+    HEIGHT,
+    LEFT,
+    LEVEL,
+    MERGES,
+    MINIMUM,
+    NUMBER,
+    PAGE_BYTES,
+    PENDING,
+    RECORDS,
+    RIGHT,
+    ROOT,
+    SEGMENT,
+    SIZE,
+    TOP,
+    Tree,
+    find,
+    free_bytes,
+    lead_to,
+    position,
+    put,
+    remove,
+    reorganise,
+    unlink,
+)
+from keybench.pagemodels.innodb.tablespace import Space, release
+from keybench.pagemodels.innodb.tree import DELETE, LIFT, MERGE, PUT, RELEASE, REMOVE_FIRST, is_full, later, split
+
+
+@kernel
+def work(tree: Tree, space: Space, todo: int) -> None:
+    """Does what is on the list, and what that puts there."""
+    while todo > 0:
+        todo -= 1
+        at = PENDING + 4 * todo
+        what, level, one, other = tree.facts[at], tree.facts[at + 1], tree.facts[at + 2], tree.facts[at + 3]
+        if what == PUT:
+            page = find(tree, one, level)
+            place = position(tree, page, one)
+            if is_full(tree, page):
+                todo = split(tree, space, page, place, one, other, todo)
+            else:
+                put(tree, page, place, one, other)
+        elif what == DELETE:
+            todo = _delete(tree, one, other, todo)
+        elif what == REMOVE_FIRST:
+            remove(tree, one, 0, 1)
+        elif what == MERGE:
+            todo = _merge(tree, one, todo)
+        elif what == LIFT:
+            if tree.state[tree.facts[ROOT], RECORDS] == 1:
+                todo = _lift(tree, one, todo)
+        else:
+            release(space, tree.facts[SEGMENT], one)
+            tree.facts[GIVEN_BACK] += 1
+
+
+@kernel
+def _delete(tree: Tree, page: int, child: int, todo: int) -> int:
+    """Deletes the node pointer to a child, the last if there are two."""
+    state, keys = tree.state, tree.keys
+    level = state[page, LEVEL]
+    if state[page, RECORDS] < 2 and page != tree.facts[ROOT]:
+        return _discard(tree, page, todo)
+    at = state[page, RECORDS] - 1
+    while tree.children[state[page, BASE] + at] != child:
+        at -= 1
+    todo = later(tree, todo, MERGE, level, page, 0)
+    if at == 0 and state[page, LEFT] >= 0:
+        # The page's own node pointer gets the key of its next record.
+        todo = later(tree, todo, PUT, level + 1, keys[state[page, BASE] + 1], page)
+        todo = later(tree, todo, REMOVE_FIRST, level, page, 0)
+        return later(tree, todo, DELETE, level + 1, find(tree, keys[state[page, BASE]], level + 1), page)
+    remove(tree, page, at, 1)
+    if at == 0:
+        keys[state[page, BASE]] = MINIMUM
+    return todo
+
+
+@kernel
+def _discard(tree: Tree, page: int, todo: int) -> int:
+    """Gives back a page whose only node pointer goes. Its neighbour goes up where the root has no other child then."""
+    state = tree.state
+    level, left, right = state[page, LEVEL], state[page, LEFT], state[page, RIGHT]
+    father = find(tree, tree.keys[state[page, BASE]], level + 1)
+    if left < 0 and right >= 0:
+        tree.keys[state[right, BASE]] = MINIMUM
+    unlink(tree, page)
+    todo = later(tree, todo, LIFT, level, left if left >= 0 else right, 0)
+    todo = later(tree, todo, RELEASE, level, state[page, NUMBER], 0)
+    return later(tree, todo, DELETE, level + 1, father, page)
+
+
+@kernel
+def _fits(tree: Tree, page: int, sibling: int) -> bool:
+    """Whether a page's records can go to its sibling, which is reorganised where its free places are in the way."""
+    if sibling < 0:
+        return False
+    state = tree.state
+    n = state[page, RECORDS]
+    needed = n * tree.facts[SIZE]
+    if needed > free_bytes(tree, state[sibling, RECORDS], n):
+        return False
+    if needed > free_bytes(tree, state[sibling, TOP], n):
+        reorganise(tree, sibling)
+    return True
+
+
+@kernel
+def _lift(tree: Tree, page: int, todo: int) -> int:
+    """The records of a level's only page go up into the root. Here the page takes the root's number instead."""
+    state, root = tree.state, tree.facts[ROOT]
+    if state[page, LEVEL] + 1 != tree.facts[HEIGHT]:
+        return todo
+    todo = later(tree, todo, RELEASE, state[page, LEVEL], state[page, NUMBER], 0)
+    state[page, NUMBER] = state[root, NUMBER]
+    reorganise(tree, page)
+    tree.facts[ROOT], tree.facts[HEIGHT] = page, state[page, LEVEL]
+    return todo
+
+
+@kernel
+def _merge(tree: Tree, page: int, todo: int) -> int:
+    """Merges a page that is less than half full with its left or else its right sibling, if it fits there."""
+    state, keys, children = tree.state, tree.keys, tree.children
+    level, left, right, n = state[page, LEVEL], state[page, LEFT], state[page, RIGHT], state[page, RECORDS]
+    if page == tree.facts[ROOT]:
+        return todo
+    if left < 0 and right < 0:
+        return _lift(tree, page, todo)
+    if n * tree.facts[SIZE] >= tree.facts[PAGE_BYTES] // 2:
+        return todo
+    to_left = _fits(tree, page, left)
+    if not to_left and not _fits(tree, page, right):
+        return todo
+    tree.facts[MERGES] += 1
+    base = state[page, BASE]
+    todo = later(tree, todo, RELEASE, level, state[page, NUMBER], 0)
+    father = find(tree, keys[base], level + 1)
+    if to_left:
+        for i in range(n):
+            put(tree, left, state[left, RECORDS], keys[base + i], children[base + i])
+        todo = later(tree, todo, DELETE, level + 1, father, page)
+    else:
+        successor = find(tree, keys[state[right, BASE]], level + 1)
+        for i in range(n):
+            put(tree, right, i, keys[base + i], children[base + i])
+        lead_to(tree, father, page, right)
+        todo = later(tree, todo, DELETE, level + 1, successor, right)
+    unlink(tree, page)
+    return todo

@@ -1,0 +1,157 @@
+"""The page model of SQL Server. No live server has confirmed it yet; published page counts have (mssql_oracle.md §7).
+
+A key above all present that finds the last leaf full gets a new page of its own, and nothing moves. Any other full page
+passes half its rows to a new one, and so do non-leaf pages even at the right edge. Two things are parameters because
+nobody has documented them: what share of the rows stays (splits other than at the middle are known to happen), and
+whether insertions that ascend inside the index split at the insertion point, as they can be made to in Sybase ASE, from
+which SQL Server comes; the engine's `model_variants` name both. A million random GUIDs gave 4,319 and 4,343 pages where
+that was published; with halves the model gives 4,285 ± 58 over 60 streams, with 0.48 4,386 ± 42.
+
+Physical page numbers follow the sequence of allocations, leaf before non-leaf: mixed extents, other tables and the
+allocation maps are not modelled, so `fragmentation` is only as exact as the table is alone in its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError, unknown_name
+from keybench.model.table import Table
+from keybench.pagemodels.contract import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.half_split.tree import ALONE, Rule
+from keybench.pagemodels.mssql import records as rows
+from keybench.pagemodels.repeating import repeated
+
+_LOCATORS = {"heap": rows.RID, "int": 4, "bigint": 8}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What can be set."""
+
+    split_fraction: float = 0.5
+    """Share of a full leaf's rows, the new one included, that stays; try 0.48 to see how much depends on it."""
+    split_point: str = "midpoint"
+    """`insertion_point`: insertions that ascend inside the index, each right behind the page's latest, split there."""
+    row_versions: bool = False
+    """Whether the database keeps row versions: 14 bytes a row. EF Core creates databases so."""
+    unique: bool = True
+    """Whether the clustered index is declared unique; keys are distinct in either case."""
+    payload: str = "char"
+    """Type of the payload column: `char`, or `varchar` filled to its length."""
+    structure: str = "index"
+    """What is modelled of a nonclustered key's table: its `index`, or the `heap` beneath it."""
+    beneath: str = "heap"
+    """What a nonclustered key's table is: a `heap`, or clustered by an ascending `int` or `bigint`."""
+    rid_varies: bool = False
+    """Whether index rows charge a heap's RID as a column of variable length (32 instead of 28 bytes for a GUID)."""
+    threads: int = 1
+    """Cores to use."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.split_fraction < 1:
+            raise UsageError(f"split_fraction is between 0 and 1, not {self.split_fraction:g}: the default is 0.5.")
+        for name, known in (
+            ("split_point", ("midpoint", "insertion_point")),
+            ("payload", ("char", "varchar")),
+            ("structure", ("index", "heap")),
+            ("beneath", tuple(_LOCATORS)),
+        ):
+            if getattr(self, name) not in known:
+                raise unknown_name(name, getattr(self, name), known)
+
+
+def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+    """The model of the table: its clustered index, its nonclustered one, or its heap."""
+    if table.rows:
+        raise UsageError("the page model of SQL Server is that of the key's index, not of the table by date.")
+    if table.dated:
+        given = replace(given, beneath="bigint")
+    if table.key != "fk":
+        return _once(table, given)
+    return repeated(_once(table, given), table.children)
+
+
+def _once(table: Table, given: Parameters) -> PageModel:
+    """The same for one entry of each key."""
+    key = table.column.width
+    fixed, variable = key + table.payload, []
+    if given.payload == "varchar" and table.payload:
+        fixed, variable = key, [table.payload]
+    uniqueifier = table.key == "clustered" and not given.unique
+    columns = 1 + bool(table.payload)
+    row = rows.data_row(fixed, columns, variable, uniqueifier=uniqueifier, versions=given.row_versions)
+    if given.structure == "heap":
+        if table.key == "clustered" or given.beneath != "heap":
+            raise UsageError("a clustered table has no heap: leave out structure, or make the key nonclustered.")
+        return heap(row)
+    if table.key == "clustered":
+        return index(row, rows.branch_row(key), given)
+    locator, varies = _LOCATORS[given.beneath], given.rid_varies and given.beneath == "heap"
+    leaf = rows.index_row(key, locator, locator_varies=varies, versions=given.row_versions)
+    # Of an index that is not unique the locator is part of the key on all levels.
+    return index(leaf, rows.branch_row(key + locator if table.key == "fk" else key), given)
+
+
+def index(leaf: int, branch: int, given: Parameters) -> PageModel:
+    """An index with leaf and non-leaf rows of so many bytes."""
+    fraction = given.split_fraction
+    return SplitModel(
+        leaf=_rule(rows.rows_a_page(leaf), ALONE, fraction, at_insertion=given.split_point == "insertion_point"),
+        branch=_rule(rows.rows_a_page(branch), 0, 0.5),
+        density=lambda n, _used, pages: rows.space_used(n * (leaf + rows.SLOT), pages),
+        fragmentation="not adjacent",
+        threads=given.threads,
+    )
+
+
+def _rule(room: int, keep_append: int, fraction: float, *, at_insertion: bool = False) -> Rule:
+    kept = min(room, max(1, int(fraction * (room + 1))))
+    return Rule(room, room, keep_append or kept, kept, kept, at_insertion=at_insertion)
+
+
+@dataclass(frozen=True)
+class HeapModel:
+    """A heap: pages filled one after another, whatever the keys; a PageModel."""
+
+    row: int
+
+    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+        """Fills pages with as many rows as there are ranks; new pages count as appends."""
+        n, room = len(ranks), rows.rows_a_heap_page(self.row)
+        pages = max(1, -(-n // room))
+        counts = np.full(pages, room, np.int64)
+        counts[-1] = n - room * (pages - 1)
+        return PageStats(
+            rows=n,
+            leaf_pages=pages,
+            branch_pages=0,
+            appends=pages - 1,
+            edge_splits=0,
+            interior_splits=0,
+            density=self._density(n),
+            fragmentation=0.0,
+            back_links=0.0,
+            nonadjacent=0.0,
+            page_numbers=np.arange(pages, dtype=np.int64),
+            page_rows=counts,
+            checkpoints=tuple(self._checkpoint(rows_, room) for rows_ in checkpoints),
+        )
+
+    def _checkpoint(self, n: int, room: int) -> Checkpoint:
+        pages = -(-n // room)
+        return Checkpoint(n, pages, pages - 1, 0, 0, self._density(n))
+
+    def _density(self, n: int) -> float:
+        pages = max(1, -(-n // rows.rows_a_heap_page(self.row)))
+        return rows.space_used(n * (self.row + rows.SLOT), pages)
+
+
+def heap(row: int) -> PageModel:
+    """A heap with rows of so many bytes."""
+    return HeapModel(row)

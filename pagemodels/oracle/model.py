@@ -1,0 +1,127 @@
+"""The page model of Oracle. No live server has confirmed it yet; published leaf counts have (mssql_oracle.md §7).
+
+A key above all present that finds the rightmost leaf full gets a new leaf of its own (statistic `leaf node 90-10
+splits`). Any other full leaf passes half its bytes to a new one (counted with the others in `leaf node splits`).
+`right_edge` 50-50 is what Oracle 9i made of keys that were committed one by one (bug 3196414, mended in 10g).
+
+`clustered` keys are index-organised tables without overflow, `nonclustered` ones a heap with an index, the usual case.
+Branch blocks are an approximation: their keys are cut to what tells two leaves apart, which depends on the values, and
+here are whole. A leaf has the initial transaction slots only; several writers at once can make it have more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError, unknown_name
+from keybench.model.byteorder import Keys
+from keybench.model.table import Table
+from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
+from keybench.pagemodels.half_split.tree import ALONE, Rule
+from keybench.pagemodels.oracle import records as entries
+from keybench.pagemodels.repeating import repeated
+
+_BRANCH_BYTES = 8028
+_BRANCH_ENTRY = 2 + 4 + 1
+"""Row directory, block address, length: 17 rows of three-byte keys took 170 bytes where that was published."""
+_RIGHT_EDGES = ("90-10", "50-50")
+_SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER = 1, 4, 12
+_MOST_SLOTS = 169
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What can be set."""
+
+    initrans: int = 2
+    """Transaction slots of a leaf, 24 bytes each."""
+    unique: bool = True
+    """Whether the index is unique; keys are distinct in either case."""
+    right_edge: str = "90-10"
+    """What becomes of a full rightmost leaf at a new highest key: `90-10`, or `50-50` as in 9i."""
+    threads: int = 1
+    """Cores to use."""
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.initrans <= _MOST_SLOTS:
+            raise UsageError(
+                f"initrans of an index is between 2 and {_MOST_SLOTS}, not {self.initrans}: the default is 2."
+            )
+        if self.right_edge not in _RIGHT_EDGES:
+            raise unknown_name("right_edge", self.right_edge, _RIGHT_EDGES)
+
+
+def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+    """The model of the table's index on its key, or of the table itself where it is organised by it."""
+    if table.rows:
+        raise UsageError("there is no page model of Oracle's index on the moment of creation: look at the key's.")
+    if table.key == "fk":
+        if given.unique:
+            raise UsageError("the index of a foreign key repeats its keys: leave out unique.")
+        return repeated(_once(table, given), table.children)
+    return _once(table, given)
+
+
+def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
+    """The same for one entry of each key."""
+    if table.key == "clustered" and not given.unique:
+        raise UsageError("the key of an index-organised table is unique: leave out unique, or make it nonclustered.")
+    if table.column.form == "int":
+        return _of_numbers(table, given)
+    width = table.column.width
+    entry = _entry(table, given, width)
+    room = _room(given, entry)
+    half = max(1, (room + 1) // 2)
+    append = ALONE if given.right_edge == "90-10" else half
+    return SplitModel(
+        leaf=Rule(room, room, append, half, half),
+        branch=_branch(width),
+        density=lambda n, _used, pages: 100 * n * entry / (pages * entries.leaf_bytes(given.initrans)),
+        threads=given.threads,
+    )
+
+
+def _of_numbers(table: Table, given: Parameters) -> SizedByValue:
+    """NUMBERs are as long as their digits make them, and leaves are halved by bytes."""
+    none = _entry(table, given, 0)
+
+    def sizes(keys: Keys) -> NDArray[np.uint16]:
+        return (none + entries.number_bytes(keys.data.astype(np.int64))).astype(np.uint16)
+
+    _room(given, none + _LARGEST_NUMBER)
+    room, smallest = entries.leaf_bytes(given.initrans), none + _SMALLEST_NUMBER
+    append = ALONE if given.right_edge == "90-10" else 0
+    model = SplitModel(
+        leaf=Rule(room, room, append, smallest=smallest),
+        branch=_branch(_USUAL_NUMBER),
+        density=lambda _n, used, pages: 100 * used / (pages * room),
+        threads=given.threads,
+    )
+    return SizedSplitModel(model, sizes)
+
+
+def _entry(table: Table, given: Parameters, key: int) -> int:
+    if table.key == "clustered":
+        return entries.table_entry(key, table.payload)
+    return entries.unique_entry(key) if given.unique else entries.nonunique_entry(key)
+
+
+def _room(given: Parameters, entry: int) -> int:
+    """Entries of a leaf. Oracle wants two on it at least, else the rest of a row goes into an overflow segment."""
+    room = entries.leaf_bytes(given.initrans) // entry
+    if room < 2:
+        raise UsageError(
+            f"rows of {entry:,} bytes of an index-organised table overflow into another segment, which is not "
+            "modelled: take the payload down."
+        )
+    return room
+
+
+def _branch(key: int) -> Rule:
+    room = _BRANCH_BYTES // (_BRANCH_ENTRY + key)
+    half = (room + 1) // 2
+    return Rule(room, room, half, half, half)

@@ -1,0 +1,143 @@
+"""The page model of nbtree, PostgreSQL 13 to 18, for unique keys of one size in an index of one column.
+
+A leaf that overflows is split where the free bytes of its halves, weighed by the fill factor if it is the rightmost and
+evenly if not, come out nearest (nbtsplitloc.c; btree.md A1 and A2 tell the source read and the runs that it was checked
+on: equal to the page). With one unique column no other candidate can be better, so position and content of the new
+entry do not matter. The new page always is the right half and always lies at the end of the file.
+
+A foreign key's index holds each key several times, and nbtree weighs that: of the splits nearly as good as the best
+(within a twentieth of the page's entries by their free bytes) it takes the best that lies between two different keys,
+for there the new high key needs no TID. As long as a page's equal keys are fewer than those splits, this is all.
+
+Branch pages follow the same rule with a fill factor of 70 and a first entry without its key. There two splits can be
+equally good, and the server takes the one that its sorting routine puts first (`qsort`). That too was equal to live
+servers wherever it was compared, but it is the routine's doing and no rule of nbtree: take branch pages, and what
+derives from their number (`nonadjacent`), as an approximation, within 1 %, on versions other than 15 and 18.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from keybench.databases.postgresql import ddl as layout
+from keybench.errors import UsageError
+from keybench.model.table import Table
+from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.half_split.tree import Rule
+from keybench.pagemodels.postgresql import qsort
+from keybench.pagemodels.repeating import repeated
+
+_BRANCH_FILLFACTOR = 70
+_LINE_POINTER = 4
+_TRUNCATED = 8 + _LINE_POINTER
+"""The first entry of a branch page keeps no key."""
+_HEAP_TID = 8
+"""A leaf's high key may need one more; where a leaf splits, that is held free though unique keys never use it."""
+_COMPRESSED_FROM = 507
+"""Bytes from which the key of an index entry may be compressed: above a sixteenth of a page with its length."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What can be set: cores to use, and the index's fill factor, which keybench's own tables leave at the default."""
+
+    threads: int = 1
+    fillfactor: int = 90
+
+    def __post_init__(self) -> None:
+        if not 10 <= self.fillfactor <= 100:
+            raise UsageError(f"an index's fillfactor is between 10 and 100, not {self.fillfactor}: the default is 90.")
+
+
+_LEAF_SPLIT_DISTANCE = 0.05
+"""Share of a page's entries by which a split may be off the best (nbtsplitloc.c)."""
+
+
+def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+    """The model of the key's index; the table is a heap in all key roles.
+
+    UsageError for keys whose stored size depends on how well they compress, for so many equal ones that other rules of
+    splitting begin, and for the index on the moment of creation, where moments can be equal.
+    """
+    if table.rows:
+        raise UsageError("there is no page model of PostgreSQL's index on the moment of creation: look at the key's.")
+    column = table.column
+    if not column.width:
+        raise UsageError(f"the column {column.name} is as wide as its keys: give it their width with `sized` first.")
+    if column.width >= _COMPRESSED_FROM:
+        raise UsageError(
+            f"PostgreSQL compresses keys of {column.width} bytes, each by its content, so their index cannot be "
+            f"modelled: take keys of less than {_COMPRESSED_FROM} bytes."
+        )
+    item = layout.entry_bytes(column) + _LINE_POINTER
+    space = layout.PAGE_BYTES - layout.PAGE_OVERHEAD
+    leaf = _rule(space, item, item, given.fillfactor, _HEAP_TID)
+    if table.key == "fk":
+        leaf = _between_keys(leaf, space, item, given.fillfactor, table.children)
+    model = SplitModel(
+        leaf=leaf,
+        branch=_rule(space, item, _TRUNCATED, _BRANCH_FILLFACTOR, 0),
+        density=lambda rows, _used, pages: _density(space, (rows + pages - 1) * item, pages),
+        threads=given.threads,
+    )
+    return repeated(model, table.children) if table.key == "fk" else model
+
+
+def _density(space: int, used: int, pages: int) -> float:
+    """pgstatindex's: high keys count as used, and a line pointer's worth of each page as neither used nor free."""
+    free = (space - _LINE_POINTER) * pages - used
+    return 100 - 100 * free / (space * pages)
+
+
+def _rule(space: int, item: int, first: int, fillfactor: int, reserve: int) -> Rule:
+    """Of pages with `space` bytes for items of `item`, the first of `first`; all but the rightmost have a high key."""
+    room_last = 1 + (space - first) // item
+    room = 1 + (space - first - item) // item
+    last = _kept(space, item, first, room_last + 1, 0, fillfactor, reserve)
+    other = _kept(space, item, first, room + 1, item, 50, reserve)
+    return Rule(room, room_last, last, last, other)
+
+
+def _between_keys(leaf: Rule, space: int, item: int, fillfactor: int, times: int) -> Rule:
+    """The rule of leaves whose keys have so many entries each."""
+    last = _choices(space, item, item, leaf.room_last + 1, 0, fillfactor, _HEAP_TID)
+    other = _choices(space, item, item, leaf.room + 1, item, 50, _HEAP_TID)
+    if times > (most := min(len(last), len(other))):
+        raise UsageError(
+            f"PostgreSQL splits pages with {times} entries of a key by rules that its page model does not know: "
+            f"take at most {most} children."
+        )
+    return replace(leaf, together=times, choices=(last, last, other))
+
+
+def _choices(
+    space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int
+) -> tuple[int, ...]:
+    """The splits of a leaf that are nearly as good as the best, given by what stays left, the best first."""
+    found = _splits(space, item, first, items, high_key, fillfactor, reserve)
+    tolerance = int((items - 1) * item * _LEAF_SPLIT_DISTANCE)
+    near = [abs(left - found[0]) * item <= tolerance for left in found]
+    return tuple(found[: near.index(False) if False in near else len(found)])
+
+
+def _kept(space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int) -> int:
+    """How many of the items stay left: the split whose free bytes, left and right, come out nearest to the factor."""
+    return _splits(space, item, first, items, high_key, fillfactor, reserve)[0]
+
+
+def _splits(space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int) -> list[int]:
+    """What can stay left of the items, in the sequence in which nbtree prefers it."""
+    splits, differences = [], []
+    for left in range(1, items):
+        left_free = space - first - (left - 1) * item - (item + reserve)
+        right_free = space - high_key - first - (items - left - 1) * item
+        if left_free < 0 or right_free < 0:
+            continue
+        if high_key:
+            difference = abs(left_free - right_free)
+        else:  # in the server a difference of two doubles, cut to a whole number
+            difference = abs(int(fillfactor / 100.0 * left_free - (1.0 - fillfactor / 100.0) * right_free))
+        splits.append(left)
+        differences.append(difference)
+    return [splits[at] for at in qsort.order(differences)]

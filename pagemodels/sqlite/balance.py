@@ -1,0 +1,210 @@
+"""A b-tree of SQLite under insertion: a full page is balanced with up to two siblings (btree.c; btree.md C1).
+
+Their cells are dealt out anew (`pagemodel_deal`). Old page numbers are used again, new ones are taken at the end of the
+file, and all are put in ascending order.
+"""
+
+from __future__ import annotations
+
+from keybench.compiled import inlined, int64, kernel
+from keybench.pagemodels.memory import move
+from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, remove, stepped
+from keybench.pagemodels.sqlite.redistribute import divide_by_size, divide_evenly
+from keybench.pagemodels.sqlite.tree import (
+    ABOVE,
+    APPENDS,
+    BORDER,
+    BRANCHES,
+    CELL_BYTES,
+    CELLS,
+    CHILD,
+    EDGES,
+    END,
+    FILLED,
+    FREE_PAGES,
+    INTERIORS,
+    LAST,
+    LEAVES,
+    NUMBER,
+    OLD_END,
+    PAGE_BYTES,
+    PARENT,
+    ROOM,
+    ROWS_IN_LEAVES,
+    SHIFT,
+    TAKEN,
+    UPPER,
+    USED,
+    USUAL,
+    WORDS,
+    Ints,
+    Tree,
+    cell_bytes,
+    children_of,
+    new_branch,
+    shift_of,
+    take,
+    upper_of,
+)
+
+
+@inlined
+def balance(tree: Tree, file: Ints, leaf: int) -> None:
+    """Balances a leaf that overflows, and the pages above it as far as needed."""
+    facts, page, level = tree.facts, leaf, int64(0)
+    while True:
+        pages, at = tree.leaves if level == 0 else tree.branches, page >> shift_of(tree, level)
+        room, used = facts[ROOM + min(level, 1)], pages[at, USED]
+        if used <= room and (3 * (room - used) <= 2 * facts[PAGE_BYTES] or pages[at, PARENT] < 0):
+            return
+        if pages[at, PARENT] < 0:
+            _deepen(tree, file, page, level)
+        parent, leaves = int64(pages[at, PARENT]), facts[LEAVES]
+        if level == 0 and facts[ABOVE] and facts[ROWS_IN_LEAVES]:
+            _append(tree, file, parent)
+        else:
+            _spread(tree, file, parent, page, level)
+        if level == 0:
+            kind = APPENDS if facts[ABOVE] else EDGES if leaf == facts[LAST] else INTERIORS
+            facts[kind] += facts[LEAVES] - leaves
+        page = parent
+        level += 1
+
+
+@kernel
+def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
+    """The root's cells go to a new page below it. Here the old page takes the new number, and a new one the root's."""
+    pages, branches = tree.leaves if level == 0 else tree.branches, tree.branches
+    at = page >> shift_of(tree, level)
+    number = int64(pages[at, NUMBER])
+    pages[at, NUMBER] = take(file, number)
+    root = new_branch(tree, number)
+    pages[at, PARENT] = root
+    branches[root, PARENT], branches[root, UPPER] = -1, tree.facts[LAST]
+    tree.children[children_of(tree, root)] = page
+
+
+@kernel
+def _append(tree: Tree, file: Ints, parent: int) -> None:
+    """A rowid table's newest and largest row goes alone to a new leaf (balance_quick)."""
+    facts, leaves, branches, marks = tree.facts, tree.leaves, tree.branches, tree.marks
+    newest = stepped(marks, facts[WORDS], ARRIVED, facts[LAST], -1)
+    upper = stepped(marks, facts[WORDS], ARRIVED, newest, -1)
+    size = cell_bytes(tree, newest, 0)
+    add(marks, facts[WORDS], BORDERS, upper)
+    old, new = upper >> facts[SHIFT], facts[LAST] >> facts[SHIFT]
+    leaves[old, USED], leaves[old, CELLS] = leaves[new, USED] - size, leaves[new, CELLS] - 1
+    leaves[old, NUMBER], leaves[old, PARENT] = leaves[new, NUMBER], parent
+    leaves[new, USED], leaves[new, CELLS], leaves[new, NUMBER] = size, 1, take(file, 0)
+    facts[LEAVES] += 1
+    place = children_of(tree, parent) + branches[parent, CELLS]
+    tree.children[place], tree.children[place + 1] = upper, facts[LAST]
+    branches[parent, CELLS] += 1
+    branches[parent, USED] += cell_bytes(tree, upper, 1)
+
+
+@inlined
+def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
+    """Balances a child of a page with its siblings: one on either side, or two at an end."""
+    facts, branches, children, dealt = tree.facts, tree.branches, tree.children, tree.dealt
+    pages = tree.leaves if level == 0 else branches
+    links, last, at = children_of(tree, parent), int64(branches[parent, CELLS]), int64(0)
+    siblings = children[links : links + last + 1]
+    for i in range(len(siblings)):  # without a branch, many at a time
+        at += i * (siblings[i] == page)
+    count = min(3, last + 1)
+    first = 0 if count < 3 or at == 0 else min(at - 1, last - 2)
+    links += first
+    even, ahead = facts[CELL_BYTES] > 0, int64(0 if level == 0 and facts[ROWS_IN_LEAVES] else 1)
+    alike, n, under = level == 0, int64(0), int64(0)
+    for i in range(count):
+        child = int64(children[links + i])
+        place = child >> shift_of(tree, level)
+        if level > 0:
+            move(children, under, children_of(tree, child), pages[place, CELLS] + 1)
+            under += pages[place, CELLS] + 1
+        alike &= pages[place, USED] == pages[place, CELLS] * facts[USUAL]
+        n += pages[place, CELLS]
+        dealt[CHILD, i], dealt[OLD_END, i] = child, n
+        dealt[FILLED, i], dealt[TAKEN, i] = pages[place, USED], pages[place, NUMBER]
+        if i < count - 1:
+            n += ahead
+            if not even:
+                upper = upper_of(tree, child, level)
+                branches[parent, USED] -= cell_bytes(tree, upper, level + 1)
+                alike &= ahead == 0 or cell_bytes(tree, upper, 0) == facts[USUAL]
+    if even or alike:
+        number = divide_evenly(tree, n, count, level, ahead)
+    else:
+        number = divide_by_size(tree, n, count, level, ahead)
+    _renumber(file, dealt, count, number)
+    if number != count:
+        move(children, links + number, links + count, last + 1 - first - count)
+        branches[parent, CELLS] += number - count
+    if level == 0:
+        _put_leaves(tree, parent, links, count, number, ahead)
+    else:
+        _put_branches(tree, parent, links, count, number, level)
+    if even:
+        branches[parent, USED] += (number - count) * facts[CELL_BYTES + 1]
+    else:
+        for i in range(number - 1):
+            branches[parent, USED] += cell_bytes(tree, dealt[BORDER, i], level + 1)
+
+
+@inlined
+def _renumber(file: Ints, dealt: Ints, count: int, number: int) -> None:
+    """Takes page numbers or gives them back, and puts them in order."""
+    for i in range(count, number):
+        dealt[TAKEN, i] = take(file, dealt[TAKEN, i - 1])
+    for i in range(number, count):
+        file[2 + file[FREE_PAGES]] = dealt[TAKEN, i]
+        file[FREE_PAGES] += 1
+    for i in range(1, number):
+        item, place = dealt[TAKEN, i], i
+        while place > 0 and dealt[TAKEN, place - 1] > item:
+            dealt[TAKEN, place] = dealt[TAKEN, place - 1]
+            place -= 1
+        dealt[TAKEN, place] = item
+
+
+@inlined
+def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ahead: int) -> None:
+    facts, leaves, marks, dealt = tree.facts, tree.leaves, tree.marks, tree.dealt
+    kept = min(count, number) - 1
+    dealt[BORDER, number - 1] = dealt[CHILD, count - 1]
+    for i in range(count - 1):
+        if i >= kept or dealt[BORDER, i] != dealt[CHILD, i]:
+            remove(marks, facts[WORDS], BORDERS, dealt[CHILD, i])
+    for i in range(number - 1):
+        if i >= kept or dealt[BORDER, i] != dealt[CHILD, i]:
+            add(marks, facts[WORDS], BORDERS, dealt[BORDER, i])
+    begin = 0
+    for i in range(number):
+        slot, end = dealt[BORDER, i] >> facts[SHIFT], dealt[END, i]
+        leaves[slot, USED], leaves[slot, CELLS] = dealt[FILLED, i], end - begin
+        leaves[slot, NUMBER], leaves[slot, PARENT] = dealt[TAKEN, i], parent
+        tree.children[links + i] = dealt[BORDER, i]
+        begin = end + ahead
+    facts[LEAVES] += number - count
+
+
+@kernel
+def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, level: int) -> None:
+    facts, branches, children, dealt = tree.facts, tree.branches, tree.children, tree.dealt
+    below = tree.leaves if level == 1 else branches
+    for i in range(count, number):
+        dealt[CHILD, i] = new_branch(tree, dealt[TAKEN, i])
+    facts[BRANCHES] -= max(0, count - number)
+    begin = 0
+    for i in range(number):
+        page, end = dealt[CHILD, i], dealt[END, i]
+        move(children, children_of(tree, page), begin, end + 1 - begin)
+        for j in range(begin, end + 1):
+            below[children[j] >> shift_of(tree, level - 1), PARENT] = page
+        dealt[BORDER, i] = upper_of(tree, children[end], level - 1)
+        branches[page, USED], branches[page, CELLS] = dealt[FILLED, i], end - begin
+        branches[page, NUMBER], branches[page, PARENT] = dealt[TAKEN, i], parent
+        branches[page, UPPER] = dealt[BORDER, i]
+        children[links + i] = page
+        begin = end + 1

@@ -1,0 +1,81 @@
+"""The loop over the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import int64, kernel
+from keybench.pagemodels.memory import uncounted
+from keybench.pagemodels.sqlite.balance import balance
+from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least
+from keybench.pagemodels.sqlite.tree import (
+    ABOVE,
+    CELLS,
+    LARGEST,
+    MOST_PAGES,
+    PAGES,
+    ROOM,
+    SHIFT,
+    USED,
+    WORDS,
+    Ints,
+    Tree,
+)
+
+
+@kernel
+def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int, splits: bool) -> int:
+    """Inserts rows from `begin` until `end`, or until memory must grow or a page overflows where `splits` is false; the
+    row to go on from. Without ranks, keys are in order of arrival."""
+    tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
+    marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
+    given, varied, room, first = len(ranks) > 0, len(sizes) > 1, facts[ROOM], facts[WORDS]
+    usual, largest = 2 + max(4, int64(sizes[0])), facts[LARGEST]
+    before = leaf = slot = int64(-1)
+    for row in range(begin, end):
+        key = ranks[row] if given else row
+        if not before < key < leaf:
+            leaf = at_least(marks, first, BORDERS, key)
+            slot = leaf >> facts[SHIFT]
+        before = key
+        used = leaves[slot, USED] + (2 + max(4, int64(sizes[key])) if varied else usual)
+        if used > room and not (splits and facts[PAGES] < facts[MOST_PAGES]):
+            facts[LARGEST] = largest
+            return row
+        add(marks, first, ARRIVED, key)
+        leaves[slot, USED] = used
+        leaves[slot, CELLS] += 1
+        if used > room:
+            facts[ABOVE] = key > largest
+            balance(tree, file, leaf)
+            leaf = int64(-1)
+        largest = max(largest, key)
+    facts[LARGEST] = largest
+    return end
+
+
+@kernel
+def load_beside(
+    table: Tree,
+    index: Tree,
+    file: Ints,
+    rows: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    begin: int,
+    end: int,
+    reached: int,
+) -> tuple[int, int]:
+    """`load` for an index beside a table by the ranks `rows`, else as they arrive; a row goes into the index first.
+
+    `reached` rows are in the table already. Returns the rows of index and table to go on from.
+    """
+    while begin < end:
+        ahead = load(table, file, rows, reached, end, False)  # nothing that the index could notice
+        reached = ahead
+        begin = load(index, file, ranks, begin, min(ahead + 1, end), True)
+        if begin < min(ahead + 1, end) or table.facts[PAGES] >= table.facts[MOST_PAGES]:
+            return begin, reached
+        if ahead < end:
+            reached = load(table, file, rows, ahead, ahead + 1, True)
+    return end, reached

@@ -1,0 +1,193 @@
+"""The page model of SQLite: a WITHOUT ROWID table, a rowid table, or an index beside one of them.
+
+Rules: btree.md C, and the modules beside this one. Found equal to SQLite 3.54 in every leaf's number and cells
+(tests/databases/sqlite/test_pagemodel.py); for an index, the pages that its table takes lie in between.
+
+In an index b-tree, which a WITHOUT ROWID table is too, interior cells hold rows: `page_rows` are the cells of leaves,
+together fewer than the rows. A balancing that takes a leaf more counts by the leaf that overflowed: as an append where
+the new key was above all before, as an edge split where it was the rightmost leaf, else as an interior split; one that
+gives a leaf back (three sparse siblings that fit two) counts one less. Their sum is leaf pages − 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from math import nan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.sqlite.ddl import MOMENT_BYTES, PAGE_SIZE, Statements
+from keybench.errors import UsageError
+from keybench.model.byteorder import Keys
+from keybench.model.table import Table
+from keybench.pagemodels.contract import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.pagemodels.permutation import require
+from keybench.pagemodels.repeating import repeated
+from keybench.pagemodels.sqlite import records as cells
+from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.load import load, load_beside
+from keybench.pagemodels.sqlite.tree import CELLS, NUMBER, USED, Tree, chain
+
+Ranks = NDArray[np.int64]
+Sizes = NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What can be set."""
+
+    page_bytes: int = PAGE_SIZE
+    """SQLite's page_size: a power of two from 512 to 65536."""
+
+
+@dataclass(frozen=True)
+class FixedModel:
+    """The b-tree of a table whose keys are of one width."""
+
+    table: Table
+    page_bytes: int = PAGE_SIZE
+    rows: Ranks | None = field(default=None, compare=False)
+    """(n,): ranks of the rows in a table by date, where they do not arrive in its order."""
+
+    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> PageStats:
+        """Builds the b-tree from keys in order of arrival; see `PageModel.insert`."""
+        return _build(self, ranks, checkpoints, np.zeros(1, np.uint16))
+
+    def by_date(self, rows: Ranks) -> FixedModel:
+        """The model for rows of those ranks by (created, key) (`pagemodel.BesideDated`)."""
+        return replace(self, rows=rows)
+
+
+@dataclass(frozen=True)
+class IntegerModel:
+    """The b-tree of a table whose keys are integers, which take as many bytes as their values need."""
+
+    table: Table
+    page_bytes: int = PAGE_SIZE
+    rows: Ranks | None = field(default=None, compare=False)
+    """As of `FixedModel`."""
+
+    def sizes(self, keys: Keys) -> Sizes:
+        """What each key takes in its cell, in bytes: as a varint where it is the rowid, else as a value of a record."""
+        return (cells.varint_bytes if Statements(self.table).is_rowid else cells.integer_bytes)(
+            keys.data.astype(np.int64)
+        )
+
+    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
+        """As `FixedModel.insert`."""
+        if len(sizes) != len(ranks):
+            raise UsageError("one size for each row is needed: make them with `sizes`.")
+        return _build(self, ranks, checkpoints, sizes)
+
+    def by_date(self, rows: Ranks) -> IntegerModel:
+        """As `FixedModel.by_date`."""
+        return replace(self, rows=rows)
+
+
+def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+    """The model of the b-tree that holds the table's key; UsageError where its cells have no known size."""
+    if given.page_bytes not in (512 << i for i in range(8)):
+        raise UsageError(f"SQLite has no pages of {given.page_bytes} bytes: take a power of two from 512 to 65536.")
+    if table.column.width == 0:
+        raise UsageError(f"the width of the column {table.column.name} is not known: size it by a layout's keys first.")
+    if table.rows:
+        raise UsageError("the page model of SQLite is that of the key's index, not of the table by date.")
+    model = (IntegerModel if table.column.form == "int" else FixedModel)(table, given.page_bytes)
+    return repeated(model, table.children) if table.key == "fk" else model
+
+
+def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> PageStats:
+    """`sizes` are what keys take beyond `cells.record`, in order of arrival, or zero for all."""
+    n, table, page_bytes = len(ranks), model.table, model.page_bytes
+    require(ranks, checkpoints)
+    if model.rows is not None:
+        require(model.rows)
+    order = ranks[:0] if model.rows is None else model.rows
+    rows, tree = _trees(table, page_bytes, ranks, order, sizes)
+    file, reached = trees.new_file(page_bytes), 0
+    for each in filter(None, (rows, tree)):
+        trees.start(each, file)
+    noted = []
+    for begin, end in pairwise((0, *checkpoints, n)):
+        while True:
+            if rows:
+                begin, reached = load_beside(rows, tree, file, order, ranks, begin, end, reached)
+            else:
+                begin = load(tree, file, ranks, begin, end, True)
+            if begin == end:
+                break
+            for each in filter(None, (rows, tree)):
+                trees.grow(each)
+        noted.append(_noted(tree, end))
+    return _stats(tree, noted, alone=table.key != "fk")
+
+
+def _trees(table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes) -> tuple[Tree | None, Tree]:
+    """The b-tree of a table by rowid or date, where the key has an index beside it; and that of the key.
+
+    `order`: ranks of rows by date; none where they arrive in that order.
+    """
+    column, payload = table.column, table.payload
+    if Statements(table).is_rowid:
+        rest = cells.whole(np.array([cells.rowid_record(payload)], np.uint16), page_bytes, table=True)
+        return None, trees.new(ranks, rest + sizes, 4 + sizes, page_bytes)
+    if table.key == "clustered":
+        cell = cells.whole(cells.record(column, payload) + sizes, page_bytes, table=False)
+        return None, trees.new(ranks, cell, None, page_bytes)
+    if table.dated:
+        both = cells.record(column, payload, rowid=True) + MOMENT_BYTES + sizes
+        entry = cells.record(column, 0, rowid=True) + MOMENT_BYTES + sizes
+        return (
+            trees.new(order, _each(cells.whole(both, page_bytes, table=False), len(ranks)), None, page_bytes),
+            trees.new(ranks, cells.whole(entry, page_bytes, table=False), None, page_bytes),
+        )
+    rowids = np.arange(1, len(ranks) + 1)
+    entry = cells.record(column, 0, rowid=True) + sizes + cells.integer_bytes(rowids)
+    varints = cells.varint_bytes(rowids)
+    row = cells.whole(cells.record(column, payload) + sizes, page_bytes, table=True) + varints
+    return (
+        trees.new(ranks[:0], row, 4 + varints, page_bytes),
+        trees.new(ranks, cells.whole(entry, page_bytes, table=False), None, page_bytes),
+    )
+
+
+def _each(sizes: Sizes, n: int) -> Sizes:
+    """A size for each of n rows: by their number `trees.new` knows how much room to make where it gets no ranks."""
+    return np.broadcast_to(sizes, n).copy() if len(sizes) == 1 else sizes
+
+
+def _noted(tree: Tree, rows: int) -> Checkpoint:
+    facts = tree.facts
+    used = int(tree.leaves[chain(tree), USED].sum(dtype=np.int64))
+    kinds = (int(facts[kind]) for kind in (trees.LEAVES, trees.APPENDS, trees.EDGES, trees.INTERIORS))
+    leaves, appends, edges, interiors = kinds
+    return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
+
+
+def _stats(tree: Tree, noted: Sequence[Checkpoint], *, alone: bool) -> PageStats:
+    """`alone`: whether no other table takes pages in between, so that page numbers are known and not only their order.
+
+    A parent's pages do, some or many at a time by the size of transactions.
+    """
+    end = noted[-1]
+    leaves = tree.leaves[chain(tree)].astype(np.int64)
+    steps = np.diff(leaves[:, NUMBER])
+    back = 100 * int((steps < 0).sum()) / len(leaves)
+    return PageStats(
+        rows=end.rows,
+        leaf_pages=end.leaf_pages,
+        branch_pages=int(tree.facts[trees.BRANCHES]),
+        appends=end.appends,
+        edge_splits=end.edge_splits,
+        interior_splits=end.interior_splits,
+        density=end.density,
+        fragmentation=back,
+        back_links=back,
+        nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)) if alone else nan,
+        page_numbers=leaves[:, NUMBER].copy(),
+        page_rows=leaves[:, CELLS].copy(),
+        checkpoints=tuple(noted[:-1]),
+    )

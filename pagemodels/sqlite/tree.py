@@ -1,0 +1,248 @@
+"""A b-tree of SQLite in memory: its pages, and the numbers of the file's pages (btree.md C1).
+
+A page's upper bound is the divider on its right, or a number above all ranks where there is none. A leaf's keys are the
+ranks that arrived between two bounds, which two bitmaps say (`pagemodel_marks`). So no key is moved when leaves are
+balanced, no tree descended to find a row's leaf, and a row costs the same few memory accesses at any size.
+
+What else is known of a leaf lies in a slot by its upper bound. A leaf but the rightmost has so many cells at least (see
+`_fewest`) that a slot can be that of several ranks in a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import inlined, kernel
+from keybench.pagemodels.sqlite import bitmaps
+from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add, at_least
+
+Ints = NDArray[Any]
+
+USED, CELLS, NUMBER, PARENT = range(4)
+"""Of each page: bytes that its cells and their pointers take, cells, its number in the file, the branch page above it
+(−1 of the root)."""
+UPPER = 4
+"""Of branch pages: the upper bound."""
+
+PAGES, MOST_PAGES, LEAVES, BRANCHES, PLACES = range(5)
+"""Of `facts`: branch pages ever taken, and how many may be before memory grows; leaves and branch pages; children that
+a page has room for in memory."""
+ROOM, ROWS_IN_LEAVES, PAGE_BYTES, LAST, SHIFT, WORDS = 5, 7, 8, 9, 10, 11
+"""Bytes for cells in a page of either kind; whether all rows are in leaves (rowid tables); bytes of a page; the upper
+bound of the rightmost pages; by which power of two upper bounds are divided to be slots; the first word of ranks in the
+bitmaps."""
+LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES, USUAL = 12, 13, 14, 15, 16, 17, 19
+"""The largest key; whether the one inserted is above all before; leaves taken by kind; what each cell takes with its
+pointer in leaves and in branch pages, where all have one size in an index b-tree, else 0; the most that a cell takes in
+a leaf, which of integers and row numbers nearly all do."""
+_FACTS = 20
+
+CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
+"""Of each page in a balancing: the child that it was, which cell it ended before then and does now, bytes, number in
+the file, upper bound."""
+
+_FILE_PAGES, FREE_PAGES = 0, 1
+_FILE = 1 << 12
+"""Length of a file's state: pages, pages given back, their numbers; at the end the page that locks keep from use."""
+
+_MARGIN = 128
+"""Branch pages that one row may take at most: four a level, and levels are few."""
+_FILL = 0.85
+"""Share of a page that is expected to be used; where it is less, memory grows on the way."""
+_GROWTH = 1.25
+_LARGEST_SIZE = 65_535
+_NARROW = 1 << 31
+_MOST_SHIFT = 4
+_SPARE = 12
+"""Children that a page in memory has room for beyond those that fit it: what makes it overflow."""
+
+
+class Tree(NamedTuple):
+    """The state of one b-tree. Its integers are int32, or int64 of more rows than those count."""
+
+    marks: Marks
+    """Which ranks arrived, and which are upper bounds of leaves."""
+    leaves: Ints
+    """(slots, 4): of leaves, by the names above."""
+    branches: Ints
+    """(pages, 5): of branch pages."""
+    children: Ints
+    """One more than cells of each branch page: upper bounds of leaves, or branch pages. In front, those that are being
+    dealt out."""
+    facts: Ints
+    """int64: by the names above."""
+    sizes: Ints
+    """uint16: bytes of the cell of each rank in a leaf, without its pointer; (1,) where all are the same."""
+    dividers: Ints
+    """uint16: bytes of the cell of each rank in a branch page; (0,) where it is that of a leaf and four bytes."""
+    dealt: Ints
+    """int64 (6, 8): by the names above."""
+    keys_dealt: Ints
+    """int64: of a balancing, keys cell by cell."""
+    sizes_dealt: Ints
+    """int64: and their cells' bytes."""
+    plans: Ints
+    """int32 (2, …, 9): of cells of one size, the most in leaves and that of all in branch pages, how so many are dealt
+    out: to how many pages (0: not known yet), and which cells those end before."""
+
+
+def new(
+    ranks: NDArray[np.int64], sizes: NDArray[np.uint16], dividers: NDArray[np.uint16] | None, page_bytes: int
+) -> Tree:
+    """No pages yet, but room for those that so many rows mostly need; `grow` where they need more.
+
+    `sizes` are those of leaf cells, in order of arrival, or the one of all; `dividers`, of rowid tables alone, so too.
+    Without ranks, keys are in order of arrival.
+    """
+    rows = max(len(ranks), len(sizes))
+    least = int(sizes.min(initial=_LARGEST_SIZE))
+    smallest = 2 + max(4, least), 2 + (least + 4 if dividers is None else int(dividers.min(initial=_LARGEST_SIZE)))
+    facts = np.zeros(_FACTS, np.int64)
+    rooms = page_bytes - 8, page_bytes - 12
+    places = [room // size + _SPARE for room, size in zip(rooms, smallest, strict=True)]
+    mean = 2 + max(4.0, float(sizes.mean()))
+    leaves = rows * mean / (rooms[0] * _FILL)
+    branches = int(leaves * (mean + 8) / (rooms[1] * _FILL)) + 2 * _MARGIN
+    if len(sizes) == 1 and dividers is None:
+        facts[CELL_BYTES : CELL_BYTES + 2] = smallest
+    dealt = 4 * max(places) + 64
+    facts[USUAL] = 2 + max(4, int(sizes.max(initial=0)))
+    shift = min(_fewest(rooms[0], sizes).bit_length() - 1, _MOST_SHIFT)
+    last = rows + (1 << shift)
+    marks, words = bitmaps.new(last + 1)
+    facts[[MOST_PAGES, PLACES, LAST, SHIFT, WORDS, LARGEST]] = branches - _MARGIN, places[1], last, shift, words, -1
+    facts[[ROOM, ROOM + 1, ROWS_IN_LEAVES, PAGE_BYTES]] = *rooms, dividers is not None, page_bytes
+    kind = np.int32 if max(last + 1, 8 * branches * places[1]) < _NARROW else np.int64  # with what `grow` adds
+    return Tree(
+        marks,
+        np.empty(((last >> shift) + 1, 4), kind),
+        np.empty((branches, 5), kind),
+        np.empty(dealt + branches * places[1], kind),
+        facts,
+        _by_rank(sizes, ranks),
+        np.empty(0, np.uint16) if dividers is None else _by_rank(dividers, ranks),
+        np.empty((6, 8), np.int64),
+        np.empty(dealt, np.int64),
+        np.empty(dealt, np.int64),
+        np.zeros((2, dealt, 9), np.int32),
+    )
+
+
+def _fewest(room: int, sizes: NDArray[np.uint16]) -> int:
+    """How many cells a leaf has at least (1 if not known) once it was dealt out, or a row appended behind it.
+
+    At first no page but the last has room for one cell more. Then so many cells go from each page to the next that the
+    two differ by one cell at most: of cells of one size, half of what fits a page is left in each. Of cells of up to b
+    bytes, the last two pages have room − b together at first, less b where a larger divider takes their place, and
+    differ by 2 b at most: room / 2 − 2 b less a pointer is left in each. Pages before them have more.
+    """
+    largest = 2 + max(4, int(sizes.max(initial=0)))
+    return max(1, room // largest // 2 if len(sizes) == 1 else room // (2 * largest) - 3)
+
+
+def _by_rank(sizes: NDArray[np.uint16], ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
+    if len(sizes) == 1 or not len(ranks):
+        return sizes
+    placed = np.empty_like(sizes)
+    placed[ranks] = sizes
+    return placed
+
+
+def grow(tree: Tree) -> None:
+    """Room for more pages, in place."""
+    pages, places = len(tree.branches), int(tree.facts[PLACES])
+    more = int(pages * (_GROWTH - 1))
+    tree.branches.resize((pages + more, tree.branches.shape[1]), refcheck=False)
+    tree.children.resize(len(tree.children) + more * places, refcheck=False)
+    tree.facts[MOST_PAGES] += more
+
+
+def new_file(page_bytes: int) -> Ints:
+    """The state of a file that holds its schema's page alone."""
+    file = np.zeros(_FILE, np.int64)
+    file[_FILE_PAGES], file[_FILE - 1] = 1, (1 << 30) // page_bytes + 1
+    return file
+
+
+@kernel
+def take(file: Ints, near: int) -> int:
+    """A page number: of those given back, the first of which lists the others, or at the end of the file."""
+    free = file[FREE_PAGES]
+    if free > 0:
+        file[FREE_PAGES] -= 1
+        if free == 1:
+            return int(file[2])
+        chosen = 3
+        for at in range(3, 2 + free):
+            if near > 0 and abs(file[at] - near) < abs(file[chosen] - near):
+                chosen = at
+        page = file[chosen]
+        file[chosen] = file[1 + free]
+        return int(page)
+    file[_FILE_PAGES] += 1
+    if file[_FILE_PAGES] == file[_FILE - 1]:
+        file[_FILE_PAGES] += 1
+    return int(file[_FILE_PAGES])
+
+
+@kernel
+def cell_bytes(tree: Tree, key: int, level: int) -> int:
+    """What a key's cell takes in a page of a level, with its pointer; a leaf's cells are of four bytes at least."""
+    raw = int(tree.sizes[key] if len(tree.sizes) > 1 else tree.sizes[0])
+    if level == 0:
+        return int(2 + max(raw, 4))
+    return int(2 + (tree.dividers[key] if len(tree.dividers) > 0 else raw + 4))
+
+
+@kernel
+def upper_of(tree: Tree, page: int, level: int) -> int:
+    """The upper bound of a page of a level."""
+    return int(page if level == 0 else tree.branches[page, UPPER])
+
+
+@inlined
+def children_of(tree: Tree, page: int) -> int:
+    """Where the children of a branch page begin."""
+    return int(len(tree.keys_dealt) + page * tree.facts[PLACES])
+
+
+@inlined
+def shift_of(tree: Tree, level: int) -> int:
+    """By which power of two a child of that level is divided to be its place among pages."""
+    return int(tree.facts[SHIFT] if level == 0 else 0)
+
+
+@kernel
+def new_branch(tree: Tree, number: int) -> int:
+    """A branch page without children."""
+    facts, branches = tree.facts, tree.branches
+    page = facts[PAGES]
+    facts[PAGES] += 1
+    branches[page, USED] = branches[page, CELLS] = 0
+    branches[page, NUMBER] = number
+    facts[BRANCHES] += 1
+    return int(page)
+
+
+@kernel
+def start(tree: Tree, file: Ints) -> None:
+    """An empty b-tree: a leaf, the root."""
+    facts, leaves, slot = tree.facts, tree.leaves, tree.facts[LAST] >> tree.facts[SHIFT]
+    leaves[slot, USED] = leaves[slot, CELLS] = 0
+    leaves[slot, NUMBER], leaves[slot, PARENT] = take(file, 0), -1
+    facts[LEAVES] = 1
+    add(tree.marks, facts[WORDS], BORDERS, facts[LAST])
+
+
+@kernel
+def chain(tree: Tree) -> NDArray[Any]:
+    """The leaves' slots in key order: int64 (leaves,)."""
+    facts = tree.facts
+    found, upper = np.empty(facts[LEAVES], np.int64), -1
+    for i in range(len(found)):
+        upper = at_least(tree.marks, facts[WORDS], BORDERS, upper + 1)
+        found[i] = upper >> facts[SHIFT]
+    return found

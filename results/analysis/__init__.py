@@ -1,0 +1,1 @@
+"""From recorded values to what they prove: groups, statistics, warnings."""

@@ -1,0 +1,137 @@
+"""What weakens a run's figures, and what to do: one sentence each, naming the option that helps and was not used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import ceil, floor, log10
+from statistics import fmean, median
+
+from keybench.model.metric import KEY, Metric
+from keybench.results.analysis.statistics import ALPHA, blocks_needed
+from keybench.results.store.store import Environment, Run, Trial
+
+TIMED = (Metric.INSERT_SECONDS, Metric.KEY_NS)
+BEYOND_CACHE = "beyond-cache"
+"""The scenario whose index outgrows the cache."""
+
+_ENOUGH_TRIALS = 8
+"""Looks at the machine are short: fewer of them say little."""
+
+_DRIFT, _OTHERS, _DISK, _STOLEN = 0.05, 0.2, 20.0, 2.0
+"""Of the sentinel's time, processors, % of wall time, % of processor time: beyond these there is something to say."""
+
+
+def warnings(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[str]:
+    """All that is to be said of a run's times; empty where it measured none (page models)."""
+    timed = [trial for trial in trials if trial.status == "ok" and any(_values([trial], metric) for metric in TIMED)]
+    if not timed:
+        return []
+    found = (_blocks(run, timed), _pace(run, timed), _others(timed), _disk(timed), _stolen(timed))
+    return [text for text in (*found, *_caches(run, timed, environments)) if text]
+
+
+def _blocks(run: Run, timed: Sequence[Trial]) -> str:
+    have, need = len({trial.block for trial in timed}), blocks_needed()
+    if have >= need:
+        return ""
+    few = "One block shows no spread of times" if have == 1 else f"{have} blocks cannot tell layouts' times apart"
+    helps = f"measure with --blocks {need}" if run.blocks < need else f"go on with --resume {run.id}"
+    return f"{few} at {ALPHA:.0%}, which takes {need}: {helps}.".replace("%", "\u00a0%")
+
+
+def _pace(run: Run, timed: Sequence[Trial]) -> str:
+    """Drift of the sentinel over the run, or over its blocks."""
+    ordered = sorted(timed, key=lambda trial: (trial.block, trial.position))
+    blocks = [[t for t in ordered if t.block == number] for number in sorted({t.block for t in ordered})]
+    whole = _drift(ordered)
+    inside = [found for block in blocks if (found := _drift(block)) is not None]
+    within = median(inside) if inside else None
+    worst = max((drift for drift in (whole, within) if drift is not None), key=abs, default=0.0)
+    if abs(worst) <= _DRIFT:
+        return ""
+    when = "over the run" if worst == whole else "over each block"
+    more = 2 * blocks_needed()
+    helps = (
+        f"more blocks even it out, --blocks {more}"
+        if run.blocks < more
+        else "let the machine come to rest before a run"
+    )
+    return (
+        f"The machine became {abs(worst):.0%} {'slower' if worst > 0 else 'faster'} {when}, by the time of a fixed "
+        f"loop. Ratios within a block take out what meets all its trials alike; {helps}."
+    ).replace("%", "\u00a0%")
+
+
+def _drift(trials: Sequence[Trial]) -> float | None:
+    """Relative change of the sentinel from the first to the last quarter; None of few trials."""
+    values = _values(trials, Metric.SENTINEL_MS)
+    if len(values) < _ENOUGH_TRIALS:
+        return None
+    quarter = len(values) // 4
+    return median(values[-quarter:]) / median(values[:quarter]) - 1
+
+
+def _others(timed: Sequence[Trial]) -> str:
+    busy = _mean(timed, Metric.OTHERS_CPU)
+    if busy <= _OTHERS:
+        return ""
+    return f"Other programs kept {busy:.1f} processors busy as trials began: stop them, and run again."
+
+
+def _disk(timed: Sequence[Trial]) -> str:
+    share = _mean(timed, Metric.DISK_WAIT)
+    if share <= _DISK:
+        return ""
+    return (
+        f"Something waited for a disk for {share:.0f}\u00a0% of the time as trials began: stop what writes to it, or "
+        "set KEYBENCH_TMP to a folder on another disk."
+    )
+
+
+def _stolen(timed: Sequence[Trial]) -> str:
+    share = _mean(timed, Metric.STOLEN_CPU)
+    if share <= _STOLEN:
+        return ""
+    return (
+        f"The hypervisor gave {share:.0f}\u00a0% of the processors' time to other virtual machines: run again at a "
+        "quieter hour, or on a machine of your own."
+    )
+
+
+def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment]) -> Iterable[str]:
+    """For each database whose largest index fits into its cache."""
+    for one in environments:
+        own = [t for t in timed if (t.database, t.server) == (one.database, one.server)]
+        sizes = [(size, trial.rows) for trial in own for size in _values([trial], Metric.INDEX_BYTES, KEY)]
+        if not sizes or not one.cache_bytes:
+            continue
+        size, rows = max(sizes)
+        if size >= one.cache_bytes:
+            continue
+        enough = _rounded(2 * rows * one.cache_bytes / max(size, 1.0))
+        helps = f"--rows {enough}" + ("" if run.scenario == BEYOND_CACHE else f", or --scenario {BEYOND_CACHE}")
+        held = f"{one.database}: the largest index, {_mebibytes(size)}, fits into the cache"
+        yield (
+            f"{held}, {_mebibytes(one.cache_bytes)}: what a larger table costs does not show. Measure it with {helps}."
+        )
+
+
+def _values(trials: Iterable[Trial], metric: Metric, of: str = "") -> list[float]:
+    """The metric's values, of any object or of one."""
+    found = (r for trial in trials for r in trial.readings if r.metric == metric and (not of or r.object == of))
+    return [reading.value for reading in found if reading.value is not None]
+
+
+def _mean(timed: Sequence[Trial], metric: Metric) -> float:
+    values = _values(timed, metric)
+    return fmean(values) if len(values) >= _ENOUGH_TRIALS else 0.0
+
+
+def _rounded(value: float) -> int:
+    """Upwards to two digits."""
+    unit: int = 10 ** max(0, floor(log10(value)) - 1)
+    return ceil(value / unit) * unit
+
+
+def _mebibytes(size: float) -> str:
+    return f"{size / 2**20:,.0f} MiB" if size >= 2**20 else f"{size / 2**10:,.0f} KiB"

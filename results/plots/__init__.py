@@ -1,0 +1,1 @@
+"""Plots that know nothing of a run: canvas, panels, rows, curves."""

@@ -1,0 +1,1 @@
+"""What is measured around and after a load, beside what the probes of an engine read."""

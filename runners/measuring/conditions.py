@@ -1,0 +1,69 @@
+"""The machine around a trial: how fast it is, and who else uses it.
+
+Looked at when the table is ready and nothing of the run's own is at work, so that what is busy then is somebody else
+(or what a server does in its own time). It takes some 30 ms.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import psutil
+
+from keybench.model.metric import MACHINE, Metric, Reading
+
+_LOOPS, _ROUNDS = 3, 60_000
+_WINDOW_SECONDS = 0.02
+_BUSY = ("user", "nice", "system", "irq", "softirq")
+_NOT_KNOWN = "this system does not tell"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What was seen before the first row; `after` adds what is known when the last one is in."""
+
+    readings: tuple[Reading, ...]
+    times: dict[str, float]
+
+    @staticmethod
+    def before() -> Conditions:
+        """Looks for some 30 ms."""
+        first, began = _times(), time.perf_counter()
+        time.sleep(_WINDOW_SECONDS)
+        second, seconds = _times(), time.perf_counter() - began
+        busy = sum(second.get(name, 0.0) - first.get(name, 0.0) for name in _BUSY) / seconds
+        waited = (second["iowait"] - first["iowait"]) / seconds if "iowait" in second else None
+        found = (
+            Reading(Metric.OTHERS_CPU, max(busy, 0.0), "measured", object=MACHINE),
+            _known(Metric.DISK_WAIT, waited and 100 * min(max(waited, 0.0), 1.0)),
+            Reading(Metric.SENTINEL_MS, 1e3 * min(_loop() for _ in range(_LOOPS)), "measured", object=MACHINE),
+        )
+        return Conditions(found, _times())
+
+    def after(self) -> list[Reading]:
+        """All readings, with what happened since."""
+        now = _times()
+        total = sum(now.values()) - sum(self.times.values())
+        stolen = now["steal"] - self.times["steal"] if "steal" in now else None
+        share = None if stolen is None else 100 * max(stolen, 0.0) / max(total, 1e-9)
+        return [*self.readings, _known(Metric.STOLEN_CPU, share)]
+
+
+def _loop() -> float:
+    """Seconds that a fixed number of steps takes."""
+    began, number = time.perf_counter(), 1
+    for _ in range(_ROUNDS):
+        number = (number * 69069 + 1) & 0xFFFFFFFF
+    return time.perf_counter() - began
+
+
+def _times() -> dict[str, float]:
+    """Processor seconds of the machine by what they were spent on; a guest's are within the user's."""
+    return {name: float(value) for name, value in psutil.cpu_times()._asdict().items() if "guest" not in name}
+
+
+def _known(metric: Metric, value: float | None) -> Reading:
+    if value is None:
+        return Reading(metric, None, "absent", _NOT_KNOWN, MACHINE)
+    return Reading(metric, value, "measured", object=MACHINE)

@@ -1,0 +1,32 @@
+"""How long transactions took as the load went on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.model.metric import Metric, Series
+from keybench.runners.writers.load import Loaded
+
+_PLACES: Final = 40
+_FEWEST: Final = 20
+"""Transactions of a part; of fewer, a percentile says nothing."""
+
+_PERCENTILES: Final = {Metric.TX_P50_MS: 50, Metric.TX_P99_MS: 99}
+
+
+def along(loaded: Loaded) -> list[Series]:
+    """The median and the 99th percentile of successive parts of a load, of all writers' transactions by completion.
+
+    None of a load of fewer transactions than two parts need.
+    """
+    parts = min(_PLACES, len(loaded.latencies) // _FEWEST)
+    if parts < 2:
+        return []
+    ends = np.linspace(0, len(loaded.latencies), parts + 1).astype(np.int64)[1:]
+    pieces = np.split(loaded.latencies * 1000, ends[:-1])
+    return [
+        Series(metric, loaded.rows[ends - 1], np.array([np.percentile(piece, percentile) for piece in pieces]))
+        for metric, percentile in _PERCENTILES.items()
+    ]

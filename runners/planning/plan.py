@@ -1,0 +1,219 @@
+"""A request becomes trials in shuffled blocks, and a trial's rows become writers with arrival times and keys.
+
+Everything here follows from the request and its seed, so that a run can be planned again to be resumed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+from typing import Any
+
+from keybench.databases.contract import Engine, Profile
+from keybench.databases.hosting.recipe import ContainerOptions
+from keybench.databases.registry import engine
+from keybench.errors import UsageError, unknown_name
+from keybench.generators.core.layout import Layout, layout, layouts
+from keybench.model.table import Table
+from keybench.runners.planning import server_keys
+from keybench.scenarios.schema import Scenario
+
+CONTROL = "bigint-identity"
+"""The layout that all ratios are taken against; it is measured in every run."""
+
+RANDOM = "uuid-v4"
+"""What people use who choose nothing."""
+
+NATIVE = "native"
+"""Stands for the column that an engine has for a kind of key, whatever its name there."""
+
+TABLE = "keybench_rows"
+
+NO_DATABASE = "none"
+"""The database of trials that only make keys."""
+
+MODEL_SERVER = "model"
+"""The server kind of trials through an engine's page model, without a server."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be measured, every name resolved."""
+
+    databases: tuple[str, ...]
+    servers: Mapping[str, str]
+    """Server kind, or URL without a password, by database."""
+    scenario: Scenario
+    layouts: tuple[str, ...]
+    columns: tuple[str, ...]
+    """Columns asked for; the default column of each layout where empty."""
+    rows: int | None
+    blocks: int
+    profile: Profile
+    seed: int
+    trial_timeout: float
+    images: Mapping[str, str] = field(default_factory=dict)
+    """Images of containers by database, where another than the engine's own was asked for."""
+    memory: int = ContainerOptions.memory_bytes
+    """Bytes that each container may use."""
+    cpus: float = ContainerOptions.cpus
+    """Processors that each container may use."""
+    keep_server: bool = False
+    """Whether containers stay when the run ends."""
+    executor: str = ""
+    """Address of the Dask scheduler on whose workers the writers run; processes of this machine where empty."""
+
+    def container(self, database: str) -> ContainerOptions:
+        """What was chosen for that database's container."""
+        return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus, self.keep_server)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request as plain JSON, with the databases' titles for reports; `from_json` gives it back."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            **fields,
+            "scenario": self.scenario.model_dump(mode="json"),
+            "servers": dict(self.servers),
+            "images": dict(self.images),
+            "titles": {name: engine(name).title for name in self.databases if name != NO_DATABASE},
+        }
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Request:
+        """The request that `to_json` wrote."""
+        scenario = Scenario.model_validate(content["scenario"], strict=False)
+        lists = {name: tuple(content[name]) for name in ("databases", "layouts", "columns")}
+        fields = {name: value for name, value in content.items() if name != "titles"}
+        return Request(**{**fields, **lists, "scenario": scenario})
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """One trial: what is inserted where, and its place in the run."""
+
+    block: int
+    position: int
+    database: str
+    layout: str
+    column: str
+    payload: int
+    rows: int
+
+    @property
+    def label(self) -> str:
+        """How progress and errors name it."""
+        if self.database == NO_DATABASE:
+            return f"{self.layout} · {self.column}"
+        width = f" · {self.payload} characters" if self.payload != 100 else ""
+        return f"{self.database} · {self.layout} · {self.column}{width}"
+
+    def table(self, scenario: Scenario) -> Table:
+        """The table that its rows go into."""
+        on = engine(self.database)
+        if made := server_keys.made_by(on, self.layout):
+            return Table(TABLE, on.column(self.column), self.payload, scenario.table.key, made)
+        column = on.column(self.column).sized(layout(self.layout).key_bytes)
+        return Table(TABLE, column, self.payload, scenario.table.key, children=scenario.table.children)
+
+
+def plan(request: Request) -> tuple[TrialPlan, ...]:
+    """All trials: the blocks one after the other, each in an order shuffled from the seed.
+
+    Raises UsageError for fewer rows than writers.
+    """
+    cells = _cells(request)
+    generation = request.scenario.generation
+    count = max(generation.threads) if generation else len(request.scenario.writer)
+    _check_before(request)
+    if too_small := [cell.rows for cell in cells if cell.rows < count]:
+        raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
+    trials: list[TrialPlan] = []
+    for block in range(1, request.blocks + 1):
+        random.Random(f"{request.seed}/{block}").shuffle(cells)  # noqa: S311 (an order, not a secret)
+        trials += [replace(cell, block=block, position=position) for position, cell in enumerate(cells)]
+    return tuple(trials)
+
+
+def _check_before(request: Request) -> None:
+    """UsageError where a layout cannot follow the one whose keys the table held before."""
+    if not request.scenario.before:
+        return
+    before = layout(request.scenario.before.layout)
+    for name in request.layouts:
+        if name != CONTROL and layout(name).kind != before.kind:
+            raise UsageError(
+                f"{name} keys cannot follow {before.name} in one column, as scenario {request.scenario.name} wants: "
+                f"leave the layout out."
+            )
+
+
+def _cells(request: Request) -> list[TrialPlan]:
+    scenario = request.scenario
+    if scenario.generation:
+        rows = request.rows or scenario.rows or 0
+        titles = [way.title for way in scenario.generation.ways]
+        return [TrialPlan(0, 0, NO_DATABASE, name, title, 0, rows) for name in request.layouts for title in titles]
+    return [
+        TrialPlan(0, 0, name, chosen, column, payload, rows_of(request, engine(name)))
+        for name in request.databases
+        for chosen in request.layouts
+        for column in _columns_of(engine(name), chosen, request.columns or scenario.columns)
+        for payload in scenario.table.payload
+    ]
+
+
+def _columns_of(on: Engine, chosen: str, asked: Sequence[str]) -> list[str]:
+    """As `columns_for`; for a layout that servers make, its one column, or none where this engine does not make it."""
+    if chosen in server_keys.known():
+        return [made.column for made in (server_keys.made_by(on, chosen),) if made]
+    return columns_for(on, layout(chosen), asked)
+
+
+def rows_of(request: Request, on: Engine) -> int:
+    """Rows of one trial on that engine."""
+    if request.rows is not None:
+        return request.rows
+    scenario = request.scenario
+    if scenario.rows is not None:
+        return scenario.rows
+    native = on.default_column("uuid", "none")
+    index_bytes, _ = on.bytes_per_row(native, scenario.table.payload[0], scenario.table.key)
+    cache = on.settings(request.profile, scenario.server.cache).cache_bytes
+    return ceil(float(scenario.index_over_cache or 0) * cache / index_bytes / 100_000) * 100_000
+
+
+def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
+    """The columns of that engine in which the layout is measured: those asked for that can hold its kind of key.
+
+    A layout that none of them can hold (the integer control among GUID columns) keeps its default column.
+    """
+    wanted = [column for column in on.columns if column.name in asked or (column.native and NATIVE in asked)]
+    fitting = [column.name for column in wanted if chosen.kind in column.kinds]
+    bits = chosen.description.fixed() if chosen.kind == "uuid" else None
+    return fitting or [on.default_column(chosen.kind, chosen.order, bits).name]
+
+
+def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
+    """UsageError where a column asked for is in none of the databases."""
+    known = {NATIVE, *(column.name for name in databases for column in engine(name).columns)}
+    for name in asked:
+        if name not in known:
+            raise unknown_name("column", name, known)
+
+
+def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
+    """Layout names for what was asked: `all` that clients make, names or aliases; the control is always there, first.
+
+    Where only keys are made, random GUIDs are always among them too: their time is what others' is set against.
+    """
+    names = list(asked) or list(scenario.layouts) or ["all"]
+    if "all" in names:
+        names = [known.name for known in layouts().values()]
+    always = [CONTROL, RANDOM] if scenario.generation else [CONTROL]
+    made = server_keys.known()
+    for name in names:
+        if name not in made and name not in layouts():
+            raise unknown_name("layout", name, {*layouts(), *made})
+    return tuple(dict.fromkeys([*always, *(name if name in made else layout(name).name for name in names)]))

@@ -1,0 +1,1 @@
+"""The writers of a load: processes here, or workers of a cluster."""

@@ -1,0 +1,170 @@
+"""Asking for a Docker daemon: real sockets, one that answers, one that never does, none at all."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from keybench.databases.hosting import docker
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
+
+
+@contextmanager
+def listening(at: socket.socket, serve: Callable[[socket.socket], None]) -> Iterator[None]:
+    """Takes connections, one after the other, until the end of the block."""
+    at.listen()
+
+    def loop() -> None:
+        while True:
+            try:
+                client, _ = at.accept()
+            except OSError:
+                return
+            with client:
+                try:
+                    serve(client)
+                except OSError:
+                    continue
+
+    thread = Thread(target=loop, daemon=True)
+    thread.start()
+    yield
+    at.shutdown(socket.SHUT_RDWR)
+    at.close()
+    thread.join(10)
+
+
+def unix() -> tuple[socket.socket, str]:
+    path = Path(tempfile.mkdtemp(prefix="kb-")) / "docker.sock"
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.bind(str(path))
+    return made, f"unix://{path}"
+
+
+def tcp() -> tuple[socket.socket, str]:
+    made = socket.socket()
+    made.bind(("127.0.0.1", 0))
+    return made, f"tcp://127.0.0.1:{made.getsockname()[1]}"
+
+
+def answer(reply: bytes, asked: list[bytes]) -> Callable[[socket.socket], None]:
+    def serve(client: socket.socket) -> None:
+        asked.append(client.recv(4096))
+        client.sendall(reply)
+
+    return serve
+
+
+@pytest.fixture(autouse=True)
+def no_docker_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("kind", [unix, tcp])
+def test_a_daemon_that_answers(kind: Callable[[], tuple[socket.socket, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    at, host = kind()
+    monkeypatch.setenv("DOCKER_HOST", host)
+    asked: list[bytes] = []
+    with listening(at, answer(OK, asked)):
+        assert docker.unreachable() == ""
+    assert asked[0].startswith(b"GET /_ping HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize("kind", [unix, tcp])
+def test_a_daemon_that_never_answers(
+    kind: Callable[[], tuple[socket.socket, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at, host = kind()
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with listening(at, lambda client: _wait_for_the_end(client)):
+        begin = time.monotonic()
+        assert docker.unreachable() == "no answer within 1.5 s"
+        assert time.monotonic() - begin < 2
+
+
+def test_a_daemon_that_answers_byte_by_byte_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    at, host = tcp()
+    monkeypatch.setenv("DOCKER_HOST", host)
+
+    def drip(client: socket.socket) -> None:
+        for i in range(10):
+            client.sendall(OK[i : i + 1])
+            time.sleep(0.2)
+
+    with listening(at, drip):
+        begin = time.monotonic()
+        assert docker.unreachable() == "no answer within 1.5 s"
+        assert time.monotonic() - begin < 2
+
+
+def _wait_for_the_end(client: socket.socket) -> None:
+    client.settimeout(5)
+    while client.recv(4096):
+        continue
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (
+            b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+            "what answers there is no Docker daemon (HTTP status 404)",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+            "what answers there is no Docker daemon (HTTP status 200)",
+        ),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "what answers there speaks no HTTP (BadStatusLine)"),
+    ],
+)
+def test_something_else_that_answers(reply: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, host = tcp()
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with listening(at, answer(reply, [])):
+        assert docker.unreachable() == reason
+
+
+def test_nobody_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    assert docker.unreachable() == "No such file or directory"
+    at, host = tcp()
+    at.close()
+    monkeypatch.setenv("DOCKER_HOST", host)
+    assert docker.unreachable() == "Connection refused"
+
+
+@pytest.mark.parametrize("host", ["ssh://user@example.org", "npipe:////./pipe/docker_engine", "nonsense", "tcp://"])
+def test_addresses_that_cannot_be_asked(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", host)
+    assert docker.unreachable() == "keybench asks only daemons at unix:// and tcp:// addresses"
+
+
+def test_a_port_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:99999")
+    assert docker.unreachable() == "Port out of range 0-65535"
+
+
+def test_tls_is_spoken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    at, host = tcp()
+    monkeypatch.setenv("DOCKER_HOST", host)
+    monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
+    monkeypatch.setenv("DOCKER_CERT_PATH", str(tmp_path))
+    asked: list[bytes] = []
+    with listening(at, answer(OK, asked)):
+        assert docker.unreachable() != ""
+    assert asked[0][:2] == b"\x16\x03"  # a TLS handshake
+    (tmp_path / "ca.pem").write_text("no certificate")
+    assert docker.unreachable().startswith("its certificates cannot be read: ")
+
+
+def test_the_default_address() -> None:
+    assert docker.address() == "unix:///var/run/docker.sock"

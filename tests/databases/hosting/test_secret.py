@@ -1,0 +1,122 @@
+"""Passwords by reference."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import pty
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from keybench.databases.hosting.secret import Secret, ask, of_url, redacted
+from keybench.errors import EnvironmentMissing, UsageError
+
+PASSWORD = "correct horse\tbattery staple"
+
+
+@pytest.fixture(params=["variable", "file"])
+def secret(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Secret:
+    if request.param == "variable":
+        monkeypatch.setenv("A_PASSWORD", PASSWORD)
+        return Secret(variable="A_PASSWORD")
+    path = tmp_path / "password"
+    path.write_text(PASSWORD + "\n", encoding="utf-8")
+    return Secret(file=str(path))
+
+
+def test_it_is_revealed_where_it_is_asked_for(secret: Secret) -> None:
+    assert secret.reveal() == PASSWORD
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_neither_print_nor_pickle_holds_it_even_once_revealed(secret: Secret, protocol: int) -> None:
+    secret.reveal()
+    for text in (repr(secret), str(secret), f"{secret}", repr(vars(secret))):
+        assert "horse" not in text
+    pickled = pickle.dumps(secret, protocol)
+    assert b"horse" not in pickled
+    assert pickle.loads(pickled) == secret
+    assert pickle.loads(pickled).reveal() == PASSWORD
+
+
+def test_a_variable_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("A_PASSWORD", raising=False)
+    with pytest.raises(EnvironmentMissing, match=r"^the password variable A_PASSWORD is not set: export it\.$"):
+        Secret(variable="A_PASSWORD").reveal()
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "none"
+    with pytest.raises(EnvironmentMissing) as missing:
+        Secret(file=str(path)).reveal()
+    assert str(missing.value) == f"the password file {path} cannot be read: No such file or directory."
+
+
+def test_only_the_end_of_line_is_taken_off(tmp_path: Path) -> None:
+    path = tmp_path / "password"
+    path.write_text(" spaces \n", encoding="utf-8")
+    assert Secret(file=str(path)).reveal() == " spaces "
+
+
+def test_a_password_of_the_url_comes_before_the_environments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("KEYBENCH_PASSWORD", raising=False)
+    monkeypatch.delenv("KEYBENCH_PASSWORD_FILE", raising=False)
+    assert of_url("") is None
+    monkeypatch.setenv("KEYBENCH_PASSWORD_FILE", str(tmp_path / "password"))
+    assert of_url("") == Secret(file=str(tmp_path / "password"))
+    monkeypatch.setenv("KEYBENCH_PASSWORD", PASSWORD)
+    assert of_url("") == Secret(variable="KEYBENCH_PASSWORD")
+    own = of_url("of the url")
+    assert own
+    assert own.reveal() == "of the url"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("postgresql://me:horse@h:5432/d", "postgresql://me@h:5432/d"),
+        ("--server=postgresql=postgresql://me:horse@h/d", "--server=postgresql=postgresql://me@h/d"),
+        ("mysql://me:ho/rse@h@h:3306", "mysql://me@h:3306"),
+        ("postgresql://me@h/d?password=horse", "postgresql://me@h/d"),
+        ("postgresql://me@h/d?password=horse&host=/s", "postgresql://me@h/d?host=/s"),
+        ("postgresql://me@h/d?host=/s&sslpassword=horse", "postgresql://me@h/d?host=/s"),
+        ("postgresql://:horse@h/d", "postgresql://@h/d"),
+        ("postgresql://h:5432/d", "postgresql://h:5432/d"),
+        ("--rows=5", "--rows=5"),
+    ],
+)
+def test_what_is_shown_holds_no_password(given: str, shown: str) -> None:
+    assert redacted(given) == shown
+
+
+def test_it_is_asked_for_on_the_terminal_and_shown_nowhere() -> None:
+    code = "from keybench.databases.hosting.secret import ask, of_url; ask(); print(of_url('').reveal() == 's3cret')"
+    terminal, inside = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=inside, stdout=inside, stderr=inside, start_new_session=True
+    )
+    os.close(inside)
+    said = b""
+    with suppress(OSError):  # the end of a terminal whose other side is closed
+        while part := os.read(terminal, 1024):
+            said += part
+            if said.endswith(b"Password of the server: "):
+                os.write(terminal, b"s3cret\n")
+    os.close(terminal)
+    assert process.wait(10) == 0, said
+    assert said.split() == b"Password of the server: True".split()
+
+
+def test_without_a_terminal_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        with pytest.raises(
+            UsageError,
+            match=r"^--ask-password needs a terminal to ask on: set KEYBENCH_PASSWORD or "
+            r"KEYBENCH_PASSWORD_FILE instead\.$",
+        ):
+            ask()

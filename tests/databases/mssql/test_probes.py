@@ -1,0 +1,182 @@
+"""What is made of the server's answers: each test gives the answer, as documented, and says what must come of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keybench.databases.contract import Address, Probe
+from keybench.databases.mssql.admin import MssqlAdmin
+from keybench.databases.mssql.engine import ENGINE
+from keybench.model.byteorder import PERMUTATIONS, Keys
+from keybench.model.metric import Metric, Reading
+from keybench.model.table import Table
+from tests.databases.keys import random
+from tests.databases.mssql.recording import Record
+from tests.databases.mssql.test_statements import ANSWERS
+
+TABLE = Table("rows", ENGINE.column("uniqueidentifier"), 100)
+
+
+@pytest.fixture
+def admin(record: Record, address: Address) -> MssqlAdmin:
+    record.answers = {
+        **ANSWERS,
+        "SELECT index_level": [(0, 101, 5000, 69.25, 98.5, 123), (1, 2, 101, 50.0, 0.0, 25), (2, 1, 2, 1.0, 0.0, 25)],
+        "SELECT index_id, SUM": [(1, 104 * 8192), (2, 30 * 8192)],
+        "SELECT [AllocUnitName]": [
+            ("keybench.rows.rows_key", "LCX_CLUSTERED", 60),
+            ("keybench.rows.rows_key", "LCX_INDEX_INTERIOR", 1),
+            ("keybench.rows.other_key", "LCX_INDEX_LEAF", 7),
+            (None, "LCX_CLUSTERED", 9),
+        ],
+    }
+    return MssqlAdmin(address)
+
+
+def readings(admin: MssqlAdmin, record: Record) -> dict[Metric, Reading]:
+    """All readings, where counters grew by what is given between before and after."""
+    probes: list[Probe] = list(admin.probes())
+    record.answers["SELECT leaf_allocation_count"] = [(3, 0, 5, 20)]
+    record.answers["SELECT num_of_bytes_written"] = [(1000,)]
+    for probe in probes:
+        probe.before(TABLE)
+    record.answers["SELECT leaf_allocation_count"] = [(103, 3, 15, 70)]
+    record.answers["SELECT num_of_bytes_written"] = [(51_000,)]
+    return {reading.metric: reading for probe in probes for reading in probe.after(TABLE)}
+
+
+def test_every_metric_is_read_or_explained(admin: MssqlAdmin, record: Record) -> None:
+    found = readings(admin, record)
+    assert found.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
+    assert {metric: (reading.value, reading.origin) for metric, reading in found.items()} == {
+        Metric.LOG_BYTES: (50_000.0, "measured"),
+        Metric.SPLIT_COUNTER: (100.0, "measured"),
+        Metric.LATCH_WAITS: (10.0, "measured"),
+        Metric.LATCH_WAIT_MS: (50.0, "measured"),
+        Metric.APPENDS: (40.0, "derived"),
+        Metric.EDGE_AND_INTERIOR_SPLITS: (60.0, "measured"),
+        Metric.LEAF_PAGES: (101.0, "measured"),
+        Metric.BRANCH_PAGES: (3.0, "measured"),
+        Metric.LEAF_DENSITY: (69.25, "measured"),
+        Metric.LEAF_NONADJACENT: (98.5, "measured"),
+        Metric.BRANCH_SPLITS: (1.0, "derived"),
+        Metric.INDEX_BYTES: (104 * 8192.0, "measured"),
+        Metric.TABLE_BYTES: (134 * 8192.0, "measured"),
+    }
+    assert not set(found) & set(ENGINE.absent)
+
+
+def test_the_log_is_kept_from_before_the_first_row_until_it_was_read(admin: MssqlAdmin, record: Record) -> None:
+    record.calls.clear()
+    readings(admin, record)
+    events = [(call[0], call[1] if len(call) > 1 else "") for call in record.calls]
+    hold = events.index(("execute", "INSERT INTO [keybench].[keybench_hold] ([key]) VALUES (1)"))
+    assert events[hold - 1] == ("autocommit", False)
+    read = next(i for i, event in enumerate(events) if str(event[1]).startswith("SELECT [AllocUnitName]"))
+    assert [event for event in events[hold:read] if event[0] in {"commit", "rollback", "close"}] == []
+    assert [event[0] for event in events[read:] if event[0] in {"rollback", "close"}] == ["rollback", "close"]
+    (query,) = [call for call in record.calls if str(call[1:2]).find("LOP_DELETE_SPLIT") >= 0]
+    assert query[2] == ("00000023:00000108:0001",)
+
+
+def test_a_trial_that_failed_leaves_no_transaction_open(admin: MssqlAdmin, record: Record) -> None:
+    for probe in admin.probes():
+        probe.before(TABLE)
+    record.calls.clear()
+    admin.close()
+    assert record.names() == ["rollback", "close", "close"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent", "reason"),
+    [
+        (
+            "SELECT MAX([Current LSN])",
+            {Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS},
+            "the log cannot be read (SQL Server: permission denied): sys.fn_dblog needs the role sysadmin.",
+        ),
+        (
+            "SELECT leaf_allocation_count",
+            {Metric.SPLIT_COUNTER, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS},
+            "the server's counters cannot be read (SQL Server: permission denied): the permission VIEW DATABASE STATE "
+            "(from SQL Server 2022 on: VIEW DATABASE PERFORMANCE STATE) is needed.",
+        ),
+        (
+            "SELECT num_of_bytes_written",
+            {Metric.LOG_BYTES},
+            "bytes of the log cannot be read (SQL Server: permission denied): the permission VIEW SERVER STATE is "
+            "needed.",
+        ),
+        (
+            "SELECT index_level",
+            {
+                Metric.LEAF_PAGES,
+                Metric.BRANCH_PAGES,
+                Metric.LEAF_DENSITY,
+                Metric.LEAF_NONADJACENT,
+                Metric.BRANCH_SPLITS,
+                Metric.APPENDS,
+                Metric.EDGE_AND_INTERIOR_SPLITS,
+            },
+            "",
+        ),
+    ],
+)
+def test_what_may_not_be_read_is_absent_with_the_reason(
+    admin: MssqlAdmin, record: Record, statement: str, absent: set[Metric], reason: str
+) -> None:
+    record.refuse[statement] = "permission denied"
+    found = readings(admin, record)
+    missing = {metric for metric, reading in found.items() if reading.value is None}
+    assert missing - {Metric.HEAP_CORRELATION} == absent
+    for metric in absent if reason else ():
+        assert found[metric].reason == reason
+
+
+@pytest.mark.parametrize("column", ["uniqueidentifier", "binary16", "binary16-mssql"])
+def test_stored_guids_come_back_as_the_column_encodes_them(record: Record, address: Address, column: str) -> None:
+    keys, on = random(10), ENGINE.column(column)
+    held = keys.data[:, PERMUTATIONS["net"]] if column == "uniqueidentifier" else on.encode(keys)
+    text = held.tobytes().hex().upper()
+    record.answers["SELECT STRING_AGG(CONVERT(varchar(max), CAST([key] AS binary(16)), 2)"] = [
+        (text[:192],),
+        (text[192:],),
+    ]
+    found = np.concatenate(list(MssqlAdmin(address).stored_keys(Table("rows", on, 0))))
+    assert np.array_equal(found, on.encode(keys))
+
+
+def test_stored_integers_and_texts_come_back_as_the_column_encodes_them(record: Record, address: Address) -> None:
+    numbers = Keys(np.array([-(1 << 63), -1, 0, 1, (1 << 63) - 1]), "int")
+    joined = numbers.data.astype(">i8").tobytes().hex().upper()
+    record.answers["SELECT STRING_AGG(CONVERT(varchar(max), CAST([key] AS binary(8)), 2)"] = [(joined,)]
+    admin = MssqlAdmin(address)
+    (found,) = admin.stored_keys(Table("rows", ENGINE.column("bigint"), 0))
+    assert found.tolist() == numbers.data.tolist()
+    on, keys = ENGINE.column("char36"), random(3)
+    record.answers["SELECT STRING_AGG(CAST([key] AS varchar(max))"] = [(on.encode(keys).tobytes().decode(),)]
+    (found,) = admin.stored_keys(Table("rows", on, 0))
+    assert np.array_equal(found, on.encode(keys))
+
+
+def test_the_order_of_a_heap_is_that_of_its_places(record: Record, address: Address) -> None:
+    on, keys = ENGINE.column("bigint"), Keys(np.arange(100), "int")
+    heap = Table("rows", on, 0, "nonclustered")
+    record.answers["SELECT CONVERT"] = [(f"{key:016X}",) for key in keys.data.tolist()[::-1]]
+    admin = MssqlAdmin(address)
+    assert np.array_equal(admin.arrived_keys(heap), keys.data[::-1])  # type: ignore[arg-type]
+    assert "fn_PhysLocCracker(%%physloc%%)" in record.statements()[-1]
+    (reading,) = admin.probes()[-1].after(heap)
+    assert reading.value == pytest.approx(-1)
+    (none,) = admin.probes()[-1].after(TABLE)
+    assert none.reason == "the table is its key's b-tree: there is no heap beside it."
+
+
+def test_the_environment_of_a_result_has_server_options_and_load_path(admin: MssqlAdmin) -> None:
+    assert admin.versions()["edition"] == "Developer Edition (64-bit)"
+    found = admin.settings()
+    assert {"fill_factor": "100", "sequential_key": "off", "row_versioning": "off"}.items() <= found.items()
+    assert found["read_committed_snapshot"] == "False"
+    assert found["recovery_model"] == "SIMPLE"
+    assert found["load_path"] == "arrays of single-row inserts"

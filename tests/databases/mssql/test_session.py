@@ -1,0 +1,174 @@
+"""What a writer sends: single-row inserts bound as arrays, in order, one transaction a batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import mssql_python
+import numpy as np
+import pytest
+
+from keybench.databases.contract import Address
+from keybench.databases.mssql import keys
+from keybench.databases.mssql import session as load
+from keybench.databases.mssql.engine import ENGINE
+from keybench.databases.mssql.session import MssqlSession
+from keybench.errors import ServerError
+from keybench.model.byteorder import Keys
+from keybench.model.payload import Payload
+from keybench.model.table import Table
+from tests.databases.keys import random, taken_by
+from tests.databases.mssql.recording import Record
+
+TYPES = {"uniqueidentifier": UUID, "char36": str, "char": str, "bigint": int}
+SIZES = {
+    "uniqueidentifier": (mssql_python.SQL_GUID, 16, 0),
+    "binary16": (mssql_python.SQL_BINARY, 16, 0),
+    "binary16-net": (mssql_python.SQL_BINARY, 16, 0),
+    "binary16-mssql": (mssql_python.SQL_BINARY, 16, 0),
+    "char36": (mssql_python.SQL_CHAR, 36, 0),
+    "binary": (mssql_python.SQL_BINARY, 12, 0),
+    "char": (mssql_python.SQL_CHAR, 24, 0),
+    "bigint": (mssql_python.SQL_BIGINT, 19, 0),
+}
+
+
+def stored_form(value: object, column: str) -> bytes | int:
+    """A bound value as keybench's columns encode it."""
+    if isinstance(value, UUID):
+        return ENGINE.column(column).encode(Keys(np.frombuffer(value.bytes, np.uint8).reshape(1, 16), "uuid")).tobytes()
+    return value.encode("ascii") if isinstance(value, str) else value  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
+def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, address: Address, column: str) -> None:
+    sized, made = taken_by(ENGINE.column(column), random(2500))
+    table = Table("rows", sized, 100)
+    session = MssqlSession(address, table)
+    batches = session.prepare(made, Payload(100), 7, 1000)
+    assert [batch.rows for batch in batches] == [1000, 1000, 500]
+    record.calls.clear()
+    assert [session.send(batch) for batch in batches] == [1000, 1000, 500]
+    told = ["setinputsizes"] if record.driver == "mssql-python" else []
+    assert record.names() == [*told, "executemany", "commit"] * 3
+    assert set(record.statements()) == {"INSERT INTO [keybench].[rows] ([key], payload) VALUES (?, ?)"}
+    sent = [row for call in record.calls if call[0] == "executemany" for row in call[2]]
+    assert {type(row[0]) for row in sent} == {TYPES.get(column, bytes)}
+    encoded = sized.encode(made)
+    wanted = encoded.tolist() if sized.form == "int" else [row.tobytes() for row in encoded]
+    assert [stored_form(row[0], column) for row in sent] == wanted
+    assert [row[1] for row in sent] == [row.tobytes().decode() for row in Payload(100).rows(7, 2500)]
+    for call in record.calls:
+        if call[0] == "setinputsizes":
+            assert call[1] == [SIZES[column], (mssql_python.SQL_VARCHAR, 100, 0)]
+    session.close()
+
+
+def test_the_real_driver_knows_the_types_that_it_is_told() -> None:
+    from mssql_python.constants import SQLTypes
+
+    assert {size[0] for size in SIZES.values()} | {mssql_python.SQL_VARCHAR} <= SQLTypes.get_valid_types()
+
+
+def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Address, monkeypatch) -> None:
+    monkeypatch.setattr(load, "ARRAY_ROWS", 40)
+    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
+    (batch,) = session.prepare(Keys(np.arange(100), "int"), Payload(0), 0, 100)
+    record.calls.clear()
+    assert session.send(batch) == 100
+    arrays = [call[2] for call in record.calls if call[0] == "executemany"]
+    assert arrays == [[(i,) for i in range(first, min(first + 40, 100))] for first in (0, 40, 80)]
+    assert record.names().count("commit") == 1
+    assert record.statements()[0] == "INSERT INTO [keybench].[rows] ([key]) VALUES (?)"
+
+
+def test_an_error_in_a_row_undoes_its_transaction_and_has_the_servers_words(record: Record, address: Address) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
+    (batch,) = session.prepare(Keys(np.arange(10), "int"), Payload(0), 0, 100)
+    record.refuse["INSERT"] = "Violation of PRIMARY KEY constraint 'rows_key'."
+    record.calls.clear()
+    with pytest.raises(ServerError, match=r"^SQL Server: Violation of PRIMARY KEY constraint 'rows_key'\.$"):
+        session.send(batch)
+    assert record.names()[-2:] == ["executemany", "rollback"]
+
+
+def test_an_error_in_any_row_of_an_array_ends_its_transaction_at_the_server(record: Record, address: Address) -> None:
+    MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
+    assert record.calls[0] == ("execute", "SET XACT_ABORT ON", ())
+
+
+@pytest.mark.parametrize("made", keys.MADE, ids=lambda made: made.name)
+def test_rows_whose_keys_the_server_makes_go_without(record: Record, address: Address, made) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column(made.column), 10, made=made))
+    (batch,) = session.prepare_without_keys(Payload(10), 3, 5, 10)
+    assert session.send(batch) == 5
+    (call,) = [call for call in record.calls if call[0] == "executemany"]
+    assert call[1] == "INSERT INTO [keybench].[rows] (payload) VALUES (?)"
+    assert call[2] == [(row.tobytes().decode(),) for row in Payload(10).rows(3, 5)]
+
+
+def test_reads_and_deletions_compare_with_the_columns_own_type(record: Record, address: Address) -> None:
+    made = random(2500)
+    for name, cast in (
+        ("uniqueidentifier", "CAST(? AS uniqueidentifier)"),
+        ("binary16", "CAST(? AS binary(16))"),
+        ("char36", "CAST(? AS char(36))"),
+        ("bigint", "CAST(? AS bigint)"),
+    ):
+        column, own = taken_by(ENGINE.column(name), made)
+        session = MssqlSession(address, Table("rows", column, 10))
+        prepared = session.prepare_keys(own)
+        record.answers = {"SELECT [key], payload": [(1, "a"), (2, "b")]}
+        record.calls.clear()
+        assert session.find(prepared[0]) == 2
+        assert session.between(prepared[0], prepared[1]) == 2
+        assert session.delete(prepared) == 2  # the record says 1 a statement
+        texts = record.statements()
+        assert texts[0] == f"SELECT [key], payload FROM [keybench].[rows] WHERE [key] = {cast}"
+        assert texts[1] == f"SELECT [key], payload FROM [keybench].[rows] WHERE [key] BETWEEN {cast} AND {cast}"
+        assert [text.count("?") for text in texts[2:]] == [2000, 500]
+        assert [len(call[2]) for call in record.calls if call[0] == "execute"] == [1, 2, 2000, 500]
+        assert record.names()[-2:] == ["commit", "autocommit"]
+        assert session.delete([]) == 0
+
+
+def test_no_counts_come_back_while_arrays_are_sent(record: Record, address: Address) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
+    (batch,) = session.prepare(random(2), Payload(10), 0, 2)
+    session.send(batch)
+    session.delete(session.prepare_keys(random(2)))
+    told = record.statements()
+    assert told.index("SET NOCOUNT ON") < told.index(next(text for text in told if text.startswith("INSERT")))
+    assert told.index("SET NOCOUNT OFF") < told.index(next(text for text in told if text.startswith("DELETE")))
+
+
+def test_the_statistics_are_gathered_once_before_the_first_reads(record: Record, address: Address) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
+    session.prepare_keys(random(2))
+    session.prepare_keys(random(2))
+    assert record.statements().count("UPDATE STATISTICS [keybench].[rows]") == 1
+
+
+def test_the_connection_is_given_seconds_to_log_in(record: Record, address: Address) -> None:
+    MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
+    ((arguments, named),) = record.connected
+    assert named == {"autocommit": True, "timeout": 5}
+    driver = "DRIVER={ODBC Driver 18 for SQL Server};" if record.driver == "pyodbc" else ""
+    assert arguments == (
+        f"{driver}SERVER={{db.example,1433}};DATABASE={{keybench}};UID={{bench}};Encrypt={{yes}};"
+        "TrustServerCertificate={yes};ConnectRetryCount={0}",
+    )
+
+
+def test_every_character_of_a_password_reaches_the_driver(record: Record, address: Address, monkeypatch) -> None:
+    from mssql_python.connection_string_parser import _ConnectionStringParser
+
+    from keybench.databases.hosting.secret import Secret
+
+    password = "a}b{c;d=e'f\"g %@\\é}}"
+    monkeypatch.setenv("THE_PASSWORD", password)
+    MssqlSession(replace(address, secret=Secret(variable="THE_PASSWORD")), Table("rows", ENGINE.column("bigint"), 1))
+    text = record.connected[0][0][0]
+    parsed = _ConnectionStringParser(validate_keywords=False)._parse(text)
+    assert {name.lower(): value for name, value in parsed.items()}["pwd"] == password

@@ -1,0 +1,269 @@
+"""Index structure and splits on live servers, against closed forms and against the server's own extensions."""
+
+import math
+import threading
+import time
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from keybench.databases.postgresql import ddl as layout
+from keybench.databases.postgresql import probes as probe_module
+from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.databases.postgresql.engine import ENGINE
+from keybench.databases.postgresql.files import index as pages
+from keybench.databases.postgresql.files import source, wal
+from keybench.model.byteorder import Keys
+from keybench.model.metric import Metric, Reading
+from keybench.model.table import Table
+from tests.databases.postgresql.conftest import (
+    as_url,
+    descending,
+    increasing,
+    integers,
+    lagging,
+    measured,
+    random,
+    send,
+)
+
+ROWS = 100_000
+OLDER = "PostgreSQL tells pages written from pages added to a file from version 16 on."
+SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+
+
+def table(column: str = "uuid", payload: int = 0) -> Table:
+    return Table("trial", ENGINE.column(column), payload)
+
+
+def values(found: Mapping[Metric, Reading]) -> dict[Metric, float]:
+    """The readings' values; none may be absent that this version tells."""
+    without = {metric: reading.reason for metric, reading in found.items() if reading.value is None}
+    assert without == {} or without == {Metric.PAGES_WRITTEN: OLDER}
+    return {metric: reading.value for metric, reading in found.items() if reading.value is not None}
+
+
+def left_at_append(item: int) -> int:
+    """Items that stay left when the rightmost leaf splits, by nbtree's rule for fillfactor 90 (btree.md A2)."""
+    space = 8192 - 40
+    items = space // item + 1
+    left = np.arange(1, items)
+    left_free = space - left * item - (item + 8)
+    right_free = space - (items - left) * item
+    delta = np.abs(np.trunc(0.90 * left_free - 0.10 * right_free))
+    return int(left[np.where((left_free >= 0) & (right_free >= 0), delta, np.inf).argmin()])
+
+
+@pytest.mark.parametrize(("column", "kept"), [("uuid", 261), ("bigint", 366), ("char36", 140), ("binary16", None)])
+def test_increasing_keys_fill_leaves_to_ninety_per_cent_by_appends_alone(admin, column, kept) -> None:
+    on = table(column)
+    keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
+    found = values(measured(admin, on, keys))
+
+    item = layout.entry_bytes(on.column) + 4
+    stay, full = left_at_append(item), layout.leaf_capacity(on.column)
+    assert kept in {stay, None}
+    leaf = 1 + math.ceil((ROWS - full) / stay)
+    used = (leaf - 1) * (stay + 1) + ROWS - (leaf - 1) * stay  # every leaf but the last has a high key
+    density = 100 * (used * item + leaf * 4) / (leaf * (8192 - 40))
+
+    assert found[Metric.LEAF_PAGES] == leaf
+    assert found[Metric.LEAF_DENSITY] == pytest.approx(density, abs=1e-9)
+    assert found[Metric.LEAF_DENSITY] == pytest.approx(90.0, abs=0.3)  # but for the last leaf, which fills up yet
+    assert found[Metric.LEAF_FRAGMENTATION] == 0
+    assert [found[metric] for metric in SPLITS] == [leaf - 1, 0, 0]
+    assert found[Metric.HEAP_CORRELATION] == pytest.approx(1, abs=1e-12)
+    assert found[Metric.INDEX_BYTES] == 8192 * (1 + leaf + found[Metric.BRANCH_PAGES])
+
+
+def test_descending_keys_split_the_middle_of_the_leftmost_leaf(admin) -> None:
+    found = values(measured(admin, table(), descending(ROWS)))
+    leaf = 1 + math.ceil((ROWS - 291) / 146)  # 145 of 291 entries stay, 146 go to the new page for good
+    assert abs(found[Metric.LEAF_PAGES] - leaf) <= 1
+    assert found[Metric.APPENDS] == 0
+    assert found[Metric.EDGE_SPLITS] == 1
+    assert found[Metric.INTERIOR_SPLITS] == found[Metric.LEAF_PAGES] - 2
+    assert found[Metric.LEAF_FRAGMENTATION] > 99
+    assert found[Metric.HEAP_CORRELATION] == pytest.approx(-1, abs=1e-12)
+
+
+def test_random_keys_split_everywhere(admin) -> None:
+    found = values(measured(admin, table(payload=100), random(ROWS)))
+    assert 64 < found[Metric.LEAF_DENSITY] < 75  # all leaves split at about the same time: it swings as they fill
+    assert 47 < found[Metric.LEAF_FRAGMENTATION] < 53
+    assert found[Metric.LEAF_NONADJACENT] > 99
+    assert sum(found[metric] for metric in SPLITS) == found[Metric.LEAF_PAGES] - 1
+    assert found[Metric.INTERIOR_SPLITS] > 0.98 * found[Metric.LEAF_PAGES]
+    assert abs(found[Metric.HEAP_CORRELATION]) < 0.02
+
+
+def test_lagging_generators_append_and_split(admin) -> None:
+    found = values(measured(admin, table(), lagging(ROWS)))
+    assert sum(found[metric] for metric in SPLITS) == found[Metric.LEAF_PAGES] - 1
+    assert found[Metric.INTERIOR_SPLITS] > found[Metric.APPENDS] > 50
+    assert found[Metric.LEAF_DENSITY] == pytest.approx(69.5, abs=1.5)
+    assert found[Metric.LEAF_FRAGMENTATION] == pytest.approx(44.5, abs=3)
+
+
+def test_the_log_grows_by_what_the_rows_and_their_entries_need(admin) -> None:
+    found = measured(admin, table(payload=100), increasing(ROWS))
+    assert found[Metric.LOG_BYTES].value == pytest.approx(203 * ROWS, rel=0.02)  # btree.md D1: 203 bytes a row
+    images, size = found[Metric.LOG_PAGE_IMAGES].value, found[Metric.LOG_PAGE_IMAGE_BYTES].value
+    assert images is not None
+    assert size is not None
+    assert 0 <= images < 10
+    assert 0 <= size <= images * 8192
+
+
+def test_page_images_after_a_checkpoint_are_counted(admin) -> None:
+    on, keys = table(), random(60_000)
+    admin.create(on)
+    send(admin.address, on, keys[:50_000])
+    leaves = source.read_index(admin, on).leaf  # by a checkpoint
+    (_, probe, splits, *_) = admin.probes()
+    probe.before(on)
+    splits.before(on)
+    send(admin.address, on, keys[50_000:])
+    found = {reading.metric: reading.value for reading in probe.after(on)}
+    assert leaves <= found[Metric.LOG_PAGE_IMAGES] <= leaves + 30  # each leaf once, some branch and heap pages
+    assert 0.5 * 8192 < found[Metric.LOG_PAGE_IMAGE_BYTES] / found[Metric.LOG_PAGE_IMAGES] <= 8192
+    absent = list(splits.after(on))
+    assert {reading.origin for reading in absent} == {"absent"}
+    assert absent[0].reason.startswith("the log shows ")  # the splits of 10,000 rows, the leaves of 60,000
+
+
+@pytest.mark.parametrize(
+    ("column", "keys"),
+    [
+        *(
+            ("uuid", keys)
+            for keys in (increasing(ROWS), random(ROWS), lagging(ROWS), descending(20_000), increasing(1))
+        ),
+        ("char36", random(ROWS)),
+    ],
+)
+def test_the_index_file_says_what_pgstatindex_says(inspector: PostgresAdmin, column: str, keys: Keys) -> None:
+    on = table(column)
+    measured(inspector, on, keys)
+    found = source.read_index(inspector, on)
+    ((leaf, internal, density, fragmentation),) = inspector.rows(
+        "SELECT leaf_pages, internal_pages, avg_leaf_density, leaf_fragmentation FROM pgstatindex(%s::oid::regclass)",
+        [inspector.index(on)],
+    )
+    assert (found.leaf, found.branch) == (leaf, internal)
+    assert (round(found.density, 2), round(found.fragmentation, 2)) == (density, fragmentation)
+    ((back, apart, links),) = inspector.rows(
+        "SELECT sum((btpo_next < blkno)::int), sum((btpo_next <> blkno + 1)::int), count(*) "
+        "FROM (SELECT s.* FROM generate_series(1, pg_relation_size(%s::oid) / 8192 - 1) b, "
+        "LATERAL bt_page_stats(%s::oid::regclass::text, b) s) p WHERE btpo_level = 0 AND btpo_next <> 0",
+        [inspector.index(on)] * 2,
+    )
+    assert found.fragmentation == 100 * (back or 0) / leaf
+    assert found.nonadjacent == (100 * apart / links if links else 0)
+
+
+OF_THE_SERVER = {
+    Metric.LOG_BYTES,
+    Metric.LOG_PAGE_IMAGES,
+    Metric.LOG_PAGE_IMAGE_BYTES,
+    Metric.PAGES_READ,
+    Metric.PAGES_WRITTEN,
+}
+
+
+@pytest.mark.parametrize("keys", [random(ROWS), lagging(ROWS)])
+def test_somebody_elses_server_gives_the_same_by_its_extensions(inspector, keys) -> None:
+    on = table()
+    outside = PostgresAdmin(as_url(inspector.address))
+    try:
+        probes = outside.probes()
+        inspector.create(on)
+        own = inspector.probes()
+        for probe in (*own, *probes):
+            probe.before(on)
+        send(outside.address, on, keys)
+        there = {reading.metric: reading for probe in probes for reading in probe.after(on)}
+        here = {reading.metric: reading for probe in own for reading in probe.after(on)}
+    finally:
+        outside.close()
+    for metric in here.keys() - OF_THE_SERVER:
+        assert there[metric] == here[metric], metric
+    assert there[Metric.LOG_BYTES].value == pytest.approx(here[Metric.LOG_BYTES].value, rel=0.01)
+    assert there[Metric.LOG_PAGE_IMAGE_BYTES].origin == "measured"
+
+
+def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded) -> None:
+    on, keys = table(), random(20_000)
+    inside, outside = PostgresAdmin(embedded), PostgresAdmin(as_url(embedded))
+    try:
+        found = measured(outside, on, keys)
+        assert source.read_index(inside, on) == source.read_index(outside, on)
+    finally:
+        inside.close()
+        outside.close()
+    assert found[Metric.LEAF_PAGES].origin == "measured"
+    for metric in SPLITS:
+        assert found[metric].value is None
+        assert found[metric].reason == (
+            "the log of this server cannot be read: on PostgreSQL 15 and newer its superuser can allow it by "
+            "CREATE EXTENSION pg_walinspect and GRANT pg_read_server_files TO your_user."
+        )
+
+
+def test_a_connection_of_before_the_trial_is_not_waited_for_but_a_writers_is(admin, monkeypatch) -> None:
+    monkeypatch.setattr(probe_module, "_QUIET_SECONDS", 60)
+    standing = PostgresAdmin(admin.address)
+    try:
+        begin = time.monotonic()
+        measured(admin, table(), increasing(100))
+        assert time.monotonic() - begin < 30
+    finally:
+        standing.close()
+    for probe in (probe_module.CacheProbe(admin), probe_module.LogProbe(admin)):
+        probe.before(table())
+        writer = PostgresAdmin(admin.address)
+        leaving, begin = threading.Timer(0.3, writer.close), time.monotonic()
+        leaving.start()
+        list(probe.after(table()))
+        assert 0.3 <= time.monotonic() - begin < 30
+        leaving.join()
+
+
+def test_a_log_that_cannot_be_read_is_a_reason_and_no_number(admin) -> None:
+    with pytest.raises(
+        wal.WalUnreadableError, match=r'^pg_waldump failed: .*could not locate WAL file "0000000100000F0000000000"'
+    ):
+        wal.count(source.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
+
+
+def test_an_empty_stretch_of_log_holds_no_splits(admin) -> None:
+    here = source.position(admin)
+    assert wal.count(source.split_records(admin, here, here), "1/2/3", 291) == wal.Splits(0, 0, 0, 0)
+
+
+def test_a_trial_may_begin_and_end_where_a_log_file_does(admin) -> None:
+    on = table()
+    admin.create(on)
+    (_, _, splits, *_) = admin.probes()
+    admin.rows("SELECT pg_switch_wal()")
+    splits.before(on)
+    begin = source.position(admin)
+    assert send(admin.address, on, increasing(20_000)) == 20_000
+    admin.rows("SELECT pg_switch_wal()")
+    end = source.position(admin)
+    assert (begin[-6:], end[-6:]) == ("000028", "000028")  # past the header of the first page
+    found = values({reading.metric: reading for reading in splits.after(on)})
+    assert found[Metric.APPENDS] == source.read_index(admin, on).leaf - 1
+
+
+def test_what_is_no_index_is_refused(admin) -> None:
+    on = table(payload=100)
+    admin.create(on)
+    send(admin.address, on, increasing(100))
+    admin.checkpoint()
+    files = source.files_of(admin)
+    assert files
+    heap = files.data / admin.value("SELECT pg_relation_filepath(%s::regclass)", layout.name(on))
+    with pytest.raises(ValueError, match=r"^no nbtree index: the first page is not its metapage$"):
+        pages.summarise(pages.of_file(heap, 8192))

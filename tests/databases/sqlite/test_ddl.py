@@ -1,0 +1,115 @@
+"""DDL and sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from keybench.databases.sqlite.ddl import Files, Statements, bytes_per_row
+from keybench.databases.sqlite.engine import ENGINE
+from keybench.model.metric import Metric
+from keybench.model.table import Table
+from tests.databases.keys import taken_by
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bench
+
+    from keybench.model.table import KeyRole
+
+
+@pytest.mark.parametrize(
+    ("column", "payload", "key", "statements"),
+    [
+        (
+            "binary16",
+            100,
+            "clustered",
+            ('CREATE TABLE "rows" (key BLOB NOT NULL PRIMARY KEY, payload TEXT NOT NULL) WITHOUT ROWID',),
+        ),
+        ("integer", 0, "clustered", ('CREATE TABLE "rows" (key INTEGER NOT NULL PRIMARY KEY)',)),
+        ("bigint", 0, "clustered", ('CREATE TABLE "rows" (key BIGINT NOT NULL PRIMARY KEY) WITHOUT ROWID',)),
+        (
+            "char36",
+            1,
+            "nonclustered",
+            (
+                'CREATE TABLE "rows" (key TEXT NOT NULL, payload TEXT NOT NULL)',
+                'CREATE UNIQUE INDEX "rows_key" ON "rows" (key)',
+            ),
+        ),
+        (
+            "binary16",
+            1,
+            "by-date",
+            (
+                'CREATE TABLE "rows" (created INTEGER NOT NULL, key BLOB NOT NULL, payload TEXT NOT NULL, '
+                "PRIMARY KEY (created, key)) WITHOUT ROWID",
+                'CREATE UNIQUE INDEX "rows_key" ON "rows" (key)',
+            ),
+        ),
+        (
+            "integer",
+            0,
+            "fk",
+            (
+                'CREATE TABLE "rows" (key INTEGER NOT NULL)',
+                'CREATE INDEX "rows_key" ON "rows" (key)',
+            ),
+        ),
+    ],
+)
+def test_ddl(bench: Bench, column: str, payload: int, key: KeyRole, statements: tuple[str, ...]) -> None:
+    assert Statements(bench.table(column, payload, key)).create() == statements
+
+
+@pytest.mark.parametrize("key", ["clustered", "nonclustered"])
+@pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
+def test_only_a_clustered_integer_is_the_rowid(bench: Bench, column: str, key: KeyRole) -> None:
+    sized, keys = taken_by(ENGINE.column(column), bench.keys["random"](3000))
+    keys = bench.keys["integers"](3000) if sized.form == "int" else keys
+    table = Table("rows", sized, 0, key)
+    found = bench.load(table, keys)
+    one_tree = found[Metric.TABLE_BYTES].value == found[Metric.INDEX_BYTES].value
+    assert one_tree == (key == "clustered")
+    leaf_rows = 3000 / (found[Metric.LEAF_PAGES].value or 0)
+    if column == "integer" and key == "clustered":
+        assert (
+            leaf_rows > 400
+        )  # 4,088 bytes hold 583 of the smallest cells, the rowid being the key and the record empty
+    assert Statements(table).is_rowid == (column == "integer" and key == "clustered")
+
+
+@pytest.mark.parametrize("payload", [0, 100, 1000, 3000])
+@pytest.mark.parametrize(
+    ("column", "key"), [("binary16", "clustered"), ("char36", "clustered"), ("binary16", "nonclustered")]
+)
+def test_estimates_bound_what_dbstat_measures(bench: Bench, column: str, key: KeyRole, payload: int) -> None:
+    n = 20_000 if payload < 1000 else 8_000
+    index, everything = bytes_per_row(ENGINE.column(column), payload, key)
+    found = bench.load(bench.table(column, payload, key), bench.keys["ascending"](n))
+    measured = found[Metric.INDEX_BYTES].value or 0
+    smaller = 0.95 if key == "nonclustered" else 0.98  # rowids of so few rows have 2 bytes, not 3
+    assert smaller * index * n < measured < 1.02 * index * n
+    assert (found[Metric.TABLE_BYTES].value or 0) <= everything * n
+
+
+@pytest.mark.parametrize("column", ["integer", "bigint"])
+def test_estimates_of_integers_are_for_large_ones(bench: Bench, column: str) -> None:
+    keys = bench.keys["integers"](40_000)
+    keys.data[:] += 1 << 61
+    index, everything = bytes_per_row(ENGINE.column(column), 100, "clustered")
+    found = bench.load(bench.table(column, 100), keys)
+    assert found[Metric.INDEX_BYTES].value == pytest.approx(index * len(keys), rel=0.02)
+    assert (found[Metric.TABLE_BYTES].value or 0) <= everything * len(keys) * 1.02
+
+
+def test_files_of_a_table_are_removed_and_no_others(tmp_path: Path) -> None:
+    files = Files(tmp_path, "rows")
+    for path in (files.database, tmp_path / "rows.sqlite-wal", files.new_counters("1"), tmp_path / "others.sqlite"):
+        path.touch()
+    files.remove()
+    files.remove()
+    assert [path.name for path in tmp_path.iterdir()] == ["others.sqlite"]

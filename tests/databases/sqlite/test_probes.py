@@ -1,0 +1,168 @@
+"""Readings against what is known of SQLite's b-trees (100,000 to 200,000 rows) and against the WAL file itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+import pytest
+
+from keybench.databases.sqlite.connection import connect
+from keybench.model.byteorder import Keys
+from keybench.model.metric import Metric
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+    from keybench.model.metric import Reading
+    from keybench.model.table import KeyRole
+
+N = 100_000
+FRAME = 4096 + 24
+
+
+def value(readings: dict[Metric, Reading], metric: Metric) -> float:
+    reading = readings[metric]
+    assert reading.origin == "measured"
+    assert reading.value is not None
+    return reading.value
+
+
+@pytest.mark.parametrize(
+    ("column", "payload", "key"),
+    [("binary16", 0, "clustered"), ("char36", 0, "clustered"), ("binary16", 100, "clustered")],
+)
+def test_ascending_keys_fill_leaves_to_87_percent_in_perfect_order(
+    bench: Bench, column: str, payload: int, key: KeyRole
+) -> None:
+    readings = bench.load(bench.table(column, payload, key), bench.keys["ascending"](N))
+    assert value(readings, Metric.LEAF_DENSITY) == pytest.approx(87.3, abs=0.2)
+    assert value(readings, Metric.LEAF_FRAGMENTATION) == 0
+    assert 0 < value(readings, Metric.LEAF_NONADJACENT) < 5
+
+
+def test_random_keys_are_dense_and_in_disorder(bench: Bench) -> None:
+    readings = bench.load(bench.table("binary16"), bench.keys["random"](200_000))
+    assert 88 < value(readings, Metric.LEAF_DENSITY) < 92
+    assert 28 < value(readings, Metric.LEAF_FRAGMENTATION) < 34
+    assert value(readings, Metric.LEAF_NONADJACENT) > 97
+
+
+def test_descending_keys_leave_half_empty_leaves_backwards(bench: Bench) -> None:
+    keys = bench.keys["ascending"](N)
+    readings = bench.load(bench.table("binary16"), keys[::-1])  # type: ignore[index]
+    assert 48 < value(readings, Metric.LEAF_DENSITY) < 51
+    assert value(readings, Metric.LEAF_FRAGMENTATION) > 99
+
+
+def test_an_appended_rowid_table_is_packed_full(bench: Bench) -> None:
+    readings = bench.load(bench.table("integer", 100), bench.keys["integers"](N))
+    assert value(readings, Metric.LEAF_PAGES) == -(-N // 37)  # 37 cells of 108 to 110 bytes go into 4,088
+    assert value(readings, Metric.LEAF_FRAGMENTATION) == 0
+
+
+def test_the_order_of_the_column_decides_not_that_of_the_keys(bench: Bench) -> None:
+    keys = bench.keys["ascending"](20_000)
+    assert value(bench.load(bench.table("binary16"), keys), Metric.LEAF_FRAGMENTATION) == 0
+    assert value(bench.load(bench.table("binary16-mssql"), keys), Metric.LEAF_FRAGMENTATION) > 25
+
+
+def test_pages_and_sizes_add_up_to_the_file(bench: Bench) -> None:
+    table = bench.table("binary16", 100, "nonclustered")
+    readings = bench.load(table, bench.keys["random"](20_000))
+    bench.admin.settle(table)
+    database = bench.admin._files(table.name).database  # type: ignore[attr-defined]
+    assert value(readings, Metric.TABLE_BYTES) == database.stat().st_size - 4096  # but for the schema's page
+    pages = value(readings, Metric.LEAF_PAGES) + value(readings, Metric.BRANCH_PAGES)
+    assert value(readings, Metric.INDEX_BYTES) == 4096 * pages == bench.admin.index_bytes(table)
+
+
+def test_overflow_pages_belong_to_the_size_and_are_no_leaves(bench: Bench) -> None:
+    readings = bench.load(bench.table("binary16", 1000), bench.keys["ascending"](2000))
+    pages = value(readings, Metric.LEAF_PAGES) + value(readings, Metric.BRANCH_PAGES)
+    assert value(readings, Metric.INDEX_BYTES) == 4096 * (pages + 2000)
+
+
+def test_heap_order_is_the_correlation_of_arrival_and_rank(bench: Bench) -> None:
+    table = bench.table("binary16", 10, "nonclustered")
+    keys = bench.keys["ascending"](20_000)
+    assert value(bench.load(table, keys), Metric.HEAP_CORRELATION) == pytest.approx(1)
+    assert value(bench.load(table, Keys(keys.data[::-1], "uuid")), Metric.HEAP_CORRELATION) == pytest.approx(-1)
+    assert abs(value(bench.load(table, bench.keys["random"](20_000)), Metric.HEAP_CORRELATION)) < 0.03
+    halves = Keys(np.concatenate([keys.data[10_000:], keys.data[:10_000]]), "uuid")
+    assert value(bench.load(table, halves), Metric.HEAP_CORRELATION) == pytest.approx(-0.5, abs=0.001)
+    clustered = bench.load(bench.table("binary16"), keys)[Metric.HEAP_CORRELATION]
+    assert (clustered.value, clustered.origin) == (None, "absent")
+    assert clustered.reason == "the table is its key's b-tree: there is no heap beside it."
+
+
+def test_log_bytes_are_the_frames_in_the_wal(bench: Bench) -> None:
+    table = bench.table("binary16", 100)
+    keys = bench.keys["random"](30_000)
+    readings = bench.load(table, keys, wal_autocheckpoint="0")
+    database = bench.admin._files(table.name).database  # type: ignore[attr-defined]
+    wal = database.with_name(database.name + "-wal")
+    assert value(readings, Metric.LOG_BYTES) == wal.stat().st_size - 32
+    checkpointed = bench.load(table, keys)
+    assert wal.stat().st_size < 16e6
+    assert value(checkpointed, Metric.LOG_BYTES) == value(readings, Metric.LOG_BYTES)
+
+
+def test_log_bytes_of_two_writers_are_added(bench: Bench) -> None:
+    table = bench.table("binary16")
+    bench.admin.create(table)
+    (log,) = [probe for probe in bench.admin.probes() if Metric.LOG_BYTES in probe.supplies]
+    log.before(table)
+    from keybench.model.payload import Payload
+
+    keys = bench.keys["random"](20_000)
+    sessions = [bench.session(table, wal_autocheckpoint="0") for _ in range(2)]
+    parts = [s.prepare(keys[i::2], Payload(0), 0, 500) for i, s in enumerate(sessions)]  # type: ignore[index]
+    for pair in zip(*parts, strict=True):
+        for session, batch in zip(sessions, pair, strict=True):
+            session.send(batch)
+    for session in sessions:
+        session.close()
+    database = bench.admin._files(table.name).database  # type: ignore[attr-defined]
+    read, reading = log.after(table)
+    assert (read.metric, read.origin) == (Metric.PAGES_READ, "measured")
+    assert reading.value == database.with_name(database.name + "-wal").stat().st_size - 32
+
+
+def test_log_bytes_are_absent_where_the_counters_do_not_tell(bench: Bench) -> None:
+    table = bench.table("binary16", 100)
+    spilled = bench.load(table, bench.keys["random"](30_000), 30_000, cache_size="-400")[Metric.LOG_BYTES]
+    assert (spilled.value, spilled.origin) == (None, "absent")
+    assert spilled.reason.startswith("pages were written in the middle of transactions")
+    (log,) = [probe for probe in bench.admin.probes() if Metric.LOG_BYTES in probe.supplies]
+    log.before(table)
+    missing = "a loading connection left no count of the pages that it wrote."
+    assert [reading.reason for reading in log.after(table)] == [missing, missing]
+    bench.load(table, bench.keys["random"](1000))
+    session = bench.session(table)  # as one that was killed: it never closes
+    assert [reading.reason for reading in log.after(table)] == [missing, missing]
+    session.close()
+    assert [reading.origin for reading in log.after(table)] == ["measured", "measured"]
+
+
+def test_reading_writes_no_count(bench: Bench) -> None:
+    table = bench.table("binary16")
+    bench.load(table, bench.keys["random"](1000))
+    files = bench.admin._files(table.name)  # type: ignore[attr-defined]
+    before = files.counters()
+    session = bench.session(table)
+    session.find(bytes(16))
+    session.close()
+    assert files.counters() == before != []
+
+
+def test_probing_changes_nothing(bench: Bench) -> None:
+    table = bench.table("binary16", 10)
+    first = bench.load(table, bench.keys["random"](20_000))
+    again = {reading.metric: reading for probe in bench.admin.probes() for reading in probe.after(table)}
+    assert again == first
+    connection = connect(bench.address, bench.admin._files(table.name).database)  # type: ignore[attr-defined]
+    assert isinstance(connection, apsw.Connection)
+    assert connection.pragma("integrity_check") == "ok"
+    connection.close()

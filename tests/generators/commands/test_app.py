@@ -1,0 +1,223 @@
+"""The commands that a person meets: list, show, make, decode."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from unicodedata import east_asian_width
+
+import pytest
+
+from keybench import commandline
+from keybench.generators.commands import app as cli
+from keybench.generators.commands.screens import digits_of, duration, odds
+from keybench.generators.core.clock import UNIX_EPOCH
+from keybench.generators.core.layout import layout, layouts
+
+NAMES = sorted({known.name for known in layouts().values()})
+KEY = "d01c25cc-63a7-47cc-b5ba-018e5f3bff48"
+Command = Callable[..., "tuple[int, str, str]"]
+
+
+@pytest.fixture
+def command(capsys, monkeypatch) -> Command:
+    """Runs a command at a terminal width: its exit code, what it prints, and its errors."""
+
+    def run(*arguments: str, width: int = 80) -> tuple[int, str, str]:
+        monkeypatch.setenv("COLUMNS", str(width))
+        with pytest.raises(SystemExit) as end:
+            commandline.run(cli.app, arguments)
+        printed = capsys.readouterr()
+        return end.value.code, printed.out, printed.err
+
+    return run
+
+
+def fits(text: str, width: int) -> bool:
+    assert not [sign for sign in text if east_asian_width(sign) in "WF"]
+    return all(len(line.rstrip()) <= width for line in text.splitlines())
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_list_names_every_layout_and_its_columns(width, command) -> None:
+    code, out, err = command("list", width=width)
+    assert (code, err) == (0, "")
+    assert fits(out, width)
+    lines = out.splitlines()
+    for name in NAMES:
+        (line,) = [line for line in lines if line[:1] != " " and line.split()[:1] == [name]]
+        assert line.split()[1] == layout(name).kind
+    row = next(line for line in lines if line.startswith("rt-comb-sql "))
+    assert row.split()[2:7] == ["·", "·", "◐", "·", "◐"]
+    row = next(line for line in lines if line.startswith("efcore-sequential "))
+    assert row.split()[2:7] == ["·", "·", "●¹", "·", "·"]
+
+
+def test_the_list_of_one_column_or_kind(command) -> None:
+    _, out, _ = command("list", "--on", "mssql", "--kind", "uuid")
+    first = {line.split()[0] for line in out.splitlines() if line and not line.startswith(" ")}
+    assert {"rt-comb-sql", "jhtodd-end", "efcore-sequential", "morris"} <= first
+    assert not {"uuid-v7", "uuid-v4", "bigint-identity", "jhtodd-string"} & first
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("width", [80, 120])
+def test_each_layout_is_shown_in_full(name, width, command) -> None:
+    code, out, err = command("show", name, width=width)
+    assert (code, err) == (0, "")
+    assert fits(out, width)
+    assert out.startswith(name)
+    flat = " ".join(out.split())
+    said = layout(name).description
+    for text in (layout(name).source, *said.meanings.values(), *said.caveats):
+        assert " ".join(text.split()) in flat
+
+
+def test_the_diagram_is_the_rfcs(command) -> None:
+    _, out, _ = command("show", "uuid-v7")
+    border = "+" + "-+" * 32
+    assert [line for line in out.splitlines() if line[:1] in {"|", "+"}] == [
+        border,
+        "|                   T: milliseconds since 1970                  |",
+        border,
+        "|   T: milliseconds since 1970  |0 1 1 1|           R           |",
+        border,
+        "|1 0|                R: random, new for each key                |",
+        border,
+        "|                  R: random, new for each key                  |",
+        border,
+    ]
+    assert "as text:  TTTTTTTT-TTTT-7RRR-XRRR-RRRRRRRRRRRR" in out
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if layout(name).kind == "uuid"])
+def test_the_digits_agree_with_the_parts(name) -> None:
+    said = layout(name).description
+    digits = digits_of(said)
+    mask, bits = said.fixed()
+    for place, digit in enumerate(digits):
+        four = slice(4 * place, 4 * place + 4)
+        if mask[four].all():
+            assert int(digit, 16) == int("".join(map(str, bits[four])), 2)
+        else:
+            assert digit in said.meanings
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_keys_are_made_and_can_be_read_again(name, command) -> None:
+    code, out, err = command("make", name, "-n", "3")
+    assert (code, err) == (0, "")
+    made = out.split()
+    assert len(made) == len(set(made)) == 3
+    if layout(name).kind == "uuid":
+        assert [str(uuid.UUID(key)) for key in made] == made
+    code, out, err = command("decode", "--all", "--", made[0])
+    assert (code, err) == (0, "")
+    assert f"\n  {name} " in out.partition("Ruled out")[0]
+    assert fits(out, 80)
+
+
+def test_many_keys_come_in_chunks_without_a_seam(command) -> None:
+    _, out, _ = command("make", "uuid-v7", "-n", "40000", "--seed", "1", "--at", "2024-03-21T04:19:11.304Z")
+    keys = out.splitlines()
+    assert len(keys) == len(set(keys)) == 40_000
+    assert {key[:15] for key in keys} == {"018e5f3b-ff48-7"}
+    _, out, _ = command("make", "uuid-v7", "-n", "2", "--seed", "1", "--at", "2024-03-21T04:19:11.304Z")
+    assert out.split() == keys[:2]
+
+
+def test_a_key_is_decoded(command) -> None:
+    code, out, _ = command("decode", KEY.upper())
+    assert code == 0
+    lines = [line.strip() for line in out.splitlines()]
+    assert lines[0] == KEY
+    assert "rt-comb-sql                  2024-03-21T04:19:11.3040000Z" in lines
+    assert lines.index("It looks like") < lines.index("Nothing speaks against")
+    assert "Ruled out" not in out
+    assert "Several fit, and a key does not say who made it" in out, "with rt-comb-sql-no-repeat"
+    _, out, _ = command("decode", "--", "-JhLeOlGIEjaIOFHR0xd")
+    assert "pushid                       2015-02-04T22:15:31.1530000Z" in out
+    assert "Several fit" not in out
+
+
+def test_bytes_from_a_column_are_decoded(command) -> None:
+    shuffled = uuid.UUID(KEY).bytes_le.hex()
+    assert command("decode", shuffled, "--stored", "net")[1] == command("decode", KEY)[1]
+
+
+def test_the_wrong_reader_reads_as_its_original_does(command) -> None:
+    """RT.Comb's readers take six bytes wherever they are told to look."""
+    _, out, _ = command("decode", KEY, "--as", "rt-comb-postgresql")
+    assert "9220-12-29T15:56:53.5430000Z" in out
+    code, _, err = command("decode", KEY, "--as", "rt-comb-legacy")
+    assert (code, err) == (
+        2,
+        f"keybench: {KEY} is no rt-comb-legacy key: its time component exceeds 24 hours. Decode it as the layout that "
+        "made it.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "uuid-v77"], "keybench: unknown layout 'uuid-v77'. Did you mean uuid-v7"),
+        (["make", "uuid-v77"], "keybench: unknown layout 'uuid-v77'. Did you mean uuid-v7"),
+        (["decode", KEY, "--as", "uuid-v77"], "keybench: unknown layout 'uuid-v77'. Did you mean uuid-v7"),
+        (["decode", KEY[1:]], f"keybench: {KEY[1:]!r} is no key of any layout: "),
+        (["decode", KEY, "--stored", "nett"], "keybench: unknown order 'nett'. Did you mean net?"),
+        (["list", "--on", "oracl"], "keybench: unknown column 'oracl'. Did you mean oracle"),
+        (["list", "--kind", "uid"], "keybench: unknown kind 'uid'. Did you mean uuid?"),
+        (
+            ["make", "uuid-v7", "--at", "2024-03-21T04:19:11"],
+            "keybench: 2024-03-21T04:19:11 has no time zone: give one, such as +00:00.",
+        ),
+        (["make", "uuid-v7", "--at", "now"], "keybench: Invalid isoformat string: 'now'. A time is written as 2024-"),
+        (
+            ["make", "uuid-v7", "--at", "1969-12-31T23:59:59Z"],
+            "keybench: uuid-v7 keys hold instants from 1970-01-01T00:00:00.0000000Z to 10889-",
+        ),
+        (["make", "uuid-v7", "-n", "0"], "keybench: Invalid value for '-n' / '--number': "),
+        (
+            ["make", "snowflake", "--worker", "1024"],
+            "keybench: worker 1024 does not fit snowflake keys: choose one from 0 to 1023.",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(arguments, message, command) -> None:
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("ticks", "text"),
+    [(1, "100 ns"), (10, "1 µs"), (33_334, "3.33 ms"), (10**7, "1 s"),
+     (60 * 10**7, "60 s"), (UNIX_EPOCH, "719,162 days")],
+)  # fmt: skip
+def test_spans_in_words(ticks, text) -> None:
+    assert duration(ticks) == text
+
+
+@pytest.mark.parametrize(
+    ("chance", "text"), [(1, "any value fits"), (1 / 64, "by chance 1 in 64"), (1 / 13_930, "by chance 1 in 14,000")]
+)
+def test_chances_in_round_numbers(chance, text) -> None:
+    assert odds(chance) == text
+
+
+@pytest.mark.parametrize(
+    "program", [["-m", "generators"], ["-c", "from keybench.cli import main; main()", "generators"]]
+)
+def test_both_ways_to_call_it(program) -> None:
+    done = subprocess.run(
+        [sys.executable, *program, "make", "uuid-v4"],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert uuid.UUID(done.stdout.strip()).version == 4

@@ -1,0 +1,75 @@
+"""Which layout a connection gets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sqlalchemy.engine import make_url
+
+from keybench.errors import UsageError
+from keybench.generators import for_database
+from keybench.generators.core.clock import TICKS_PER_MS
+from keybench.model.byteorder import Keys, Order, accepts, rank
+
+# Each database's usual column for GUIDs: the order in which it sorts.
+COLUMNS: dict[str, Order] = {
+    "mssql+pyodbc://sa:secret@db/shop?driver=x": "mssql",
+    "mssql": "mssql",
+    "SQLServer": "mssql",
+    "jdbc:sqlserver://db;databaseName=shop": "mssql",
+    "mysql+pymysql://me:secret@db/shop": "rfc",
+    "mysql": "rfc",
+    "mariadb+mariadbconnector://me@db/shop": "mariadb",
+    "mariadb": "mariadb",
+    "postgresql+psycopg://me@db/shop": "rfc",
+    "postgres://me@db/shop": "rfc",
+    "jdbc:postgresql://db/shop": "rfc",
+    "oracle+oracledb://me@db/?service_name=shop": "net",
+    "oracle": "net",
+    "sqlite://": "rfc",
+    "sqlite:////var/lib/shop.db": "rfc",
+    "sqlite:///shop.db?BinaryGUID=False": "rfc",
+    "sqlite:///shop.db?mode=ro&binaryguid=true": "net",
+    "sqlite:///shop.db?BinaryGUID=True": "net",
+}
+
+
+@pytest.mark.parametrize("url", COLUMNS)
+def test_its_keys_ascend_in_the_databases_column_and_are_all_taken(url, opened) -> None:
+    ticks = 637_811_545_420_000_000 + np.arange(2_000) * 50 * TICKS_PER_MS
+    keys: Keys = opened(for_database(url), ticks).take(2_000)
+    assert np.array_equal(rank(keys, COLUMNS[url]), np.arange(2_000))
+    assert accepts(keys, COLUMNS[url]).all()
+
+
+def test_the_articles_table() -> None:
+    chosen = {name: for_database(name).name for name in ("mssql", "mysql", "oracle", "postgresql", "sqlite")}
+    assert chosen == {
+        "mssql": "jhtodd-end",
+        "mysql": "jhtodd-string",
+        "oracle": "jhtodd-binary",
+        "postgresql": "jhtodd-string",
+        "sqlite": "jhtodd-string",
+    }
+
+
+def test_a_url_object_does_too() -> None:
+    assert for_database(make_url("mssql+pyodbc://sa:secret@db/shop")).name == "jhtodd-end"
+
+
+def test_an_unknown_dialect_is_named_without_the_rest_of_the_url() -> None:
+    with pytest.raises(UsageError) as refused:
+        for_database("postgresq+psycopg://me:secret@db/shop")
+    assert str(refused.value) == (
+        "unknown dialect 'postgresq'. Did you mean postgresql or postgres? "
+        "Known: mariadb, mssql, mysql, oracle, postgres, postgresql, sqlite, sqlserver."
+    )
+
+
+@pytest.mark.parametrize("text", ["", "   ", "://me:secret@db/shop", "Server=db;Password=secret"])
+def test_what_names_no_dialect_is_refused_without_being_shown(text) -> None:
+    with pytest.raises(UsageError) as refused:
+        for_database(text)
+    assert str(refused.value) == (
+        "a database is named by a dialect, such as postgresql, or by a URL, such as postgresql://me@db/shop."
+    )

@@ -1,0 +1,283 @@
+"""One key at a time: no duplicates, whatever threads, processes and the clock do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import timeit
+import uuid
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from keybench import generators
+from keybench.errors import UsageError
+from keybench.generators import new
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, SystemClock, VirtualClock
+from keybench.generators.core.description import Uniqueness
+from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.core.layout import layout, layouts
+from keybench.generators.core.process import Process
+from keybench.generators.core.single import HeldClock, objects, source
+from keybench.model.byteorder import Keys
+
+ALL = {known.name: known for known in layouts().values()}
+TYPES = {"uuid": uuid.UUID, "int": int, "text": str, "bytes": bytes}
+START = 637_811_545_420_000_000
+
+
+def those(*kinds: Uniqueness) -> list[str]:
+    assert set(kinds) <= set(get_args(Uniqueness))
+    return sorted(name for name, known in ALL.items() if known.description.uniqueness in kinds)
+
+
+NEED_NO_NUMBER = those("random", "process")
+NEED_A_NUMBER = those("machine", "worker id")
+
+CROWD = """
+import os, sys, threading
+from keybench.generators import new
+from keybench.generators.layout import layout
+
+PROCESSES, THREADS = 8, 8
+jobs = [(name, count == "n", int(each)) for name, count, each in (job.split(":") for job in sys.argv[1:])]
+
+def key(name, number, process):
+    made = new(name, worker=process) if number else new(name)
+    return getattr(made, "hex", lambda: format(made, "016x"))() if isinstance(made, (int, bytes)) else str(made)
+
+def write(process, fd):
+    lines, ready = [], threading.Barrier(THREADS)
+    def work():
+        mine = []
+        for name, number, each in jobs:
+            ready.wait()
+            mine += [name + " " + key(name, number, process) for _ in range(each)]
+        lines.extend(mine)
+    threads = [threading.Thread(target=work) for _ in range(THREADS)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    with os.fdopen(fd, "w") as out:
+        out.write("\\n".join(lines) + "\\n")
+
+# The parent has made keys when it forks, so its children must not go on with its sources.
+for name, number, _ in jobs:
+    key(name, number, 0)
+children = []
+for process in range(1, PROCESSES):
+    reads, writes = os.pipe()
+    if os.fork() == 0:
+        os.close(reads)
+        write(process, writes)
+        os._exit(0)
+    os.close(writes)
+    children.append(reads)
+write(0, os.dup(1))
+for reads in children:
+    with os.fdopen(reads) as lines:
+        sys.stdout.write(lines.read())
+for _ in children:
+    assert os.wait()[1] == 0
+"""
+
+
+def crowd(names: list[str], flag: str, each: int) -> dict[str, list[str]]:
+    """Keys of each layout from 8 threads in each of 8 processes, 7 of them forked from the first."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", CROWD, *[f"{name}:{flag}:{each}" for name in names]],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
+    )
+    assert done.returncode == 0, done.stderr
+    made: dict[str, list[str]] = {name: [] for name in names}
+    for line in done.stdout.splitlines():
+        name, _, key = line.partition(" ")
+        made[name].append(key)
+    return made
+
+
+def test_8_threads_in_each_of_8_processes_make_no_key_twice() -> None:
+    for name, keys in crowd(NEED_NO_NUMBER, "-", 25).items():
+        assert len(keys) == 8 * 8 * 25, name
+        assert len(set(keys)) == len(keys), name
+
+
+def test_nor_do_numbered_processes() -> None:
+    for name, keys in crowd(NEED_A_NUMBER, "n", 25).items():
+        assert len(keys) == 8 * 8 * 25, name
+        assert len(set(keys)) == len(keys), name
+
+
+def test_nor_at_full_speed() -> None:
+    keys = crowd(["uuid-v7"], "-", 4_000)["uuid-v7"]
+    assert len(set(keys)) == len(keys) == 8 * 8 * 4_000
+
+
+@pytest.mark.parametrize("name", NEED_NO_NUMBER)
+def test_keys_are_python_objects_of_the_layouts_kind(name) -> None:
+    made = new(name)
+    assert type(made) is TYPES[ALL[name].kind]
+    if isinstance(made, uuid.UUID):
+        assert made == uuid.UUID(str(made))
+        assert made.is_safe is uuid.SafeUUID.unknown
+
+
+@pytest.mark.parametrize("name", ["uuid-v7", "rt-comb-sql", "jhtodd-string"])
+def test_a_key_carries_the_time_of_the_call(name) -> None:
+    """Also after a pause, though random bits were drawn ahead."""
+    for pause in (0, 0, 0.02):
+        time.sleep(pause)
+        before = SystemClock().now()
+        made = new(name)
+        after = SystemClock().now()
+        assert isinstance(made, uuid.UUID)
+        ticks = layout(name).decode(Keys(np.frombuffer(made.bytes, np.uint8).reshape(1, 16), "uuid")).ticks
+        assert ticks is not None
+        assert before - TICKS_PER_MS < ticks[0] < after + TICKS_PER_MS
+
+
+@pytest.mark.parametrize("name", NEED_A_NUMBER)
+def test_a_number_is_asked_for_where_nothing_else_tells_processes_apart(name) -> None:
+    with pytest.raises(UsageError) as refused:
+        new(name)
+    assert str(refused.value) == (
+        f"nothing in {name} keys tells processes of one machine apart: give each process a number of its own, as in "
+        f"new('{name}', worker=0)."
+    )
+
+
+@pytest.mark.parametrize("name", those("worker id"))
+def test_a_number_must_fit(name) -> None:
+    most = ALL[name].description.worker_ids
+    assert new(name, worker=most - 1) != new(name, worker=0)
+    for worker in (-1, most):
+        with pytest.raises(UsageError) as refused:
+            new(name, worker=worker)
+        assert str(refused.value) == f"worker {worker} does not fit {name} keys: choose one from 0 to {most - 1}."
+
+
+@pytest.mark.parametrize("name", those("plan"))
+def test_planned_keys_are_refused(name) -> None:
+    with pytest.raises(UsageError) as refused:
+        new(name)
+    assert str(refused.value) == (
+        f"{name} keys are made of row numbers or names that somebody plans, and a single key has none: let the "
+        "database number the rows, or take a layout that needs no plan, such as uuid-v7."
+    )
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^unknown layout 'uuid-v77'\. Did you mean uuid-v7"):
+        new("uuid-v77")
+
+
+def test_a_forked_child_may_not_use_its_parents_number() -> None:
+    code = f"""
+import os, sys
+from keybench.errors import UsageError
+from keybench.generators import new
+name = {NEED_A_NUMBER[0]!r}
+new(name, worker=3)
+if os.fork() == 0:
+    try:
+        new(name, worker=3)
+    except UsageError as error:
+        print(error, flush=True)
+    new(name, worker=4)
+    os._exit(0)
+assert os.wait()[1] == 0
+new(name, worker=3)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    assert done.stdout == (
+        f"worker 3 of {NEED_A_NUMBER[0]} is the number of the process that forked this one: give this one another.\n"
+    )
+
+
+@given(readings=st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=50), cut=st.integers(0, 50))
+def test_a_held_clock_never_goes_back_and_never_ahead(readings, cut) -> None:
+    ticks = START + np.array(readings) // 1000
+    odd = np.arange(len(ticks)) * 37 % 100
+    clock = HeldClock(VirtualClock(ticks, odd))
+    cut = min(cut, len(ticks))
+    parts = [clock.read_fine(cut), clock.read_fine(len(ticks) - cut)]
+    shown = [pair for part in parts for pair in zip(*(half.tolist() for half in part), strict=True)]
+    given_pairs = list(zip(ticks.tolist(), odd.tolist(), strict=True))
+    assert shown == [max(given_pairs[: i + 1]) for i in range(len(ticks))]
+    assert clock.now() == max(ticks)
+
+
+@pytest.mark.parametrize("name", sorted(set(NEED_NO_NUMBER + NEED_A_NUMBER)))
+def test_a_clock_that_steps_back_repeats_no_key(name) -> None:
+    """The same seconds twice, and the same reading over and over."""
+    second = START + np.arange(300) * TICKS_PER_MS
+    ticks = np.concatenate([second, second - TICKS_PER_SECOND, second, np.full(300, START)])
+    make = source(ALL[name], Process("testhost", 74_565), VirtualClock(ticks), AesEntropy.seeded(name))
+    keys = [make() for _ in range(len(ticks))]
+    assert len(set(keys)) == len(keys)
+
+
+COMPOSED = sorted(name for name, known in ALL.items() if known.composer())
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+@given(ns=st.integers(0, 2**63 - 1), random=st.binary(min_size=16, max_size=16))
+@example(ns=0, random=b"\xff" * 16)
+@example(ns=999_999, random=bytes(16))
+@example(ns=2**63 - 1, random=b"\xff" * 16)
+def test_a_composed_key_is_the_streams(name, ns, random) -> None:
+    compose = ALL[name].composer()
+    clock = VirtualClock(np.array([ns // 100 + UNIX_EPOCH]), np.array([ns % 100]))
+    stream = ALL[name].stream(Process("testhost", 1), clock, ScriptedEntropy(random))
+    assert compose(ns, int.from_bytes(random)) == int.from_bytes(stream.take(1).data.tobytes())
+
+
+@pytest.mark.parametrize("ns", [-1, (1 << 48) * 1_000_000])
+def test_a_composed_key_refuses_what_the_stream_refuses(ns) -> None:
+    with pytest.raises(UsageError, match=r"^uuid-v7 keys hold instants from 1970-01-01T00:00:00\.0000000Z to 10889-"):
+        ALL["uuid-v7"].composer()(ns, 0)
+
+
+def test_one_uuid_v7_costs_no_more_than_the_standard_librarys_uuid4() -> None:
+    def best(call) -> float:
+        return min(timeit.repeat(call, number=2_000, repeat=7))
+
+    assert {"uuid-v4", "uuid-v7"} <= set(COMPOSED)
+    assert best(lambda: new("uuid-v7")) <= best(uuid.uuid4)
+
+
+def test_objects_of_every_kind() -> None:
+    data = np.frombuffer(b"0123456789abcdef" * 2, np.uint8).reshape(2, 16)
+    assert objects(Keys(data, "uuid")) == [uuid.UUID(bytes=b"0123456789abcdef")] * 2
+    assert objects(Keys(data, "bytes")) == [b"0123456789abcdef"] * 2
+    assert objects(Keys(data, "text")) == ["0123456789abcdef"] * 2
+    assert objects(Keys(np.array([-1, 5]), "int")) == [-1, 5]
+
+
+def test_the_package_offers_two_names_and_loads_nothing_for_its_modules() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'keybench.generators' has no attribute 'renew'$"):
+        _ = generators.renew
+    code = "import sys, keybench.model.byteorder; print('keybench.generators.core.single' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    assert done.stdout == "False\n"
+    assert generators.new is new
+
+
+def test_sources_start_from_the_operating_systems_entropy() -> None:
+    code = "from keybench.generators import new; print(*[new(n) for n in ('uuid-v4', 'uuid-v7', 'morris', 'hotguid')])"
+    env = {**os.environ, "PYTHONHASHSEED": "0"}
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/", env=env)
+        for _ in range(2)
+    ]
+    first, second = (run.stdout.split() for run in runs)
+    assert all(one != other for one, other in zip(first, second, strict=True))
+    assert first[0][:8] != second[0][:8]
+    assert first[2][:18] != second[2][:18]

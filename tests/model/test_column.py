@@ -1,0 +1,84 @@
+"""What a column takes and what it stores."""
+
+from __future__ import annotations
+
+import uuid
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keybench.model.byteorder import Keys, Kind, Order, rank
+from keybench.model.column import Column
+
+GUID: frozenset[Kind] = frozenset({"uuid"})
+STORED_ORDERS = [order for order in get_args(Order) if order != "none"]
+
+example = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
+
+
+def keys_of(*guids: uuid.UUID) -> Keys:
+    return Keys(np.frombuffer(b"".join(guid.bytes for guid in guids), np.uint8).reshape(-1, 16), "uuid")
+
+
+@pytest.mark.parametrize(
+    ("order", "stored"),
+    [
+        ("rfc", "00112233445566778899aabbccddeeff"),
+        ("net", example.bytes_le.hex()),
+        ("mssql", "aabbccddeeff88997766554433221100"),
+        ("mysql-swap", "66774455001122338899aabbccddeeff"),
+    ],
+)
+def test_bytes_are_stored_in_the_columns_order(order: Order, stored: str) -> None:
+    assert Column("c", "T", GUID, order).encode(keys_of(example)).tobytes().hex() == stored
+
+
+@given(st.lists(st.uuids(), min_size=1, max_size=50, unique=True))
+def test_text_is_what_uuid_prints_and_sorts_as_the_bytes_do(guids: list[uuid.UUID]) -> None:
+    keys = keys_of(*guids)
+    text = Column("c", "T", GUID, "rfc", "text").encode(keys)
+    assert [bytes(row).decode() for row in text] == [str(guid) for guid in guids]
+    assert [str(guids[i]) for i in np.argsort(rank(keys, "rfc"))] == sorted(map(str, guids))
+
+
+@pytest.mark.parametrize("order", STORED_ORDERS)
+@given(guids=st.lists(st.uuids(), min_size=1, max_size=50, unique=True))
+def test_stored_bytes_sort_as_the_order_ranks(order: Order, guids: list[uuid.UUID]) -> None:
+    keys = keys_of(*guids)
+    stored = [bytes(row) for row in Column("c", "T", GUID, order).encode(keys)]
+    assert [stored[i] for i in np.argsort(rank(keys, order))] == sorted(stored)
+
+
+def test_integers_are_stored_as_they_are() -> None:
+    keys = Keys(np.array([-(2**63), -1, 0, 2**63 - 1]), "int")
+    encoded = Column("c", "T", frozenset({"int"}), "rfc", "int").encode(keys)
+    assert encoded.dtype == np.int64
+    assert encoded.tolist() == keys.data.tolist()
+
+
+def test_a_column_accepts_its_kinds_alone() -> None:
+    column = Column("c", "T", GUID, "rfc")
+    assert column.accepts(keys_of(example, example)).tolist() == [True, True]
+    assert column.accepts(Keys(np.arange(3), "int")).tolist() == [False] * 3
+    assert column.accepts(keys_of()).tolist() == []
+
+
+def test_no_column_stores_the_order_none() -> None:
+    with pytest.raises(
+        ValueError, match=r"^'none' is the order of layouts that ascend in no order; no column stores it$"
+    ):
+        Column("c", "T", GUID, "none").encode(keys_of(example))
+
+
+def test_a_column_refuses_what_its_order_refuses() -> None:
+    guids = np.zeros((3, 16), np.uint8)
+    guids[:, 6], guids[:, 8] = (0x7F, 0x80, 0x80), (0x01, 0x80, 0x81)
+    column = Column("uuid", "uuid", frozenset({"uuid"}), "mariadb")
+    assert column.accepts(Keys(guids, "uuid")).tolist() == [True, False, True]
+    assert column.refusal == (
+        "MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth is 0x01 to 0x80"
+    )
+    assert Column("binary16", "binary(16)", frozenset({"uuid"}), "rfc").refusal == ""

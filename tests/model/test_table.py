@@ -1,0 +1,29 @@
+"""The tables of a trial, and what else than the key's index there is to look at."""
+
+from keybench.databases.registry import engine
+from keybench.model.metric import CLUSTERED, PARENT
+from keybench.model.table import Table
+
+COLUMN = engine("sqlite").column("binary16")
+
+
+def test_a_table_with_its_key_alone() -> None:
+    for role in ("clustered", "nonclustered"):
+        table = Table("rows", COLUMN, 10, role)
+        assert (table.family, table.others, table.parent, table.dated) == ((table,), {}, None, False)
+
+
+def test_a_table_by_date() -> None:
+    table = Table("rows", COLUMN, 10, "by-date")
+    assert (table.family, table.dated) == ((table,), True)
+    beside = table.others[CLUSTERED]
+    assert (beside.rows, beside.name, beside.others) == (True, "rows", {})
+
+
+def test_a_child_table_comes_behind_its_parent() -> None:
+    table = Table("rows", COLUMN, 10, "fk", children=3)
+    parent, child = table.family
+    assert child is table
+    assert parent == Table("rows_parent", COLUMN, 10, "clustered", child="rows")
+    assert table.others == {PARENT: parent}
+    assert (parent.family, parent.others) == ((parent,), {})

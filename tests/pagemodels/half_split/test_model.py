@@ -1,0 +1,294 @@
+"""The splitting kernel against the plainest simulator of the same rules, page for page."""
+
+from __future__ import annotations
+
+from bisect import insort
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks import streams
+from keybench.errors import UsageError
+from keybench.model.byteorder import Keys
+from keybench.pagemodels.contract import PageStats, ranked
+from keybench.pagemodels.half_split import model as splitmodel
+from keybench.pagemodels.half_split import tree as splittree
+from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
+from keybench.pagemodels.half_split.tree import ALONE, Rule
+
+KINDS = ("append", "edge", "interior")
+
+
+@dataclass
+class Page:
+    """A page as a sorted list; `born` is the row that it was made by."""
+
+    low: int
+    born: int
+    items: list[int] = field(default_factory=list)
+    last: int | None = None
+    """The latest insertion since the page was made or split."""
+
+
+@dataclass
+class Plain:
+    """Pages in a list in key order; every question is asked of all of them."""
+
+    rule: Rule
+    sizes: dict[int, int] | None = None
+    pages: list[Page] = field(default_factory=lambda: [Page(-1, -1)])
+    splits: list[tuple[int, str]] = field(default_factory=list)
+
+    def size(self, items: list[int]) -> int:
+        return sum(self.sizes[item] for item in items) if self.sizes else len(items)
+
+    def insert(self, time: int, key: int) -> None:
+        at = max(i for i, page in enumerate(self.pages) if page.low <= key)
+        page, rightmost = self.pages[at], at == len(self.pages) - 1
+        before, last = list(page.items), page.last
+        insort(page.items, key)
+        page.last = key
+        if self.size(page.items) <= (self.rule.room_last if rightmost else self.rule.room):
+            return
+        kind = "interior" if not rightmost else "append" if not before or key > before[-1] else "edge"
+        keep = self.keep(page.items, kind, key, last)
+        new = Page(page.items[keep], time, page.items[keep:])
+        page.items = page.items[:keep]
+        page.last = key if key in page.items else None
+        new.last = key if key in new.items else None
+        self.pages.insert(at + 1, new)
+        self.splits.append((time, kind))
+
+    def keep(self, items: list[int], kind: str, key: int, last: int | None) -> int:
+        n, place = len(items), items.index(key)
+        if kind == "append" and self.rule.keep_append == ALONE:
+            return n - 1
+        if self.rule.at_insertion and kind != "append" and place and items[place - 1] == last:
+            return place + 1 if place < n - 1 else n - 1
+        if self.sizes:
+            fitting = [k for k in range(1, n) if self.size(items[:k]) <= self.rule.share * self.size(items)]
+            return max(fitting, default=1)
+        if self.rule.together > 1:
+            keys = [item // self.rule.together for item in items]
+            return next(k for k in self.rule.choices[KINDS.index(kind)] if keys[k - 1] != keys[k])
+        return {"append": self.rule.keep_append, "edge": self.rule.keep_edge, "interior": self.rule.keep_interior}[kind]
+
+
+def levels(plain: Plain, branch: Rule) -> list[list[tuple[int, int]]]:
+    """(born, entries) of the pages of each level, in key order; the first page above is made with the second below."""
+    found = [[(page.born, len(page.items)) for page in plain.pages]]
+    lows = [page.low for page in plain.pages]
+    while len(found[-1]) > 1:
+        below = found[-1]
+        above = Plain(branch)
+        births = sorted(born for born, _ in below)
+        for born, low in sorted(zip([born for born, _ in below], lows, strict=True)):
+            above.insert(max(born, births[1]), low)
+        found.append([(max(page.born, births[1]), len(page.items)) for page in above.pages])
+        lows = [page.low for page in above.pages]
+    return found
+
+
+def numbers(found: list[list[tuple[int, int]]]) -> list[int]:
+    made = sorted((born, height, place) for height, pages in enumerate(found) for place, (born, _) in enumerate(pages))
+    at = {(height, place): number for number, (_, height, place) in enumerate(made)}
+    return [at[0, place] for place in range(len(found[0]))]
+
+
+def assert_as_plain(found: PageStats, plain: Plain, branch: Rule) -> None:
+    wanted = levels(plain, branch)
+    assert found.page_rows.tolist() == [entries for _, entries in wanted[0]]
+    assert found.page_numbers.tolist() == numbers(wanted)
+    assert found.leaf_pages == len(plain.pages)
+    assert found.branch_pages == sum(map(len, wanted[1:]))
+    kinds = [kind for _, kind in plain.splits]
+    assert (found.appends, found.edge_splits, found.interior_splits) == tuple(map(kinds.count, KINDS))
+    for checkpoint in found.checkpoints:
+        until = [kind for time, kind in plain.splits if time < checkpoint.rows]
+        counted = (checkpoint.appends, checkpoint.edge_splits, checkpoint.interior_splits)
+        assert counted == tuple(map(until.count, KINDS))
+        assert checkpoint.leaf_pages == 1 + len(until)
+
+
+@st.composite
+def arrivals(draw: st.DrawFn) -> list[int]:
+    """Permutations: random, or of a few interleaved ascending or descending runs, some of them late."""
+    n = draw(st.integers(1, 400))
+    if draw(st.booleans()):
+        return np.random.Generator(np.random.PCG64(draw(st.integers(0, 2**32)))).permutation(n).tolist()
+    runs = draw(st.integers(1, 4))
+    who = np.random.Generator(np.random.PCG64(draw(st.integers(0, 2**32)))).integers(0, runs, n)
+    lag, apart = draw(st.integers(0, 200)), draw(st.sampled_from([0, 1000]))
+    direction = draw(st.sampled_from([1, 1, 1, -1]))
+    keys = (np.arange(n) * direction - who * lag + who * apart) * 8 + who
+    return np.argsort(np.argsort(keys, kind="stable"), kind="stable").tolist()
+
+
+@st.composite
+def rules_between_keys(draw: st.DrawFn) -> Rule:
+    """As PostgreSQL's: any of the splits around some best one, more of them than a key has entries."""
+    together = draw(st.integers(2, 5))
+    room = draw(st.integers(20, 60))
+    choices = []
+    for _ in KINDS:
+        best = draw(st.integers(together, room - together))
+        near = range(best - together // 2 - 1, best + together // 2 + 2)
+        choices.append(tuple(draw(st.permutations([left for left in near if 0 < left <= room]))))
+    return Rule(room, room, 1, 1, 1, together=together, choices=tuple(choices))
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrivals(), rules_between_keys())
+def test_splits_between_keys_are_those_of_the_plain_simulator(stream: list[int], rule: Rule) -> None:
+    branch, each = Rule(10, 10, 5, 5, 5), range(rule.together)
+    entries = [key * rule.together + number for key in stream for number in each]
+    plain = Plain(rule)
+    for time, entry in enumerate(entries):
+        plain.insert(time, entry)
+    assert_as_plain(SplitModel(rule, branch, density).insert(np.array(entries, np.int64)), plain, branch)
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    room = draw(st.integers(2, 60))
+    last = room + draw(st.integers(0, 1))
+    keep = st.integers(1, room)
+    append = draw(st.one_of(st.just(ALONE), keep))
+    return Rule(room, last, append, draw(keep), draw(keep), at_insertion=draw(st.booleans()))
+
+
+def density(rows: int, used: int, pages: int) -> float:
+    return 100 * used / pages
+
+
+@settings(max_examples=150, deadline=None)
+@given(arrivals(), rules(), st.integers(2, 20))
+def test_pages_are_those_of_the_plain_simulator(stream: list[int], rule: Rule, fanout: int) -> None:
+    branch = Rule(fanout, fanout, max(1, fanout // 2), max(1, fanout // 2), max(1, fanout // 2))
+    plain = Plain(rule)
+    for time, key in enumerate(stream):
+        plain.insert(time, key)
+    checkpoints = sorted({1, len(stream) // 3 + 1, len(stream)})
+    found = SplitModel(rule, branch, density).insert(np.array(stream, np.int64), checkpoints)
+    assert_as_plain(found, plain, branch)
+    assert found.checkpoints[-1].density == found.density == density(len(stream), len(stream), len(plain.pages))
+
+
+@settings(max_examples=100, deadline=None)
+@given(arrivals(), st.integers(20, 200), st.sampled_from([0.5, 0.4]), st.booleans(), st.integers(0, 2**32))
+def test_entries_of_different_sizes_split_by_bytes(
+    stream: list[int], room: int, share: float, alone: bool, seed: int
+) -> None:
+    sizes = np.random.Generator(np.random.PCG64(seed)).integers(3, 11, len(stream)).astype(np.uint16)
+    rule = Rule(room, room, ALONE if alone else 0, share=share, smallest=3)
+    branch = Rule(5, 5, 3, 3, 3)
+    plain = Plain(rule, dict(zip(stream, sizes.tolist(), strict=True)))
+    for time, key in enumerate(stream):
+        plain.insert(time, key)
+    model = SizedSplitModel(SplitModel(rule, branch, density), lambda keys: sizes)
+    half = (len(stream) + 1) // 2
+    found = model.insert(np.array(stream, np.int64), [half], sizes=sizes)
+    assert_as_plain(found, plain, branch)
+    assert found.density == 100 * int(sizes.sum()) / len(plain.pages)
+    assert found.checkpoints[0].density == 100 * int(sizes[:half].sum()) / found.checkpoints[0].leaf_pages
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("sized", [False, True])
+def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splittree, "_CHUNK", 1000)
+    monkeypatch.setattr(splittree, "_GROUP_ROWS", 3000)
+    divided = []
+    divide = splittree._divided
+    monkeypatch.setattr(splittree, "_divided", lambda *given: divided.append(divide(*given)) or divided[-1])
+    chance = np.random.Generator(np.random.PCG64(5))
+    ranks, sizes = chance.permutation(60_000), splittree.NO_SIZES
+    rule = Rule(20, 21, 15, 15, 10)
+    if sized:
+        sizes = chance.integers(3, 11, len(ranks)).astype(np.uint16)
+        rule = Rule(140, 140, smallest=3)
+    one, many = splittree.level(ranks, rule, sizes), splittree.level(ranks, rule, sizes, threads)
+    assert [len(parts) for parts in divided][-1] == threads
+    for name in ("births", "kinds", "rows"):
+        assert np.array_equal(getattr(one, name), getattr(many, name)), name
+
+
+@pytest.mark.parametrize("stream", streams.STREAMS)
+def test_rows_sorted_by_groups_of_leaves_make_the_same_pages(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks, rule = ranked(streams.STREAMS[stream](40_000).astype(np.uint64)[:, None]), Rule(20, 21, 15, 15, 10)
+    straight = splittree.level(ranks, rule)
+    monkeypatch.setattr(splittree, "_CHUNK", 1000)
+    monkeypatch.setattr(splittree, "_GROUP_ROWS", 1000)
+    calls = []
+    regroup = splittree._Range._regrouped
+    monkeypatch.setattr(splittree._Range, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
+    grouped = splittree.level(ranks, rule)
+    if stream in {"random", "wrapping"}:
+        assert len(calls) > 3
+    if stream in {"increasing", "descending"}:
+        assert not calls
+    for name in ("births", "kinds", "rows"):
+        assert np.array_equal(getattr(straight, name), getattr(grouped, name)), name
+
+
+def test_keys_at_one_end_stay_on_one_thread() -> None:
+    rule = Rule(20, 21, 15, 15, 10)
+    one, many = splittree.level(np.arange(9000), rule), splittree.level(np.arange(9000), rule, threads=2)
+    assert np.array_equal(one.births, many.births)
+
+
+def test_random_keys_fill_ln_2_over_an_octave() -> None:
+    """Yao 1978: midpoint splits of random keys; at one size the fill swings, over a doubling it averages ln 2."""
+    n, room = 1 << 20, 323
+    rule = Rule(room, room, ALONE, (room + 1) // 2, (room + 1) // 2)
+    model = SplitModel(rule, rule, lambda rows, used, pages: used / (room * pages))
+    rows = np.unique(np.geomspace(n / 2, n, 65).astype(int)).tolist()
+    found = model.insert(np.random.Generator(np.random.PCG64(1)).permutation(n), rows)
+    fills = [checkpoint.density for checkpoint in found.checkpoints]
+    assert np.mean(fills) == pytest.approx(np.log(2), abs=0.005)
+    assert max(fills) - min(fills) > 0.03
+
+
+def test_no_rows_are_one_empty_page() -> None:
+    found = SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density).insert(np.empty(0, np.int64))
+    assert (found.rows, found.leaf_pages, found.branch_pages, found.nonadjacent) == (0, 1, 0, 0)
+
+
+@pytest.mark.parametrize("ranks", [[0, 2], [0, 0], [-1, 0], [1]])
+def test_what_are_no_ranks_is_refused(ranks: list[int]) -> None:
+    model = SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density)
+    with pytest.raises(UsageError) as refused:
+        model.insert(np.array(ranks, np.int64))
+    n = len(ranks)
+    assert str(refused.value) == (f"ranks of {n} rows must be all of 0 to {n - 1}, each once: make them with `ranked`.")
+    sized = SizedSplitModel(model, lambda keys: np.ones(len(keys), np.uint16))
+    with pytest.raises(UsageError, match=r"^ranks of "):
+        sized.insert(np.array(ranks, np.int64), sizes=np.ones(n, np.uint16))
+
+
+@pytest.mark.parametrize("checkpoints", [[0], [4], [2, 1], [1, 1]])
+def test_checkpoints_that_do_not_ascend_are_refused(checkpoints: list[int]) -> None:
+    model = SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density)
+    with pytest.raises(UsageError) as refused:
+        model.insert(np.arange(3), checkpoints)
+    assert str(refused.value) == ("checkpoints must ascend from 1 to 3, the number of rows: leave out the others.")
+
+
+def test_sizes_that_do_not_fit_the_rows_are_refused() -> None:
+    rule = Rule(40, 40, smallest=4)
+    model = SizedSplitModel(SplitModel(rule, Rule(4, 4, 2, 2, 2), density), lambda keys: keys.data.astype(np.uint16))
+    assert model.sizes(Keys(np.array([7, 9]), "int")).tolist() == [7, 9]
+    for sizes in ([4], [4, 3], []):
+        with pytest.raises(UsageError) as refused:
+            model.insert(np.arange(2), sizes=np.array(sizes, np.uint16))
+        assert str(refused.value) == (
+            "one size for each row is needed, none below the smallest: make them with `sizes`."
+        )
+
+
+def test_no_threads_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"^the page model's threads are 0: give 1 or more\.$"):
+        splitmodel.SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density, threads=0)

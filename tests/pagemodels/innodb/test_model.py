@@ -1,0 +1,233 @@
+"""The model of InnoDB: its kernel against rules in plain Python, and against live servers, page by page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from benchmarks import streams
+from keybench.databases.mariadb import ENGINE
+from keybench.databases.mysql import ENGINE as MYSQL
+from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.probes import read_index
+from keybench.errors import UsageError
+from keybench.model.byteorder import Keys
+from keybench.model.metric import Metric
+from keybench.model.table import Table
+from keybench.pagemodels.contract import predict, ranked, readings
+from keybench.pagemodels.innodb.model import InnodbModel, InnodbStats, of
+from tests.databases.mysql.conftest import measured
+from tests.pagemodels.innodb.reference import Space, Tree
+
+Ranks = NDArray[np.int64]
+
+EXACT = (
+    Metric.LEAF_PAGES,
+    Metric.BRANCH_PAGES,
+    Metric.LEAF_DENSITY,
+    Metric.LEAF_FRAGMENTATION,
+    Metric.LEAF_NONADJACENT,
+)
+
+
+def table(column: str = "binary16", payload: int = 0, role: str = "clustered", engine=ENGINE) -> Table:
+    return Table("trial", engine.column(column), payload, role)  # type: ignore[arg-type]
+
+
+def ranks_of(stream: str, rows: int) -> Ranks:
+    return ranked(streams.STREAMS[stream](rows).astype(np.uint64)[:, None])
+
+
+def by_the_book(model: InnodbModel, ranks: Ranks) -> tuple[Tree, Space, int]:
+    """The same index by the rules in plain Python, and what its table's and its own splits add to the counter."""
+    space = Space(model.mysql)
+    trees = [
+        Tree(space, part.leaf_bytes, part.branch_bytes, part.clustered, i, part.page_bytes)
+        for i, part in enumerate(filter(None, (model.table, model)))
+    ]
+    for row, key in enumerate(ranks.tolist()):
+        if model.table:
+            trees[0].insert(row)
+        trees[-1].insert(key)
+    return trees[-1], space, sum(tree.counter for tree in trees)
+
+
+def assert_by_the_book(model: InnodbModel, ranks: Ranks) -> None:
+    found = model.insert(ranks)
+    tree, space, counter = by_the_book(model, ranks)
+    leaves = tree.level(0)
+    assert found.page_numbers.tolist() == [page.number for page in leaves]
+    assert found.page_rows.tolist() == [len(page.keys) for page in leaves]
+    assert found.garbage_bytes == sum(len(page.spare) for page in leaves) * model.leaf_bytes
+    assert found.branch_pages == sum(len(tree.level(level)) for level in range(1, tree.root.level + 1))
+    assert (found.split_counter, found.merges, found.file_pages) == (counter, tree.merges, space.size)
+    assert [found.appends, found.edge_splits, found.interior_splits] == list(tree.kinds.values())
+    assert found.appends + found.edge_splits + found.interior_splits == found.leaf_pages - 1 == len(leaves) - 1
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> Ranks:
+    """Generators that lag behind one another, each in some disorder, up or down."""
+    n = draw(st.integers(1, 3000))
+    chance = np.random.Generator(np.random.PCG64(draw(st.integers(0, 1000))))
+    who = chance.integers(0, draw(st.integers(1, 6)), n)
+    noise = chance.permutation(n) * draw(st.sampled_from([0, 1, 3, 10, n])) // n
+    times = (np.arange(n) - who * draw(st.sampled_from([0, 3, 30, 300, n])) + noise) * draw(st.sampled_from([1, -1]))
+    ranks = np.empty(n, np.int64)
+    ranks[np.lexsort((np.arange(n), times))] = np.arange(n)
+    return ranks
+
+
+MODELS = [
+    InnodbModel(34, 25, page_bytes=512),
+    InnodbModel(34, 45, page_bytes=1024),
+    InnodbModel(135, 25, page_bytes=1024),
+    InnodbModel(29, 29, clustered=False, table=InnodbModel(42, 17, page_bytes=512), page_bytes=512),
+    InnodbModel(34, 25, mysql=True, page_bytes=512),
+]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(MODELS), orders())
+def test_the_kernel_does_what_the_rules_say(model: InnodbModel, ranks: Ranks) -> None:
+    assert_by_the_book(model, ranks)
+
+
+@pytest.mark.parametrize("stream", streams.STREAMS)
+@pytest.mark.parametrize("engine", [ENGINE, MYSQL])
+def test_so_it_does_with_pages_of_16_kib(engine, stream: str) -> None:
+    for role, payload in (("clustered", 300), ("nonclustered", 100)):
+        model = engine.page_model(table("char36", payload, role, engine))
+        assert_by_the_book(model, ranks_of(stream, 12_000))
+
+
+@pytest.mark.parametrize(
+    ("column", "leaf", "branch", "density", "garbage", "counter", "file_pages"),
+    [
+        ("binary16", 2269, 6, 92.20, 7514, 2272, 2816),
+        ("bigint", 1743, 4, 91.78, 7462, 1744, 2304),
+        ("char36", 3585, 12, 92.68, 7560, 3594, 4096),
+    ],
+)
+def test_a_million_increasing_keys(column, leaf, branch, density, garbage, counter, file_pages) -> None:
+    """As MariaDB 10.11.19 had them (btree.md D2)."""
+    found = ENGINE.page_model(table(column)).insert(np.arange(1_000_000))
+    assert isinstance(found, InnodbStats)
+    assert (found.leaf_pages, found.branch_pages, found.garbage_bytes) == (leaf, branch, garbage)
+    assert round(found.density, 2) == density
+    assert (found.split_counter, found.file_pages, found.fragmentation) == (counter, file_pages, 0)
+    assert (found.appends, found.merges) == (leaf - 1, 0)
+
+
+def test_a_million_descending_keys() -> None:
+    found = ENGINE.page_model(table()).insert(np.arange(1_000_000)[::-1].copy())
+    assert (found.leaf_pages, found.branch_pages, found.garbage_bytes) == (2269, 6, 0)
+    assert round(found.nonadjacent, 2) == 2.87
+    assert found.back_links == found.fragmentation == 100 * 65 / 2269
+
+
+def test_mysql_counts_no_insertion_into_the_right_neighbour() -> None:
+    ranks = ranks_of("same millisecond", 50_000)
+    mariadb, mysql = (of(table(), mysql=mysql).insert(ranks) for mysql in (False, True))
+    assert mysql.split_counter == mysql.leaf_pages - 1 + mysql.branch_pages - 1  # one level of branch pages: its root
+    assert mariadb.split_counter > mysql.split_counter
+
+
+@pytest.mark.parametrize("role", ["clustered", "nonclustered"])
+def test_checkpoints_are_what_the_rows_until_then_leave(role: str) -> None:
+    ranks = ranks_of("4 lagging by 0.5 %", 20_000)
+    model = ENGINE.page_model(table("char36", 100, role))
+    rows = (1, 700, 5000, 20_000)
+    found = model.insert(ranks, rows)
+    assert [point.rows for point in found.checkpoints] == list(rows)
+    for point in found.checkpoints:
+        first = np.argsort(np.argsort(ranks[: point.rows]))
+        alone = model.insert(first)
+        assert (point.leaf_pages, point.density) == (alone.leaf_pages, alone.density)
+        kinds = (alone.appends, alone.edge_splits, alone.interior_splits)
+        assert (point.appends, point.edge_splits, point.interior_splits) == kinds
+
+
+def test_one_row_is_one_leaf() -> None:
+    found = ENGINE.page_model(table()).insert(np.array([0]))
+    assert (found.leaf_pages, found.branch_pages, found.nonadjacent) == (1, 0, 0)
+    assert found.page_numbers.tolist() == [3]
+    assert found.density == 100 * 34 / 16_252
+
+
+def test_what_the_model_does_not_know_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^unknown parameter of the page model 'fill_factor'\. Known: none\.$"):
+        ENGINE.page_model(table(), fill_factor=90)
+    with pytest.raises(
+        UsageError,
+        match=r"^a record of 9030 bytes does not lie whole in a page of 16384: the page model of InnoDB takes shorter "
+        r"keys and payloads only\.$",
+    ):
+        ENGINE.page_model(table(payload=8994))
+    with pytest.raises(
+        UsageError, match=r"^the width of the column binary is not known: size it by a layout's keys first\.$"
+    ):
+        ENGINE.page_model(table("binary"))
+
+
+def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
+    admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%'")
+    merges = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'index_page_merge_successful'"
+    before = admin.value(merges)
+    real = {metric: reading.value for metric, reading in measured(admin, on, keys).items()}
+    found = read_index(admin, on)
+    assert found
+    model = predict(ENGINE.page_model(on), on.column, keys)
+    assert isinstance(model, InnodbStats)
+    said = {reading.metric: reading.value for reading in readings(model)}
+    assert {metric: said[metric] for metric in EXACT} == {metric: real[metric] for metric in EXACT}
+    assert np.array_equal(found.levels[0], model.page_numbers)
+    assert found.garbage == model.garbage_bytes
+    assert admin.value(merges) - before == model.merges
+    with admin.file(on) as file:
+        assert file
+        assert file.stat().st_size == 16_384 * model.file_pages
+    assert real[Metric.SPLIT_COUNTER] == model.split_counter
+
+
+def keys_in(stream: str, on: Table, rows: int) -> Keys:
+    return streams.keys(streams.STREAMS[stream](rows), on.column)
+
+
+@pytest.mark.parametrize("stream", streams.STREAMS)
+def test_the_index_on_a_server_is_that_of_the_model(admin, stream: str) -> None:
+    on = table(payload=100)
+    assert_as_the_server(admin, on, keys_in(stream, on, 60_000))
+
+
+@pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "wrapping"])
+@pytest.mark.parametrize(
+    ("column", "payload", "role"),
+    [("bigint", 0, "clustered"), ("char36", 300, "clustered"), ("char36", 0, "nonclustered")],
+)
+def test_so_it_is_with_other_tables(admin, column: str, payload: int, role: str, stream: str) -> None:
+    on = table(column, payload, role)
+    assert_as_the_server(admin, on, keys_in(stream, on, 50_000))
+
+
+def test_a_page_that_becomes_the_roots_only_child_goes_up_into_it(admin) -> None:
+    """When its neighbour loses its only node pointer, at row 57,003; the root splits again at once, in the middle."""
+    on = table("char36")
+    keys = keys_in("same millisecond", on, 1_000_000)[:57_011]
+    assert_as_the_server(admin, on, keys)
+    found = predict(ENGINE.page_model(on), on.column, keys)
+    assert isinstance(found, InnodbStats)
+    assert (found.branch_pages, found.split_counter) == (3, 380)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stream", streams.STREAMS)
+@pytest.mark.parametrize("role", ["clustered", "nonclustered"])
+@pytest.mark.parametrize("payload", [0, 100])
+@pytest.mark.parametrize("column", ["binary16", "char36", "bigint"])
+def test_so_it_is_with_all_of_them(admin, column: str, payload: int, role: str, stream: str) -> None:
+    on = table(column, payload, role)
+    assert_as_the_server(admin, on, keys_in(stream, on, 200_000))

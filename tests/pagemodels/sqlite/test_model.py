@@ -1,0 +1,319 @@
+"""The model of SQLite: its kernel against rules in plain Python, and against live b-trees, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from benchmarks import streams
+from keybench.databases.sqlite.ddl import Statements
+from keybench.databases.sqlite.engine import ENGINE
+from keybench.errors import UsageError
+from keybench.model.byteorder import Keys, sort_words
+from keybench.model.metric import Metric
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import PageStats, predict, ranked, readings
+from keybench.pagemodels.sqlite import records as cells
+from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.load import load
+from tests.pagemodels.sqlite.reference import File, Tree
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+EXACT = (
+    Metric.LEAF_PAGES,
+    Metric.BRANCH_PAGES,
+    Metric.LEAF_DENSITY,
+    Metric.LEAF_FRAGMENTATION,
+    Metric.LEAF_NONADJACENT,
+)
+
+TABLES: list[tuple[str, int, KeyRole]] = [
+    ("binary16", 0, "clustered"),
+    ("char36", 100, "clustered"),
+    ("bigint", 0, "clustered"),
+    ("integer", 100, "clustered"),
+    ("char36", 0, "nonclustered"),
+    ("integer", 10, "nonclustered"),
+]
+
+
+def by_the_book(table: Table, keys: Keys, page_bytes: int) -> tuple[Tree, File]:
+    """The same b-tree by the rules in plain Python."""
+    column = table.column
+    ranks = ranked(sort_words(keys, column.order))
+    file, rowids = File(), np.arange(1, len(keys) + 1)
+
+    def by_rank(sizes: NDArray[np.uint16]) -> list[int]:
+        placed = np.empty(len(keys), np.int64)
+        placed[ranks] = sizes
+        return placed.tolist()  # type: ignore[no-any-return]
+
+    def records(size: int) -> NDArray[np.uint16]:
+        numbers = column.form == "int" and not Statements(table).is_rowid
+        return np.uint16(size) + (cells.integer_bytes(keys.data) if numbers else np.zeros(len(keys), np.uint16))  # type: ignore[arg-type]
+
+    rows = None
+    if Statements(table).is_rowid:
+        varints = cells.varint_bytes(keys.data)  # type: ignore[arg-type]
+        size = cells.whole(records(cells.rowid_record(table.payload)), page_bytes, table=True) + varints
+        dividers = by_rank(4 + varints)
+        tree = Tree(file, by_rank(size).__getitem__, dividers.__getitem__, page_bytes)
+    elif table.key == "clustered":
+        size = cells.whole(records(cells.record(column, table.payload)), page_bytes, table=False)
+        tree = Tree(file, by_rank(size).__getitem__, None, page_bytes)
+    else:
+        varints = cells.varint_bytes(rowids)
+        size = cells.whole(records(cells.record(column, table.payload)), page_bytes, table=True) + varints
+        rows = Tree(file, size.tolist().__getitem__, (4 + varints).tolist().__getitem__, page_bytes)
+        entry = records(cells.record(column, 0, rowid=True)) + cells.integer_bytes(rowids)
+        tree = Tree(file, by_rank(cells.whole(entry, page_bytes, table=False)).__getitem__, None, page_bytes)
+    for row, key in enumerate(ranks.tolist()):
+        tree.insert(key)
+        if rows:
+            rows.insert(row)
+    return tree, file
+
+
+def modelled(table: Table, keys: Keys, page_bytes: int = 4096, checkpoints: Sequence[int] = ()) -> PageStats:
+    return predict(ENGINE.page_model(table, page_bytes=page_bytes), table.column, keys, checkpoints)
+
+
+def assert_by_the_book(table: Table, keys: Keys, page_bytes: int) -> File:
+    """Returns the file by the book."""
+    found = modelled(table, keys, page_bytes)
+    tree, file = by_the_book(table, keys, page_bytes)
+    leaves = tree.leaves()
+    assert found.page_numbers.tolist() == [page.number for page in leaves]
+    assert found.page_rows.tolist() == [len(page.keys) for page in leaves]
+    assert found.branch_pages == tree.branches()
+    assert found.density == 100 * sum(map(tree.used, leaves)) / (len(leaves) * (page_bytes - 8))
+    assert [found.appends, found.edge_splits, found.interior_splits] == list(tree.kinds.values())
+    assert found.appends + found.edge_splits + found.interior_splits == found.leaf_pages - 1
+    return file
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(TABLES),
+    st.sampled_from([1024, 2048]),
+    st.integers(1, 1500),
+    st.integers(1, 6),
+    st.sampled_from([0, 3, 30, 300]),
+    st.sampled_from([0, 3, 10, 1000]),
+    st.sampled_from([1, -1, 1 << 20]),
+    st.integers(0, 1000),
+)
+def test_the_kernel_does_what_the_rules_say(
+    given: tuple[str, int, KeyRole], page_bytes: int, n: int, fronts: int, lag: int, noise: int, scale: int, seed: int
+) -> None:
+    column, payload, role = given
+    on = Table("trial", ENGINE.column(column), payload, role)
+    chance = np.random.Generator(np.random.PCG64(seed))
+    times = np.arange(n) - chance.integers(0, fronts, n) * lag + chance.integers(0, noise + 1, n)
+    numbers = (times * n + chance.permutation(n)) * scale
+    assert_by_the_book(on, streams.keys(numbers, on.column), page_bytes)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.booleans(),
+    st.sampled_from([(20, 20, 0), (8, 100, 0), (8, 16, 0.1), (4, 100, 0.02)]),
+    st.sampled_from([512, 2048]),
+    st.integers(1, 3000),
+    st.sampled_from([0, 3, 300]),
+    st.sampled_from([0, 10, 1000]),
+    st.integers(0, 1000),
+)
+def test_cells_of_any_sizes_are_dealt_out_by_the_rules(
+    rowids: bool, spread: tuple[int, int, float], page_bytes: int, n: int, lag: int, noise: int, seed: int
+) -> None:
+    """Sizes that no table has: with few large cells among small ones, branch pages are given back too."""
+    chance = np.random.Generator(np.random.PCG64(seed))
+    times = np.arange(n) - chance.integers(0, 4, n) * lag + chance.integers(0, noise + 1, n)
+    ranks = np.argsort(np.argsort(times * n + chance.permutation(n)))
+    low, high, large = spread
+    sizes = np.where(chance.random(n) < large, 100, chance.integers(low, high + 1, n)).astype(np.uint16)
+    dividers = np.where(chance.random(n) < 0.5, 5, 12).astype(np.uint16)
+    tree, state = trees.new(ranks, sizes, dividers if rowids else None, page_bytes), trees.new_file(page_bytes)
+    trees.start(tree, state)
+    assert load(tree, state, ranks, 0, n, True) == n
+    file, placed = File(), np.argsort(ranks)
+    divider = dividers[placed].tolist().__getitem__ if rowids else None
+    book = Tree(file, sizes[placed].tolist().__getitem__, divider, page_bytes)
+    for rank in ranks.tolist():
+        book.insert(rank)
+    leaves = tree.leaves[trees.chain(tree)]
+    assert leaves[:, trees.NUMBER].tolist() == [page.number for page in book.leaves()]
+    assert leaves[:, trees.CELLS].tolist() == [len(page.keys) for page in book.leaves()]
+    assert leaves[:, trees.USED].tolist() == [book.used(page) for page in book.leaves()]
+    assert tree.facts[trees.BRANCHES] == book.branches()
+    assert (leaves[:-1, trees.CELLS] >= 1 << tree.facts[trees.SHIFT]).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 70])
+def test_a_root_that_is_a_leaf_is_split_first(n: int) -> None:
+    for column in ("binary16", "integer"):
+        on = Table("trial", ENGINE.column(column), 40)
+        for order in (1, -1):
+            assert_by_the_book(on, streams.keys(np.arange(n)[::order] * 1000, on.column), 512)
+
+
+@pytest.mark.parametrize("page_bytes", [512, 65_536])
+@pytest.mark.parametrize("given", TABLES)
+def test_pages_of_other_sizes(given: tuple[str, int, KeyRole], page_bytes: int) -> None:
+    column, payload, role = given
+    on = Table("trial", ENGINE.column(column), payload if page_bytes > 512 else 0, role)
+    for stream in ("random", "descending"):
+        assert_by_the_book(on, streams.keys(streams.STREAMS[stream](12_000), on.column), page_bytes)
+
+
+def test_pages_that_are_given_back_are_taken_again() -> None:
+    """Where the newest row goes alone to a new leaf, sparse leaves come to lie beside one another."""
+    on = Table("trial", ENGINE.column("integer"), 92)
+    keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](6000), on.column)
+    file = assert_by_the_book(on, keys, 1024)
+    assert file.given_back > 20
+
+
+@pytest.mark.parametrize("given", [*TABLES, ("binary16", 20, "by-date")])
+def test_memory_may_grow_at_any_row(given: tuple[str, int, KeyRole], monkeypatch: pytest.MonkeyPatch) -> None:
+    column, payload, role = given
+    on = Table("trial", ENGINE.column(column), min(payload, 40), role)
+    keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](30_000), on.column)
+    wanted, grown = modelled(on, keys, 512, (3, 5000)), []
+    monkeypatch.setattr(trees, "_FILL", 1e9)
+    monkeypatch.setattr(trees, "_MARGIN", 4)
+    monkeypatch.setattr(trees, "grow", lambda tree, grow=trees.grow: (grown.append(len(tree.branches)), grow(tree)))
+    found = modelled(on, keys, 512, (3, 5000))
+    assert len(grown) > 3
+    assert_same(found, wanted)
+
+
+@pytest.mark.long
+def test_more_rows_than_32_bits_count_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as few rows show it: compiled for wider integers."""
+    on = Table("trial", ENGINE.column("binary16"), 100, "nonclustered")
+    keys = streams.keys(streams.STREAMS["random"](20_000), on.column)
+    wanted = modelled(on, keys)
+    monkeypatch.setattr(trees, "_NARROW", 0)
+    assert_same(modelled(on, keys), wanted)
+
+
+def assert_same(found: PageStats, wanted: PageStats) -> None:
+    for part in fields(PageStats):
+        one, other = getattr(found, part.name), getattr(wanted, part.name)
+        if isinstance(one, np.ndarray):
+            assert one.tolist() == other.tolist()
+        else:
+            assert one == other or (one != one and other != other)
+
+
+def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:
+    """As SQLite 3.40.1 had them (btree.md C1)."""
+    found = modelled(Table("trial", ENGINE.column("integer"), 100), Keys(np.arange(1, 1_000_001), "int"))
+    assert (found.leaf_pages, found.appends, found.fragmentation) == (27_028, 27_027, 0)
+    assert found.page_rows.sum() == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("column", "payload", "order", "pages", "leaves", "density"),
+    [
+        ("binary16", 0, 1, 5890, 5848, 87.33),
+        ("char36", 0, 1, 11_509, 11_364, 87.25),
+        ("binary16", 100, 1, 34_525, 33_333, 87.26),
+        ("binary16", 0, -1, 10_325, 10_202, 49.84),
+        ("char36", 0, -1, 20_438, 19_998, 49.15),
+        ("binary16", 100, -1, 62_490, 58_821, 48.14),
+    ],
+)
+def test_a_million_keys_in_order(column, payload, order, pages, leaves, density) -> None:
+    """As SQLite 3.40.1 had them (btree.md D3)."""
+    on = Table("trial", ENGINE.column(column), payload)
+    found = modelled(on, streams.keys(np.arange(1_000_000)[::order], on.column))
+    assert (found.leaf_pages, found.leaf_pages + found.branch_pages) == (leaves, pages)
+    assert round(found.density, 2) == density
+
+
+def test_an_index_shares_the_file_with_its_table() -> None:
+    on = Table("trial", ENGINE.column("binary16"), 100, "nonclustered")
+    found = modelled(on, streams.keys(streams.STREAMS["increasing"](20_000), on.column))
+    assert found.nonadjacent > 80
+    assert found.back_links == 0
+
+
+@pytest.mark.parametrize("given", TABLES)
+def test_checkpoints_are_what_the_rows_until_then_leave(given: tuple[str, int, KeyRole]) -> None:
+    column, payload, role = given
+    on = Table("trial", ENGINE.column(column), payload, role)
+    keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](8000), on.column)
+    rows = (1, 700, 5000, 8000)
+    found = modelled(on, keys, checkpoints=rows)
+    assert [point.rows for point in found.checkpoints] == list(rows)
+    for point in found.checkpoints:
+        alone = modelled(on, keys[: point.rows])
+        assert (point.leaf_pages, point.density) == (alone.leaf_pages, alone.density)
+        kinds = (alone.appends, alone.edge_splits, alone.interior_splits)
+        assert (point.appends, point.edge_splits, point.interior_splits) == kinds
+
+
+def test_what_the_model_does_not_know_is_refused() -> None:
+    on = Table("trial", ENGINE.column("binary16"), 0)
+    with pytest.raises(UsageError, match=r"^unknown parameter of the page model 'initrans'\. Known: page_bytes\.$"):
+        ENGINE.page_model(on, initrans=1)
+    with pytest.raises(
+        UsageError, match=r"^SQLite has no pages of 1000 bytes: take a power of two from 512 to 65536\.$"
+    ):
+        ENGINE.page_model(on, page_bytes=1000)
+    with pytest.raises(
+        UsageError,
+        match=r"^a record of 1020 bytes would lie on overflow pages: the page model of SQLite takes up to 1002; "
+        r"choose a shorter payload\.$",
+    ):
+        modelled(Table("trial", on.column, 1000), streams.keys(np.arange(3), on.column))
+    with pytest.raises(
+        UsageError, match=r"^the width of the column blob is not known: size it by a layout's keys first\.$"
+    ):
+        ENGINE.page_model(Table("trial", ENGINE.column("blob"), 0))
+
+
+def assert_as_sqlite(bench: Bench, given: tuple[str, int, KeyRole], stream: str, rows: int) -> None:
+    column, payload, role = given
+    on = bench.table(column, payload, role)
+    keys = streams.keys(streams.STREAMS[stream](rows), on.column)
+    real = {metric: reading.value for metric, reading in bench.load(on, keys).items()}
+    model = modelled(on, keys)
+    said = {reading.metric: reading.value for reading in readings(model)}
+    assert {metric: said[metric] for metric in EXACT} == pytest.approx(
+        {metric: real[metric] for metric in EXACT}, 1e-12
+    )
+    leaves = bench.admin._connection(on).execute(  # type: ignore[attr-defined]
+        "SELECT pageno, ncell FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (Statements(on).tree,)
+    )
+    assert leaves.fetchall() == list(zip(model.page_numbers.tolist(), model.page_rows.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("stream", streams.STREAMS)
+def test_a_b_tree_of_sqlite_is_that_of_the_model(bench: Bench, stream: str) -> None:
+    assert_as_sqlite(bench, ("binary16", 100, "clustered"), stream, 20_000)
+
+
+@pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "wrapping"])
+@pytest.mark.parametrize("given", TABLES)
+def test_so_it_is_with_other_tables(bench: Bench, given: tuple[str, int, KeyRole], stream: str) -> None:
+    assert_as_sqlite(bench, given, stream, 20_000)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stream", streams.STREAMS)
+@pytest.mark.parametrize("given", [*TABLES, ("binary16", 100, "nonclustered"), ("bigint", 100, "nonclustered")])
+def test_so_it_is_with_many_rows(bench: Bench, given: tuple[str, int, KeyRole], stream: str) -> None:
+    assert_as_sqlite(bench, given, stream, 150_000)

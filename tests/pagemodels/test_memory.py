@@ -1,0 +1,66 @@
+"""Memory in kernels."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+from numpy.typing import NDArray
+
+from keybench.compiled import inlined, kernel
+from keybench.pagemodels.memory import move, uncounted
+
+
+class Pair(NamedTuple):
+    whole: NDArray[Any]
+    halves: NDArray[Any]
+
+
+@inlined
+def swapped(pair: Pair) -> float:
+    pair.whole[0], pair.whole[1] = pair.whole[1], pair.whole[0]
+    return float(pair.halves[pair.whole[0]])
+
+
+@kernel
+def summed(pair: Pair, times: int) -> float:
+    pair = uncounted(pair)
+    total = 0.0
+    for _ in range(times):
+        total += swapped(pair)
+    return total
+
+
+def test_uncounted_arrays_are_those_of_the_caller_and_stay_its() -> None:
+    pair = Pair(np.array([1, 0]), np.array([0.5, 2.5]))
+    before = [sys.getrefcount(array) for array in pair]
+    assert summed(pair, 3) == 0.5 + 2.5 + 0.5
+    assert pair.whole.tolist() == [0, 1]
+    assert [sys.getrefcount(array) for array in pair] == before
+
+
+def test_only_tuples_of_arrays_are_uncounted() -> None:
+    alone = kernel(lambda given: uncounted(given))
+    for given in (np.zeros(3), (np.zeros(3), 1), 5):
+        with pytest.raises(TypingError, match="uncounted takes a tuple of arrays"):
+            alone(given)
+
+
+@pytest.mark.parametrize(("to", "begin", "count"), [(0, 3, 4), (3, 0, 4), (2, 2, 3), (1, 0, 0)])
+def test_a_part_is_moved_as_if_copied_first(to: int, begin: int, count: int) -> None:
+    moved = kernel(lambda array, to, begin, count: move(array, to, begin, count))
+    for kind in (np.int32, np.int64):
+        array = np.arange(8, dtype=kind)
+        wanted = array.copy()
+        wanted[to : to + count] = array[begin : begin + count]
+        moved(array, to, begin, count)
+        assert array.tolist() == wanted.tolist()
+
+
+def test_only_arrays_without_gaps_are_moved_in() -> None:
+    moved = kernel(lambda array: move(array, 0, 1, 1))
+    with pytest.raises(TypingError, match="move takes an array of one dimension without gaps"):
+        moved(np.arange(8)[::2])

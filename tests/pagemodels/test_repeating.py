@@ -1,0 +1,72 @@
+"""Indexes that repeat each key: entry for entry as if every one had a key of its own, in order of arrival."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keybench.databases.registry import engine
+from keybench.model.byteorder import Keys
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import PageStats, predict
+from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
+from keybench.pagemodels.half_split.tree import Rule
+from keybench.pagemodels.repeating import repeated
+from tests.databases.keys import random
+
+BRANCH = Rule(20, 20, 10, 10, 10)
+
+
+def expanded(ranks: np.ndarray, times: int) -> np.ndarray:
+    """Ranks of (key, arrival) by sorting pairs."""
+    pairs = [(rank, number) for number, rank in enumerate(np.repeat(ranks, times).tolist())]
+    place = {pair: at for at, pair in enumerate(sorted(pairs))}
+    return np.array([place[pair] for pair in pairs], np.int64)
+
+
+def assert_same(found: PageStats, wanted: PageStats, times: int) -> None:
+    assert found.rows == wanted.rows
+    assert found.page_rows.tolist() == wanted.page_rows.tolist()
+    assert found.page_numbers.tolist() == wanted.page_numbers.tolist()
+    assert [at.rows * times for at in found.checkpoints] == [at.rows for at in wanted.checkpoints]
+    assert [at.leaf_pages for at in found.checkpoints] == [at.leaf_pages for at in wanted.checkpoints]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 120), st.integers(1, 5), st.integers(0, 99))
+def test_entries_of_one_size(n: int, times: int, seed: int) -> None:
+    ranks = np.random.Generator(np.random.PCG64(seed)).permutation(n)
+    model = SplitModel(Rule(30, 30, 29, 15, 15), BRANCH, lambda rows, used, pages: 100.0)
+    wanted = model.insert(expanded(ranks, times), [times, n * times] if n > 1 else [times])
+    assert_same(repeated(model, times).insert(ranks, [1, n] if n > 1 else [1]), wanted, times)  # type: ignore[call-arg]
+
+
+def test_entries_as_long_as_their_keys() -> None:
+    ranks = np.random.Generator(np.random.PCG64(1)).permutation(200)
+    sizes = (10 + ranks % 7).astype(np.uint16)
+    rule = Rule(200, 200, smallest=10)
+    model = SizedSplitModel(SplitModel(rule, BRANCH, lambda rows, used, pages: 100.0), lambda keys: sizes)
+    twice = repeated(model, 2)
+    assert twice.sizes(Keys(ranks, "int")) is sizes  # type: ignore[union-attr]
+    wanted = model.insert(expanded(ranks, 2), [100, 400], sizes=np.repeat(sizes, 2))
+    assert_same(twice.insert(ranks, [50, 200], sizes=sizes), wanted, 2)  # type: ignore[call-arg]
+
+
+def leaves(name: str, column: str, role: KeyRole, keys: Keys, children: int = 1, **given: str) -> int:
+    table = Table("t", engine(name).column(column), 20, role, children=children)
+    return predict(engine(name).page_model(table, **given), table.column, keys).leaf_pages
+
+
+def test_every_engine_has_as_many_entries_as_there_are_children() -> None:
+    """Four entries of a key take some four times the room, more where they pass for an ascending sequence; an index
+    beside a table by date is as one beside a table by number, but that SQLite's numbers of few rows are short."""
+    keys = random(6000)
+    columns = {"postgresql": "uuid", "mariadb": "binary16", "sqlite": "binary16", "mssql": "uniqueidentifier"}
+    for name, column in {**columns, "mysql": "binary16", "oracle": "raw16"}.items():
+        once, four = (leaves(name, column, "fk", keys, children) for children in (1, 4))
+        assert 3 * once < four < 6 * once
+        assert once <= leaves(name, column, "by-date", keys) <= 1.3 * once
+    assert leaves("mssql", "uniqueidentifier", "by-date", keys) == leaves(
+        "mssql", "uniqueidentifier", "nonclustered", keys, beneath="bigint"
+    )

@@ -1,0 +1,228 @@
+"""The order in which several writers' rows arrived, recovered from live servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import apsw
+import numpy as np
+import pytest
+
+from keybench.databases.contract import Admin
+from keybench.databases.core.arrival import Arrivals, RecoversArrivalOrder
+from keybench.databases.registry import engine
+from keybench.databases.sqlite.connection import files
+from keybench.databases.sqlite.ddl import Statements
+from keybench.errors import ServerError
+from keybench.model.byteorder import Keys, rank
+from keybench.model.metric import Metric
+from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import predict
+from keybench.runners.measuring.arrival_order import Recorder, by_stamps, by_transactions
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.sources import KeySource, key_sources
+from keybench.runners.trials.after import keys_in_order
+from keybench.runners.trials.server_trial import Target
+from keybench.runners.writers import load as writers
+from keybench.runners.writers.load import Loaded
+from keybench.scenarios.schema import load_scenario
+
+ROWS = 3000
+
+
+@pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded", "postgresql=local", "mariadb=local"])
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    name, _, kind = request.param.partition("=")
+    on = engine(name)
+    provision = on.provision(kind, on.settings("fast", "default"))
+    try:
+        yield Target(on, kind, provision.start())
+    finally:
+        provision.stop()
+
+
+@pytest.fixture
+def admin(target: Target) -> Iterator[Admin]:
+    admin = target.engine.admin(target.address)
+    yield admin
+    admin.close()
+
+
+def prepared(target: Target, *, count: int, rows: int = ROWS) -> tuple[Table, tuple[KeySource, ...]]:
+    name = target.engine.name
+    work = load_scenario("quick").with_equal_writers(count)
+    request = Request((name,), {name: target.server}, work, ("uuid-v4",), (), rows, 1, "fast", 3, 60.0)
+    column = target.engine.default_column("uuid", "rfc").name
+    plan = TrialPlan(1, 0, name, "uuid-v4", column, 100, rows)
+    return plan.table(request.scenario), key_sources(request, plan)
+
+
+def loaded_and_order(
+    target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...], rows_per_tx: int
+) -> tuple[Keys, np.ndarray, str]:
+    admin.create(table)
+    recorder = Recorder(admin, table, sources)
+    loaded = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
+    keys = keys_in_order(sources)
+    order = recorder.order(loaded, keys)
+    return keys, order.places, order.note
+
+
+def test_every_row_has_its_place_and_each_writers_rows_keep_their_order(target: Target, admin: Admin) -> None:
+    table, sources = prepared(target, count=4)
+    _, places, note = loaded_and_order(target, admin, table, sources, 100)
+    admin.drop(table)
+    assert np.sort(places).tolist() == list(range(ROWS))
+    when = np.argsort(places)
+    for source in sources:
+        assert (np.diff(when[source.planned - 1]) > 0).all()
+    assert note == ""
+    assert (places != np.arange(ROWS)).any(), "writers that take turns to the row would be a miracle"
+
+
+def test_rows_of_single_row_transactions_arrive_in_the_order_that_the_server_numbers_them(
+    target: Target, admin: Admin
+) -> None:
+    if not isinstance(admin, RecoversArrivalOrder):
+        pytest.skip(f"{target.engine.title} is asked through its sessions: see the next test")
+    table, sources = prepared(target, count=3, rows=300)
+    admin.create(table)
+    recorder = admin.arrival_recorder()
+    recorder.before(table)
+    writers.load(target.address, table, sources, rows_per_tx=1, timeout=60)
+    found = recorder.after(table)
+    admin.drop(table)
+    # Transactions of one row get their number just before they insert it.
+    assert len(np.unique(found.transactions)) == 300
+    disorder = np.abs(np.argsort(np.argsort(found.sequence)) - np.arange(300))
+    assert disorder.mean() < 3, "of 300; a random order has 100"
+
+
+@pytest.mark.parametrize("role", ["clustered", "nonclustered", "by-date"])
+def test_a_transaction_holds_one_batch_of_one_writer(target: Target, admin: Admin, role: KeyRole) -> None:
+    if not isinstance(admin, RecoversArrivalOrder):
+        pytest.skip(f"{target.engine.title} has no number of a transaction in its rows")
+    table, sources = prepared(target, count=4)
+    table = replace(table, key=role)
+    admin.create(table)
+    recorder = admin.arrival_recorder()
+    recorder.before(table)
+    writers.load(target.address, table, sources, rows_per_tx=50, timeout=60)
+    found = recorder.after(table)
+    transaction = dict(zip(map(bytes, np.ascontiguousarray(found.keys)), found.transactions.tolist(), strict=True))
+    admin.drop(table)
+    seen = set()
+    for source in sources:
+        own = table.column.encode(source.stream().take(source.writer.rows))
+        numbers = [transaction[bytes(key)] for key in own]
+        for first in range(0, len(numbers), 50):
+            batch = set(numbers[first : first + 50])
+            assert len(batch) == 1
+            assert not batch & seen
+            seen |= batch
+
+
+@pytest.mark.parametrize(("rows_per_tx", "role"), [(100, "clustered"), (1000, "clustered"), (100, "nonclustered")])
+def test_the_page_model_on_the_recovered_order_is_the_server(
+    target: Target, admin: Admin, rows_per_tx: int, role: KeyRole
+) -> None:
+    if not target.engine.has_page_model:
+        pytest.skip(f"there is no page model of {target.engine.title}")
+    if role == "nonclustered" and target.engine.name != "mariadb":
+        pytest.skip(f"{target.engine.title} tells the order in one way, whatever the key's role")
+    table, sources = prepared(target, count=4, rows=60_000)
+    table = replace(table, key=role)
+    admin.create(table)
+    recorder = Recorder(admin, table, sources)
+    probes = admin.probes()
+    for probe in probes:
+        probe.before(table)
+    loaded = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
+    real = {reading.metric: reading.value for probe in probes for reading in probe.after(table)}
+    keys = keys_in_order(sources)
+    order = recorder.order(loaded, keys)
+    admin.drop(table)
+    model = predict(target.engine.page_model(table), table.column, keys[order.places])
+    assert order.note == ""
+    assert model.leaf_pages == real[Metric.LEAF_PAGES]
+    assert model.density == pytest.approx(real[Metric.LEAF_DENSITY], abs=1e-9)
+    if role == "clustered":  # else the pages of the table lie in between, which more than one writer extends
+        assert model.back_links == pytest.approx(real[Metric.LEAF_FRAGMENTATION], abs=1e-9)
+
+
+def test_sqlite_rowids_agree_with_the_stamps() -> None:
+    on = engine("sqlite")
+    provision = on.provision("embedded", on.settings("fast", "default"))
+    target = Target(on, "embedded", provision.start())
+    try:
+        admin = on.admin(target.address)
+        table, sources = prepared(target, count=4)
+        table = Table(table.name, table.column, table.payload, "nonclustered")
+        keys, places, _ = loaded_and_order(target, admin, table, sources, 50)
+        with apsw.Connection(str(files(target.address, table.name).database)) as connection:
+            rowids = [rowid for (rowid,) in connection.execute(Statements(table).rowids)]
+        in_key_order = rank(keys[places], table.column.order)
+        assert (np.argsort(in_key_order) == np.array(rowids) - 1).all()
+        admin.close()
+    finally:
+        provision.stop()
+
+
+def test_one_writer_needs_no_recovery(target: Target, admin: Admin) -> None:
+    table, sources = prepared(target, count=1, rows=500)
+    _, places, note = loaded_and_order(target, admin, table, sources, 100)
+    admin.drop(table)
+    assert places.tolist() == list(range(500))
+    assert note == ""
+
+
+class Unknown:
+    """An admin whose server tells nothing."""
+
+
+class Silent:
+    """An admin whose server's log cannot be read."""
+
+    def arrival_recorder(self) -> Silent:
+        return self
+
+    def before(self, table: Table) -> None:
+        pass
+
+    def after(self, table: Table) -> Arrivals:
+        raise ServerError("it is locked away.")
+
+
+@pytest.mark.parametrize(
+    ("admin", "said"),
+    [
+        (Unknown(), "By the planned order of arrival: this server does not tell the real one."),
+        (Silent(), "By the planned order of arrival: it is locked away."),
+    ],
+)
+def test_where_nothing_tells_the_planned_order_is_taken_and_named(admin: Admin, said: str) -> None:
+    on = engine("sqlite")
+    table, sources = prepared(Target(on, "embedded", None), count=2, rows=10)  # type: ignore[arg-type]
+    loaded = Loaded(np.arange(1), np.ones(1), np.ones(1), 0.0)
+    order = Recorder(admin, table, sources).order(loaded, keys_in_order(sources))
+    assert (order.places.tolist(), order.note) == (list(range(10)), said)
+
+
+def test_stamps_put_whole_transactions_one_after_the_other() -> None:
+    on = engine("sqlite")
+    _, sources = prepared(Target(on, "embedded", None), count=2, rows=8)  # type: ignore[arg-type]
+    assert [source.planned.tolist() for source in sources] == [[1, 3, 5, 7], [2, 4, 6, 8]]
+    two = np.array([2, 2])
+    places = by_stamps(sources, [(np.array([0.1, 0.4]), two), (np.array([0.2, 0.3]), two)])
+    assert places.tolist() == [0, 2, 1, 3, 5, 7, 4, 6]
+
+
+def test_insertions_of_interleaved_transactions_take_the_rows_in_the_order_in_which_they_were_sent() -> None:
+    on = engine("sqlite")
+    table, sources = prepared(Target(on, "embedded", None), count=2, rows=4)  # type: ignore[arg-type]
+    keys = keys_in_order(sources)
+    stored = table.column.encode(keys)
+    shuffled = np.array([3, 0, 2, 1])
+    found = Arrivals(stored[shuffled], np.array([8, 7, 7, 8]), np.array([8, 7, 7, 8]))
+    assert by_transactions(found, table, keys).tolist() == [1, 0, 2, 3]

@@ -1,0 +1,96 @@
+"""The order of trials does not change a verdict, though the machine slows down while a block goes on.
+
+A published comparison of random and time-ordered keys (equenum) ran one after the other: whichever came second was 5 %
+to 7 % slower. Here the machine becomes slower along each block by as much as is said, and times are those that a run
+would have measured under the real plan of its trials, or under an order that is the same in each block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+
+from keybench.results.analysis.statistics import ALPHA, Floats, Verdict, estimate, sign_flip_max, verdict
+from keybench.runners.planning.plan import Request, plan
+from keybench.scenarios.schema import load_scenario
+
+BLOCKS, SEEDS, NOISE = 8, 300, 0.01
+V4, V7 = "uuid-v4", "uuid-v7"
+FIRST = {V4: ("bigint-identity", V4, V7), V7: ("bigint-identity", V7, V4)}
+"""Layouts as they are named to the runner, by which of the two comes first."""
+
+
+@cache
+def planned(layouts: tuple[str, ...], seed: int) -> Floats:
+    """(blocks, layouts): each layout's place in the block, from 0 to 1, as the runner plans it."""
+    request = Request(
+        databases=("sqlite",), servers={"sqlite": "embedded"}, scenario=load_scenario("quick"), layouts=layouts,
+        columns=(), rows=1000, blocks=BLOCKS, profile="durable", seed=seed, trial_timeout=60.0,
+    )  # fmt: skip
+    places = np.empty((BLOCKS, len(layouts)))
+    for trial in plan(request):
+        places[trial.block - 1, layouts.index(trial.layout)] = trial.position / (len(layouts) - 1)
+    return places
+
+
+def in_turn(layouts: tuple[str, ...]) -> Floats:
+    """The same, one after the other in each block."""
+    return np.tile(np.linspace(0, 1, len(layouts)), (BLOCKS, 1))
+
+
+def v7_over_v4(layouts: tuple[str, ...], places: Floats, drift: float, effect: float, seed: int) -> Verdict:
+    """What is said of UUIDv7 against random keys, by the joint test of all layouts against these."""
+    logs = np.log1p(drift) * places + np.random.default_rng(seed).normal(0, NOISE, places.shape)
+    logs[:, layouts.index(V7)] += np.log(effect)
+    base = layouts.index(V4)
+    others = [i for i in range(len(layouts)) if i != base]
+    ratios = logs[:, others] - logs[:, [base]]
+    own = others.index(layouts.index(V7))
+    return verdict(estimate(ratios[:, own]), float(sign_flip_max(ratios)[own]))
+
+
+def verdicts(first: str, *, shuffled: bool, drift: float, effect: float = 1.0) -> list[Verdict]:
+    layouts = FIRST[first]
+    orders = (planned(layouts, seed) if shuffled else in_turn(layouts) for seed in range(SEEDS))
+    return [v7_over_v4(layouts, places, drift, effect, seed) for seed, places in enumerate(orders)]
+
+
+def share(found: Sequence[Verdict], *of: Verdict) -> float:
+    return sum(one in of for one in found) / len(found)
+
+
+def test_in_a_fixed_order_whichever_comes_second_is_slower() -> None:
+    """The trap: equal layouts, a machine that slows by 30 %, and the opposite verdict for the opposite order."""
+    assert share(verdicts(V4, shuffled=False, drift=0.3), "slower") == 1
+    assert share(verdicts(V7, shuffled=False, drift=0.3), "faster") == 1
+
+
+@pytest.mark.parametrize("first", [V4, V7])
+def test_in_shuffled_blocks_equal_layouts_stay_equal(first: str) -> None:
+    assert share(verdicts(first, shuffled=True, drift=0.3), "slower", "faster") <= ALPHA
+
+
+@pytest.mark.parametrize("first", [V4, V7])
+def test_in_shuffled_blocks_a_real_difference_stays_what_it_is(first: str) -> None:
+    """A layout that is a fifth slower; whichever comes second is 6 % slower besides, as in that comparison."""
+    found = verdicts(first, shuffled=True, drift=0.13, effect=1.2)
+    assert share(found, "slower") >= 0.95
+    assert share(found, "faster", "same") == 0
+
+
+def test_a_fixed_order_hides_a_real_difference_that_shuffled_blocks_never_deny() -> None:
+    """UUIDv7 is a tenth slower and comes first; the machine slows by 30 % until random keys have their turn."""
+    assert share(verdicts(V7, shuffled=False, drift=0.3, effect=1.1), "slower") == 0
+    assert share(verdicts(V7, shuffled=True, drift=0.3, effect=1.1), "faster") <= ALPHA / 2
+
+
+def test_all_places_in_a_block_are_as_likely() -> None:
+    """Each of three layouts is in each place in a third of blocks."""
+    layouts = FIRST[V4]
+    places = np.concatenate([planned(layouts, seed) for seed in range(SEEDS)])
+    counts = np.array([[(places[:, i] == at).sum() for at in (0, 0.5, 1)] for i in range(len(layouts))])
+    expected = BLOCKS * SEEDS / 3
+    assert ((counts - expected) ** 2 / expected).sum() < 20  # chi squared of 4 degrees: p = 0.0005

@@ -1,0 +1,156 @@
+"""A request becomes trials and writers; the same request always the same ones."""
+
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keybench.databases.registry import engine
+from keybench.errors import UsageError
+from keybench.generators.core.clock import TICKS_PER_MS
+from keybench.generators.core.layout import layout, layouts
+from keybench.runners.planning.plan import CONTROL, Request, check_columns, columns_for, plan, resolve_layouts, rows_of
+from keybench.runners.planning.sources import key_sources
+from keybench.runners.trials.after import keys_in_order
+from keybench.scenarios.schema import Scenario, load_scenario
+
+QUICK = load_scenario("quick")
+
+
+def request_for(scenario: Scenario = QUICK, **changes: object) -> Request:
+    base = Request(
+        databases=("postgresql", "sqlite"),
+        servers={"postgresql": "embedded", "sqlite": "embedded"},
+        scenario=scenario,
+        layouts=resolve_layouts(["uuid-v4", "rt-comb-sql"], scenario),
+        columns=(),
+        rows=None,
+        blocks=3,
+        profile="durable",
+        seed=7,
+        trial_timeout=60.0,
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def test_a_request_survives_json() -> None:
+    import json
+
+    for name in ("quick", "row-width", "beyond-cache", "bulk-load"):
+        request = request_for(load_scenario(name), rows=5, columns=("binary16-mssql",))
+        assert Request.from_json(json.loads(json.dumps(request.to_json()))) == request
+
+
+def test_every_block_holds_every_trial_once_in_its_own_order() -> None:
+    trials = plan(request_for(load_scenario("row-width")))
+    blocks = [list(block) for _, block in groupby(trials, key=lambda trial: trial.block)]
+    cells = [[(t.database, t.layout, t.column, t.payload) for t in block] for block in blocks]
+    assert len(blocks) == 3
+    assert len(cells[0]) == len(set(cells[0])) == 2 * 3 * 3
+    assert sorted(cells[0]) == sorted(cells[1]) == sorted(cells[2])
+    assert not cells[0] == cells[1] == cells[2]
+    assert [t.position for t in blocks[1]] == list(range(18))
+    assert trials == plan(request_for(load_scenario("row-width")))
+    assert trials != plan(request_for(load_scenario("row-width"), seed=8))
+
+
+def test_the_control_is_always_measured_first_and_aliases_are_resolved() -> None:
+    assert resolve_layouts(["uuid-v4", CONTROL, "uuid-v4"], QUICK) == (CONTROL, "uuid-v4")
+    everything = resolve_layouts(["all"], QUICK)
+    assert everything[0] == CONTROL
+    assert set(everything) == {known.name for known in layouts().values()}
+    assert resolve_layouts([], QUICK) == (CONTROL, *QUICK.layouts)
+    assert resolve_layouts([], QUICK.model_copy(update={"layouts": ()})) == everything
+    (alias,) = layout("jhtodd-end").aliases[:1]
+    assert resolve_layouts([alias], QUICK) == (CONTROL, "jhtodd-end")
+
+
+def test_an_unknown_layout_lists_close_matches() -> None:
+    with pytest.raises(UsageError, match=r"^unknown layout 'uuid-v77'\. Did you mean uuid-v7"):
+        resolve_layouts(["uuid-v77"], QUICK)
+
+
+def test_a_column_asked_for_holds_every_layout_that_fits_and_the_control_keeps_its_own() -> None:
+    on = engine("postgresql")
+    assert columns_for(on, layout("uuid-v7"), ["binary16-mssql"]) == ["binary16-mssql"]
+    assert columns_for(on, layout("uuid-v7"), ["uuid", "char36"]) == ["uuid", "char36"]
+    assert columns_for(on, layout(CONTROL), ["binary16-mssql"]) == ["bigint"]
+    assert columns_for(on, layout("rt-comb-sql"), []) == ["uuid"]
+    check_columns(["postgresql"], ["binary16-mssql"])
+    with pytest.raises(UsageError, match=r"^unknown column 'binary16-mssq'\. Did you mean binary16-mssql"):
+        check_columns(["postgresql", "sqlite"], ["binary16-mssq"])
+
+
+def test_rows_come_from_the_request_the_scenario_or_the_cache() -> None:
+    on = engine("postgresql")
+    assert rows_of(request_for(rows=11), on) == 11
+    assert rows_of(request_for(), on) == 50_000
+    beyond = request_for(load_scenario("beyond-cache"))
+    for name in ("postgresql", "sqlite"):
+        rows = rows_of(beyond, engine(name))
+        index_bytes, _ = engine(name).bytes_per_row(engine(name).default_column("uuid", "none"), 100, "clustered")
+        cache = engine(name).settings("durable", "small").cache_bytes
+        assert 4 * cache <= rows * index_bytes < 4 * cache + 100_000 * index_bytes
+
+
+@given(rows=st.integers(8, 3000), count=st.integers(1, 8), seed=st.integers(0, 5))
+def test_rows_are_dealt_whole_and_planned_once_each(rows: int, count: int, seed: int) -> None:
+    request = request_for(QUICK.with_equal_writers(count), rows=rows, seed=seed)
+    sources = key_sources(request, plan(request)[0])
+    assert sum(source.writer.rows for source in sources) == rows
+    assert max(s.writer.rows for s in sources) - min(s.writer.rows for s in sources) <= 1
+    numbers = np.concatenate([source.planned for source in sources])
+    assert np.array_equal(np.sort(numbers), np.arange(1, rows + 1))
+    for source in sources:
+        assert np.all(np.diff(source.planned) > 0)
+
+
+def test_writers_of_unequal_rates_get_rows_by_rate_in_order_of_arrival() -> None:
+    from keybench.scenarios.schema import WriterPart
+
+    two = QUICK.model_copy(update={"writer": (WriterPart(id="a", rate=750), WriterPart(id="b", rate=250))})
+    request = request_for(two, rows=1000)
+    a, b = key_sources(request, plan(request)[0])
+    assert (a.writer.rows, b.writer.rows) == (750, 250)
+    times = np.empty(1000, np.int64)
+    times[a.planned - 1] = a.writer.arrivals
+    times[b.planned - 1] = b.writer.arrivals
+    assert np.all(np.diff(times) >= 0)
+
+
+def test_rows_scale_the_rates_so_that_the_hours_stay() -> None:
+    usual, tenfold = (key_sources(r, plan(r)[0])[0].writer for r in (request_for(), request_for(rows=500_000)))
+    assert np.diff(usual.arrivals[:3]).tolist() == [TICKS_PER_MS] * 2
+    assert tenfold.arrivals[-1] == pytest.approx(usual.arrivals[-1], rel=1e-4)
+
+
+def test_refills_come_after_all_loads() -> None:
+    scenario = load_scenario("refill").with_equal_writers(3)
+    request = request_for(scenario, rows=100)
+    sources = key_sources(request, plan(request)[0])
+    loaded = np.concatenate([s.planned[: s.writer.rows] for s in sources])
+    refilled = np.concatenate([s.planned[s.writer.rows :] for s in sources])
+    assert np.array_equal(np.sort(loaded), np.arange(1, 101))
+    assert np.array_equal(np.sort(refilled), np.arange(101, 126))
+    control = next(t for t in plan(request) if t.layout == CONTROL)
+    assert keys_in_order(key_sources(request, control)).data.tolist() == list(range(1, 101))
+    assert keys_in_order(key_sources(request, control), refill=True).data.tolist() == list(range(101, 126))
+
+
+def test_a_block_has_the_same_keys_on_every_database_and_others_in_the_next() -> None:
+    request = request_for(rows=50)
+    keys = {
+        (t.block, t.database): keys_in_order(key_sources(request, t)).data.tobytes()
+        for t in plan(request)
+        if t.layout == "uuid-v4"
+    }
+    assert keys[1, "postgresql"] == keys[1, "sqlite"]
+    assert len(set(keys.values())) == 3
+
+
+def test_more_writers_than_rows_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"^3 rows are too few for 4 writers: give each at least one row\.$"):
+        plan(request_for(QUICK.with_equal_writers(4), rows=3))

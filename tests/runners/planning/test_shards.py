@@ -1,0 +1,84 @@
+"""Rows in several tables: dealt by shard, measured and predicted apart, and together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keybench.databases.registry import engine
+from keybench.generators.core.layout import layout
+from keybench.model.metric import KEY, MODEL, SHARD, Metric, Reading
+from keybench.model.table import Table
+from keybench.runners.planning import shards
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.sources import KeySource, key_sources
+from keybench.runners.trials import model_trial as modelled
+from keybench.scenarios.schema import Scenario, load_scenario
+
+TABLE = Table("rows", engine("sqlite").column("binary16"), 100)
+
+
+def sources(work: Scenario, name: str, rows: int = 400) -> tuple[KeySource, ...]:
+    request = Request(("sqlite",), {"sqlite": "embedded"}, work, (name,), (), rows, 1, "fast", 3, 60.0)
+    return key_sources(request, TrialPlan(1, 0, "sqlite", name, "binary16", 100, rows))
+
+
+def test_writers_go_to_the_table_that_their_shard_leaves_over() -> None:
+    own = sources(load_scenario("sharded"), "uuid-v7")
+    four = shards.deal(TABLE, own, 4)
+    assert [(part.table.name, part.writers) for part in four] == [
+        ("rows_1", (3,)),
+        ("rows_2", (0,)),
+        ("rows_3", (1,)),
+        ("rows_4", (2,)),
+    ]
+    assert [table.name for table in shards.tables(four)] == ["rows_2", "rows_3", "rows_4", "rows_1"]
+    assert [part.sources for part in four] == [(own[3],), (own[0],), (own[1],), (own[2],)]
+    two = shards.deal(TABLE, own, 2)
+    assert [part.writers for part in two] == [(1, 3), (0, 2)]
+    (one,) = shards.deal(TABLE, own, 1)
+    assert (one.table, one.writers, one.sources) == (TABLE, (0, 1, 2, 3), own)
+
+
+@pytest.mark.parametrize("name", ["hotguid", "hotguid-sql"])
+def test_hotguid_carries_the_shard_of_its_writer(name: str) -> None:
+    for number, source in enumerate(sources(load_scenario("sharded"), name), start=1):
+        keys = source.stream().take(source.writer.rows)
+        assert set(np.asarray(layout(name).decode(keys).fields["shard"]).tolist()) == {number}
+    for source in sources(load_scenario("azure-lag"), name):
+        assert not np.any(layout(name).decode(source.stream().take(5)).fields["shard"])
+
+
+def reading(metric: Metric, value: float | None, of: str = KEY) -> Reading:
+    return Reading(metric, value, "measured", "", of) if value is not None else Reading(metric, None, "absent", "why.")
+
+
+def test_counts_add_up_and_shares_are_weighted_by_leaves() -> None:
+    first = [reading(Metric.LEAF_PAGES, 10), reading(Metric.LEAF_DENSITY, 60), reading(Metric.APPENDS, 9)]
+    second = [reading(Metric.LEAF_PAGES, 30), reading(Metric.LEAF_DENSITY, 80), reading(Metric.APPENDS, None)]
+    model = [reading(Metric.LEAF_PAGES, 7, MODEL)]
+    order = [reading(Metric.HEAP_CORRELATION, 1.0)]
+    found = shards.together([[*first, *order, *model], [*second, *order, *model, reading(Metric.BRANCH_PAGES, 1)]])
+    values = {(of.object, of.metric): of.value for of in found}
+    assert values[KEY, Metric.LEAF_PAGES] == 40
+    assert values[KEY, Metric.LEAF_DENSITY] == 75
+    assert values[MODEL, Metric.LEAF_PAGES] == 14
+    assert values[f"{SHARD}1", Metric.LEAF_PAGES] == 10
+    assert values[f"{SHARD}2", Metric.LEAF_DENSITY] == 80
+    reasons = {of.metric: of.reason for of in found if of.object == KEY and of.value is None}
+    assert reasons == {
+        Metric.APPENDS: "why.",
+        Metric.HEAP_CORRELATION: "Each shard's table has an order of its own.",
+        Metric.BRANCH_PAGES: "Not of every shard.",
+    }
+    assert shards.together([first]) == first
+
+
+@pytest.mark.parametrize("name", ["oracle", "mariadb"])
+def test_the_page_model_alone(name: str) -> None:
+    work = load_scenario("sharded")
+    request = Request((name,), {name: "model"}, work, ("uuid-v4",), (), 2000, 1, "fast", 3, 60.0)
+    ended = modelled.run_trial(request, TrialPlan(1, 0, name, "uuid-v4", "binary16-mssql", 100, 2000))
+    assert (ended.status, ended.error) == ("ok", "")
+    pages = {of.object: of.value for of in ended.readings if of.metric == Metric.LEAF_PAGES}
+    assert pages[KEY] == sum(pages[f"{SHARD}{number}"] or 0 for number in (1, 2, 3, 4))

@@ -1,0 +1,146 @@
+"""Runs through a page model, and the prediction beside a real trial."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keybench.databases.registry import engine, engines
+from keybench.errors import UsageError
+from keybench.model.byteorder import Keys
+from keybench.model.metric import CLUSTERED, KEY, MODEL, PARENT, Metric, Reading
+from keybench.model.table import Table
+from keybench.pagemodels.contract import PageStats
+from keybench.results.store.store import Store, Trial
+from keybench.runners.servers import resolve
+from keybench.runners.trials import model_trial as modelled
+from keybench.scenarios.schema import load_scenario
+from tests.runners.conftest import Run
+
+KINDS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+
+
+def recorded(tmp_path: Path) -> tuple[Trial, ...]:
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        return tuple(store.trials(store.run("latest").id))
+
+
+def values(trial: Trial, of: str) -> dict[Metric, float | None]:
+    return {reading.metric: reading.value for reading in trial.readings if reading.object == of}
+
+
+def test_a_run_without_any_server(command: Run, tmp_path: Path) -> None:
+    options = ("--db", "postgresql,mssql", "--server", "model", "--rows", "20000", "--blocks", "1")
+    done = command(*options, "--layout", "uuid-v4,rt-comb-sql")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "on postgresql (model), mssql (model)" in done.stdout
+    assert "of disk" not in done.stdout
+    assert "% full (modelled)" in done.stdout
+    trials = recorded(tmp_path)
+    assert {(trial.server, trial.status) for trial in trials} == {("model", "ok")}
+    for trial in trials:
+        own = [reading for reading in trial.readings if reading.object == KEY]
+        assert {reading.origin for reading in own} == {"modelled", "derived", "absent"}
+        of = values(trial, KEY)
+        assert sum(of[kind] or 0 for kind in KINDS) == (of[Metric.LEAF_PAGES] or 0) - 1
+        grown = {line.metric: line for line in trial.series}[Metric.LEAF_PAGES]
+        assert (grown.x[-1], grown.y[-1]) == (20_000, of[Metric.LEAF_PAGES])
+        assert (np.diff(grown.y) >= 0).all()
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        (environment, _) = store.environments(store.run("latest").id)
+        assert set(environment.versions) == {"keybench", "numba", "numpy"}
+
+
+def test_the_model_is_beside_the_server_and_equal(command: Run, tmp_path: Path) -> None:
+    done = command("--db", "postgresql", "--layout", "uuid-v4", "--rows", "20000", "--blocks", "1", "--writers", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for trial in recorded(tmp_path):
+        real, model = values(trial, KEY), values(trial, MODEL)
+        assert model.keys() >= {Metric.LEAF_PAGES, Metric.LEAF_DENSITY, *KINDS}
+        # A split takes its page before it is logged (nbtinsert.c): of two at once the later may have the earlier page,
+        # which changes at most four steps between neighbours.
+        step = 100 / (real[Metric.LEAF_PAGES] or 1)
+        apart = {Metric.LEAF_FRAGMENTATION: 4 * step, Metric.LEAF_NONADJACENT: 4 * step}
+        for metric in model.keys() - {Metric.BRANCH_PAGES}:
+            assert model[metric] == pytest.approx(real[metric], abs=apart.get(metric, 1e-9)), metric
+
+
+def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:
+    keys = Keys(np.arange(1000, dtype=np.int64), "int")
+    parent = modelled._others(engine("mssql"), replace(_table("mssql"), key="fk", children=2), keys)
+    assert {reading.object for reading in parent} == {PARENT}
+    assert {reading.metric: reading.value for reading in parent}[Metric.LEAF_PAGES] == 3
+    for on in engines().values():
+        if on.has_page_model:
+            column = on.default_column("int", "rfc")
+            (said,) = modelled._others(on, Table("t", column, 0, "by-date"), keys)
+            assert (said.object, said.value, said.origin) == (CLUSTERED, None, "absent")
+            assert said.reason.endswith(".")
+
+
+def test_what_the_model_refuses_is_said_and_the_measured_values_stand() -> None:
+    measured = [Reading(Metric.LEAF_PAGES, 3.0, "measured")]
+    keys = Keys(np.zeros(2, np.int64), "int")
+    found = modelled.beside(engine("postgresql"), _table("postgresql"), keys, "", measured).readings
+    assert found[: len(measured)] == measured
+    (said,) = found[len(measured) :]
+    assert (said.value, said.origin, said.object) == (None, "absent", MODEL)
+    assert said.reason == "No prediction: two of the keys are the same: a page model takes distinct keys only."
+
+
+def test_kinds_of_splits_are_derived_only_from_a_model_of_the_same_index() -> None:
+    table = _table("postgresql")
+    stats = PageStats(9, 3, 1, 2, 0, 0, 75.0, 50.0, 50.0, 0.0, np.arange(3), np.full(3, 3))
+    absent = Reading.absent(KINDS, "It counts none.")
+    same = [
+        Reading(Metric.LEAF_PAGES, 3.0, "measured"),
+        Reading(Metric.LEAF_DENSITY, 75.0, "measured"),
+        Reading(Metric.LEAF_FRAGMENTATION, 50.0, "measured"),
+    ]
+    keys = Keys(np.arange(2, dtype=np.int64), "int")
+    found = modelled.beside(_Fixed(stats), table, keys, "", [*same, *absent]).readings  # type: ignore[arg-type]
+    derived = {r.metric: (r.value, r.origin) for r in found if r.object == KEY and r.metric in KINDS}
+    assert derived == dict(zip(KINDS, [(2.0, "derived"), (0.0, "derived"), (0.0, "derived")], strict=True))
+    other = [Reading(Metric.LEAF_PAGES, 4.0, "measured"), *same[1:]]
+    found = modelled.beside(_Fixed(stats), table, keys, "", [*other, *absent]).readings  # type: ignore[arg-type]
+    assert {r.origin for r in found if r.object == KEY and r.metric in KINDS} == {"absent"}
+
+
+class _Fixed:
+    """An engine whose model says always the same."""
+
+    def __init__(self, stats: PageStats) -> None:
+        self.model_variants: dict[str, dict[str, float]] = {}
+        self._stats = stats
+
+    def page_model(self, table: Table) -> _Fixed:
+        return self
+
+    def insert(self, ranks: object, checkpoints: object = ()) -> PageStats:
+        return self._stats
+
+
+def _table(name: str) -> Table:
+    return Table("t", engine(name).column("bigint"), 0)
+
+
+def test_an_engine_without_a_model_says_so() -> None:
+    without = next((on.name for on in engines().values() if not on.has_page_model), None)
+    if without is None:
+        pytest.skip("every engine has a page model")
+    with pytest.raises(UsageError, match=r"^there is no page model of .*: measure on a server, or choose another"):
+        resolve((without,), ("model",))
+
+
+def test_keys_that_servers_make_are_no_work_for_a_model(command: Run, tmp_path: Path) -> None:
+    done = command("--db", "postgresql", "--server", "model", "--layout", "server-uuid-v4", "--rows", "500")
+    assert done.returncode == 1
+    assert "server-uuid-v4 keys are made by a server, and a page model has none: leave the layout out." in done.stdout
+
+
+def test_auto_never_falls_back_to_the_model() -> None:
+    assert "model" not in resolve(("sqlite",), ("auto",)).values()
+    assert load_scenario("quick").rows

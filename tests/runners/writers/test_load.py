@@ -1,0 +1,141 @@
+"""Writers against a real table, and how their times add up."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from keybench.databases.contract import Admin
+from keybench.databases.registry import engine
+from keybench.errors import KeybenchError, ServerError
+from keybench.model.metric import Metric
+from keybench.model.table import Table
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.sources import key_sources
+from keybench.runners.trials import verify
+from keybench.runners.trials.after import Work, examine, keys_in_order
+from keybench.runners.trials.server_trial import Target
+from keybench.runners.writers import load as writers
+from keybench.scenarios.schema import load_scenario
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    on = engine(request.param)
+    provision = on.provision("embedded", on.settings("durable", "default"))
+    try:
+        yield Target(on, "embedded", provision.start())
+    finally:
+        provision.stop()
+
+
+@pytest.fixture
+def admin(target: Target) -> Iterator[Admin]:
+    admin = target.engine.admin(target.address)
+    yield admin
+    admin.close()
+
+
+def request_for(target: Target, scenario: str = "quick", *, count: int = 1, rows: int = 10_000) -> Request:
+    name = target.engine.name
+    work = load_scenario(scenario).with_equal_writers(count)
+    return Request((name,), {name: "embedded"}, work, ("uuid-v7",), (), rows, 1, "durable", 3, 60.0)
+
+
+def trial(target: Target, layout: str = "uuid-v7", rows: int = 10_000) -> TrialPlan:
+    column = target.engine.default_column("uuid", "rfc").name
+    return TrialPlan(1, 0, target.engine.name, layout, column, 100, rows)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_all_writers_rows_arrive_and_are_timed(target: Target, admin: Admin, count: int) -> None:
+    request, plan = request_for(target, count=count), trial(target)
+    table = plan.table(request.scenario)
+    sources = key_sources(request, plan)
+    admin.create(table)
+    seen: list[int] = []
+    loaded = writers.load(
+        target.address, table, sources, rows_per_tx=300, timeout=60, progress=lambda rows: seen.append(rows)
+    )
+    verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+    admin.drop(table)
+    assert seen[-1] == loaded.rows[-1] == 10_000
+    assert np.all(np.diff(loaded.elapsed) >= 0)
+    assert len(loaded.latencies) == len(loaded.rows) == sum(-(-s.writer.rows // 300) for s in sources)
+    assert (loaded.elapsed >= loaded.latencies - 1e-9).all(), "both in order of completion"
+    values = {reading.metric: reading.value for reading in loaded.readings()}
+    assert values[Metric.INSERT_SECONDS] == pytest.approx(
+        values[Metric.FIRST_HALF_SECONDS] + values[Metric.SECOND_HALF_SECONDS]
+    )
+    assert loaded.series().x[-1] == 10_000
+    assert loaded.series().y[-1] == values[Metric.INSERT_SECONDS]
+
+
+def test_rows_beyond_one_slice_are_sent_in_several(
+    target: Target, admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writers, "SLICE_BYTES", 1000 * 328)  # 1,000 rows of key and 100 characters
+    request, plan = request_for(target, count=2, rows=4567), trial(target, rows=4567)
+    table = plan.table(request.scenario)
+    sources = key_sources(request, plan)
+    admin.create(table)
+    loaded = writers.load(target.address, table, sources, rows_per_tx=100, timeout=60)
+    verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+    admin.drop(table)
+    assert loaded.rows[-1] == 4567
+    assert np.all(np.diff(loaded.elapsed) >= 0)
+
+
+def test_a_repeated_key_is_the_servers_error(target: Target, admin: Admin) -> None:
+    request, plan = request_for(target), trial(target)
+    table = plan.table(request.scenario)
+    sources = key_sources(request, plan)
+    admin.create(table)
+    writers.load(target.address, table, sources, rows_per_tx=1000, timeout=60)
+    with pytest.raises(ServerError, match=r"(?i)unique"):
+        writers.load(target.address, table, sources, rows_per_tx=1000, timeout=60)
+    admin.drop(table)
+
+
+def test_keys_that_the_column_refuses_are_an_error_before_anything_is_sent(target: Target, admin: Admin) -> None:
+    request = request_for(target)
+    plan = trial(target, "bigint-identity")
+    table = plan.table(request.scenario)
+    admin.create(table)
+    with pytest.raises(
+        KeybenchError, match=r"refuses 10000 of 10000 keys of bigint-identity: choose another --column\.$"
+    ):
+        writers.load(target.address, table, key_sources(request, plan), rows_per_tx=1000, timeout=60)
+    assert not [part for part in admin.stored_keys(table) if len(part)]
+    admin.drop(table)
+
+
+def test_reads_and_deletion_after_the_load(target: Target, admin: Admin) -> None:
+    request, plan = request_for(target, "refill"), trial(target)
+    table = plan.table(request.scenario)
+    sources = key_sources(request, plan)
+    admin.create(table)
+    writers.load(target.address, table, sources, rows_per_tx=1000, timeout=60)
+    readings = examine(Work(target.address, table, sources, reads=50, delete=2500, rows_per_tx=1000, seed=1))
+    assert {r.metric for r in readings} == {
+        Metric.POINT_UNIFORM_US,
+        Metric.POINT_RECENT_US,
+        Metric.RANGE_US_PER_ROW,
+        Metric.DELETE_SECONDS,
+    }
+    assert all(r.value and r.value > 0 for r in readings)
+    verify.check(table.column.encode(keys_in_order(sources)[2500:]), admin.stored_keys(table))
+    admin.drop(table)
+
+
+def test_a_range_of_random_keys_is_no_range_by_time(target: Target, admin: Admin) -> None:
+    request, plan = request_for(target), trial(target, "uuid-v4")
+    table: Table = plan.table(request.scenario)
+    sources = key_sources(request, plan)
+    admin.create(table)
+    writers.load(target.address, table, sources, rows_per_tx=1000, timeout=60)
+    readings = examine(Work(target.address, table, sources, reads=50, delete=0, rows_per_tx=1000, seed=1))
+    (absent,) = [r for r in readings if r.metric == Metric.RANGE_US_PER_ROW]
+    assert (absent.value, absent.origin) == (None, "absent")
+    assert absent.reason == "These keys are not in order of time in this column: no key range is a range by time."
+    admin.drop(table)

@@ -1,0 +1,267 @@
+"""Many writers on real servers: phases, exact counts, and what happens when one is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+
+import numpy as np
+import psutil
+import pytest
+
+from keybench.databases.contract import Admin
+from keybench.databases.core.sessions import LimitsSessions
+from keybench.databases.postgresql.connection import connect
+from keybench.databases.registry import engine
+from keybench.errors import KeybenchError, ServerError, UsageError
+from keybench.model.metric import CLUSTERED, KEY, MACHINE, MODEL, PARENT, SHARD, WRITER, Metric
+from keybench.model.table import Table
+from keybench.runners.measuring.arrival_order import Recorder
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.sources import KeySource, key_sources
+from keybench.runners.trials import verify
+from keybench.runners.trials.after import keys_in_order
+from keybench.runners.trials.server_trial import Target, run_trial
+from keybench.runners.writers import connections
+from keybench.runners.writers import load as writers
+from keybench.runners.writers.processes import WorkerLost
+from keybench.scenarios.schema import Scenario, load_scenario
+from keybench.scenarios.writers import DealPart
+from tests.runners.conftest import Run
+
+
+@pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded", "mariadb=local"])
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    name, _, kind = request.param.partition("=")
+    on = engine(name)
+    provision = on.provision(kind, on.settings("fast", "default"))
+    try:
+        yield Target(on, kind, provision.start())
+    finally:
+        provision.stop()
+
+
+@pytest.fixture
+def admin(target: Target) -> Iterator[Admin]:
+    admin = target.engine.admin(target.address)
+    yield admin
+    admin.close()
+
+
+def prepared(target: Target, work: Scenario, rows: int, name: str = "morris") -> tuple[Table, tuple[KeySource, ...]]:
+    database = target.engine.name
+    request = Request((database,), {database: target.server}, work, (name,), (), rows, 1, "fast", 3, 60.0)
+    trial = TrialPlan(1, 0, database, name, "binary16-mssql", 100, rows)
+    return trial.table(work), key_sources(request, trial)
+
+
+def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...]) -> np.ndarray:
+    """Places in planned order of the rows in order of arrival, the stored keys verified."""
+    admin.create(table)
+    recorder = Recorder(admin, table, sources)
+    done = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
+    keys = keys_in_order(sources)
+    verify.check(table.column.encode(keys), admin.stored_keys(table))
+    places = recorder.order(done, keys).places
+    admin.drop(table)
+    return places
+
+
+def test_eight_writers_meet_before_each_phase_and_lose_nothing(target: Target, admin: Admin) -> None:
+    work = load_scenario("autoscale")
+    table, sources = prepared(target, work, 4000)
+    assert len(sources) == len(sources[0].writer.phases) == 8
+    places = loaded(target, admin, table, sources)
+    first = 0
+    for together in zip(*(source.writer.phases for source in sources), strict=True):
+        end = first + sum(together)
+        assert np.array_equal(np.sort(places[first:end]), np.arange(first, end)), "a row of another phase"
+        first = end
+    assert first == 4000
+
+
+def test_a_writer_without_rows_is_no_trouble(target: Target, admin: Admin) -> None:
+    work = load_scenario("azure-lag").model_copy(update={"deal": DealPart(mode="one-busy")})
+    table, sources = prepared(target, work, 40, "uuid-v7")
+    assert [source.writer.rows for source in sources] == [40, 0, 0, 0]
+    assert loaded(target, admin, table, sources).tolist() == list(range(40))
+
+
+def writer_processes() -> list[psutil.Process]:
+    """The processes that the fork server of this one has started; other children have children of their own."""
+    return [
+        child
+        for server in psutil.Process().children()
+        if server.status() != psutil.STATUS_ZOMBIE and "forkserver" in " ".join(server.cmdline())
+        for child in server.children()
+    ]
+
+
+def test_a_killed_writer_is_an_error_and_the_server_goes_on(target: Target, admin: Admin) -> None:
+    table, sources = prepared(target, load_scenario("autoscale"), 400_000)
+    admin.create(table)
+    failed: list[KeybenchError] = []
+
+    def work() -> None:
+        try:
+            writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
+        except KeybenchError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    deadline = time.monotonic() + 30
+    while len(found := writer_processes()) < 8 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(found) == 8
+    os.kill(found[3].pid, signal.SIGKILL)
+    thread.join(30)
+    (error,) = failed
+    assert isinstance(error, WorkerLost)
+    assert str(error).endswith("of 8 died (signal SIGKILL).")
+    table, sources = prepared(target, load_scenario("clock-skew"), 400)
+    assert len(loaded(target, admin, table, sources)) == 400
+
+
+def test_a_key_that_two_writers_send_is_the_servers_error(target: Target, admin: Admin) -> None:
+    table, sources = prepared(target, load_scenario("clock-skew"), 400)
+    admin.create(table)
+    with pytest.raises(ServerError, match=r"(?i)unique|duplicate"):
+        writers.load(target.address, table, (*sources[:3], sources[2]), rows_per_tx=10, timeout=60)
+    admin.drop(table)
+
+
+def test_a_server_says_how_many_connections_it_has_left(target: Target, admin: Admin) -> None:
+    if not isinstance(admin, LimitsSessions):
+        pytest.skip(f"{target.engine.title} has no limit")
+    deadline = time.monotonic() + 20
+    difference = 0
+    while difference != 5 and time.monotonic() < deadline:  # writers of other tests may still be leaving
+        before = admin.sessions_left()
+        others = [target.engine.admin(target.address) for _ in range(5)]
+        difference = before - admin.sessions_left()
+        for other in others:
+            other.close()
+        assert 30 < before < 50
+    assert difference == 5
+
+
+def test_more_writers_than_connections_are_refused(target: Target, admin: Admin) -> None:
+    many = load_scenario("quick").with_equal_writers(60)
+    request = Request((target.engine.name,), {}, many, ("uuid-v7",), (), None, 1, "fast", 3, 60.0)
+    if not isinstance(admin, LimitsSessions):
+        connections.check(request, target)
+        return
+    with pytest.raises(UsageError, match=r"^60 writers need as many connections, and .* takes 4\d more: use fewer "):
+        connections.check(request, target)
+
+
+def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run) -> None:
+    done = command("--db", "postgresql", "--server", "embedded", "--writers", "60", "--rows", "600")
+    assert done.returncode == 2
+    assert "60 writers need as many connections, and PostgreSQL (embedded) takes 4" in done.stderr
+    assert "a pilot predicts" not in done.stdout
+
+
+def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
+    on = engine("postgresql")
+    provision = on.provision("embedded", on.settings("fast", "default"))
+    try:
+        target = Target(on, "embedded", provision.start())
+        table, sources = prepared(target, load_scenario("autoscale"), 400_000)
+        admin = on.admin(target.address)
+        admin.create(table)
+        admin.close()
+        stopped = threading.Event()
+
+        def stop_once_rows_have_come(rows: int) -> None:
+            if rows > 0 and not stopped.is_set():
+                stopped.set()
+                provision.stop()
+
+        with pytest.raises(ServerError) as caught:
+            writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, progress=stop_once_rows_have_come)
+        assert stopped.is_set()
+        assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
+    finally:
+        provision.stop()
+
+
+def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_acknowledged() -> None:
+    """A backend that dies makes PostgreSQL end all others, recover from its log and go on with the same data."""
+    on = engine("postgresql")
+    provision = on.provision("embedded", on.settings("durable", "default"))
+    try:
+        target = Target(on, "embedded", provision.start())
+        table, sources = prepared(target, load_scenario("quick").with_equal_writers(8), 400_000)
+        admin = on.admin(target.address)
+        admin.create(table)
+        admin.close()
+        acknowledged: list[int] = []
+
+        def kill_a_backend_once_rows_have_come(rows: int) -> None:
+            acknowledged.append(rows)
+            if rows > 0 and not any(acknowledged[:-1]):
+                with closing(connect(target.address)) as own:
+                    busy = own.execute("SELECT pid FROM pg_stat_activity WHERE query LIKE 'COPY%'").fetchall()
+                os.kill(busy[0][0], signal.SIGKILL)
+
+        with pytest.raises(ServerError) as caught:
+            writers.load(
+                target.address, table, sources, rows_per_tx=10, timeout=60, progress=kill_a_backend_once_rows_have_come
+            )
+        assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
+        for _ in range(100):
+            with suppress(KeybenchError):
+                admin = on.admin(target.address)
+                break
+            time.sleep(0.1)
+        held = {key.tobytes() for part in admin.stored_keys(table) for key in part}
+        counts = []
+        for source in sources:
+            there = [key.tobytes() in held for key in table.column.encode(source.stream().take(source.writer.rows))]
+            counts.append(sum(there))
+            assert all(there[: counts[-1]]), "a writer's rows are those of its first transactions, none lost between"
+            assert counts[-1] % 10 == 0 or counts[-1] == source.writer.rows
+        assert acknowledged[-1] <= sum(counts) == len(held) < 400_000
+        table, sources = prepared(target, load_scenario("autoscale"), 2000)
+        assert len(loaded(target, admin, table, sources)) == 2000
+        admin.close()
+    finally:
+        provision.stop()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "objects"),
+    [
+        ("clustered-by-date", {CLUSTERED}),
+        ("fk-index", {PARENT}),
+        ("sharded", {f"{SHARD}{number}" for number in (1, 2, 3, 4)}),
+    ],
+)
+def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: set[str]) -> None:
+    """Four writers, one row a transaction; where the server tells their order, the model has the server's pages."""
+    database = target.engine.name
+    work, name = load_scenario(scenario), "hotguid-sql"
+    request = Request((database,), {database: target.server}, work, (name,), (), 400, 1, "fast", 3, 60.0)
+    ended = run_trial(request, TrialPlan(1, 0, database, name, "binary16-mssql", 100, 400), lambda _: target)
+    assert (ended.status, ended.error) == ("ok", "")
+    given = [(reading.object, reading.metric) for reading in ended.readings]
+    assert len(given) == len(set(given)), "a metric is given twice"
+    value = dict(zip(given, (reading.value for reading in ended.readings), strict=True))
+    assert {of for of, _ in given if not of.startswith(WRITER)} == {KEY, MACHINE, MODEL, *objects}
+    parts = [value[of, Metric.LEAF_PAGES] or 0 for of in objects]
+    assert min(parts) >= 1
+    assert value[KEY, Metric.LOG_BYTES]
+    if scenario == "sharded":
+        assert sum(parts) == value[KEY, Metric.LEAF_PAGES]
+        assert value[KEY, Metric.APPENDS] == sum(parts) - 4
+    if not {reading.reason for reading in ended.readings if reading.object == MODEL} - {""}:
+        for metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION):
+            assert value[KEY, metric] == pytest.approx(value[MODEL, metric], abs=1e-9), metric
+    else:
+        assert scenario == "fk-index" or (database, scenario) == ("mariadb", "clustered-by-date")

@@ -1,0 +1,60 @@
+"""Worker processes: results in order, failures told, nothing left behind."""
+
+import operator
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from keybench.errors import ServerError, UsageError
+from keybench.generators.core.layout import layout
+from keybench.runners.writers.processes import WorkerLost, run_all
+
+
+def test_results_come_in_the_order_of_the_arguments() -> None:
+    assert run_all(operator.mul, [(1, 2), (2, 2), (3, 2)], timeout=30) == [2, 4, 6]
+
+
+def test_a_users_error_is_passed_on_and_the_others_are_ended() -> None:
+    begin = time.monotonic()
+    with pytest.raises(UsageError, match=r"^unknown layout 'nothing'\."):
+        run_all(layout, [("nothing",)], timeout=30)
+    assert time.monotonic() - begin < 10
+
+
+def test_a_surprise_is_a_server_error_with_its_name() -> None:
+    with pytest.raises(ServerError, match=r"^ZeroDivisionError: division by zero$"):
+        run_all(operator.truediv, [(3, 0)], timeout=30)
+
+
+def test_a_killed_worker_is_an_error() -> None:
+    with pytest.raises(WorkerLost, match=r"^writer process 1 of 1 died \(signal SIGKILL\)\.$"):
+        run_all(signal.raise_signal, [(signal.SIGKILL,)], timeout=30)
+
+
+def test_a_hung_worker_is_ended_when_its_time_is_up() -> None:
+    begin = time.monotonic()
+    with pytest.raises(WorkerLost, match=r"^no result after 1 s: stopped\. Give a longer --trial-timeout"):
+        run_all(time.sleep, [(60,), (60,)], timeout=1)
+    assert time.monotonic() - begin < 10
+
+
+def test_workers_die_with_the_runner() -> None:
+    code = (
+        "import time; from keybench.runners.writers.processes import run_all; "
+        "run_all(time.sleep, [(60,)] * 2, timeout=60)"
+    )
+    runner = subprocess.Popen([sys.executable, "-c", code])
+    deadline = time.monotonic() + 30
+    started: list[psutil.Process] = []
+    while len(started) < 4 and time.monotonic() < deadline:  # fork server, resource tracker, two workers
+        time.sleep(0.05)
+        started = psutil.Process(runner.pid).children(recursive=True)
+    assert len(started) == 4
+    runner.kill()
+    runner.wait()
+    _, alive = psutil.wait_procs(started, timeout=10)
+    assert not alive
