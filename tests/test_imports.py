@@ -17,7 +17,8 @@ ALLOWED = {
     "generators": SHARED | COMMAND | {"model"},
     "scenarios": SHARED | {"model"},
     "pagemodels": SHARED
-    | {"model", "generators.core", "databases.mysql.ddl", "databases.postgresql.ddl", "databases.sqlite.ddl"},
+    | {"model", "generators.core"}
+    | {"databases.mysql.ddl", "databases.postgresql.ddl", "databases.sqlite.ddl"},
     "databases": SHARED | COMMAND | {"model", "generators.core", "pagemodels"},
     "results": SHARED | COMMAND | {"model"},
     "runners": SHARED

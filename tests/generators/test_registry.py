@@ -16,9 +16,9 @@ from keybench.generators.core.layout import Layout, layout, layouts
 PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
-from keybench.generators.byteorder import Keys
-from keybench.generators.description import Description
-from keybench.generators.layout import Layout, Stream
+from keybench.model.byteorder import Keys
+from keybench.generators.core.description import Description
+from keybench.generators.core.layout import Layout, Stream
 
 TWENTY = Description("Z160", {"Z": "zeros"})
 
@@ -59,10 +59,10 @@ def plugged(tmp_path: Path) -> Plugged:
 
 
 USE = """
-from keybench.generators.clock import SystemClock
-from keybench.generators.entropy import AesEntropy
-from keybench.generators.layout import layout, layouts
-from keybench.generators.process import Process
+from keybench.generators.core.clock import SystemClock
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import layout, layouts
+from keybench.generators.core.process import Process
 stream = layout("acme-zero").stream(Process.current(), SystemClock(), AesEntropy.system())
 print(layout("acme-null").name, stream.take(3).data.shape, "uuid-v7" in layouts())
 """
@@ -75,7 +75,7 @@ LAYOUTS = (
 """
 FAIL = """
 from keybench.errors import UsageError
-from keybench.generators.layout import layouts
+from keybench.generators.core.layout import layouts
 try:
     layouts()
 except UsageError as error:

@@ -30,7 +30,7 @@ import pickle, sys
 import numpy as np
 from keybench.databases.registry import engine
 from keybench.model.payload import Payload
-from keybench.generators.byteorder import Keys
+from keybench.model.byteorder import Keys
 address, table = pickle.load(sys.stdin.buffer)
 session = engine(address.engine).session(address, table)
 start = 0

@@ -191,7 +191,7 @@ def test_few_keys_need_no_numba() -> None:
     code = """
 import sys
 from keybench.generators import new
-from keybench.generators.cli import main
+from keybench.generators.commands.app import main
 new("uuid-v7")
 for arguments in (["list"], ["show", "rt-comb-sql"], ["make", "rt-comb-legacy", "-n", "3"]):
     sys.argv = ["generators", *arguments]

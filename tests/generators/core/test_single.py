@@ -42,7 +42,7 @@ NEED_A_NUMBER = those("machine", "worker id")
 CROWD = """
 import os, sys, threading
 from keybench.generators import new
-from keybench.generators.layout import layout
+from keybench.generators.core.layout import layout
 
 PROCESSES, THREADS = 8, 8
 jobs = [(name, count == "n", int(each)) for name, count, each in (job.split(":") for job in sys.argv[1:])]

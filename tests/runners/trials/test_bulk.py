@@ -95,7 +95,7 @@ from dataclasses import replace
 import numpy as np
 from keybench.databases.sqlite import ENGINE as SQLITE, Sqlite, load
 from keybench.databases.sqlite.server import Embedded
-from keybench.generators.byteorder import rank
+from keybench.model.byteorder import rank
 
 class Session(load.Session):
     def prepare_in_bulk(self, keys, payload, start, rows_per_tx):
