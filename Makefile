@@ -24,8 +24,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 run: env
-	@$(BIN)/python -m runners.run; code=$$?; \
-	  if [ $$code -le 1 ]; then $(BIN)/python -m results.report latest -o report.html || exit $$?; fi; exit $$code
+	@$(BIN)/keybench run; code=$$?; \
+	  if [ $$code -le 1 ]; then $(BIN)/keybench report latest -o report.html || exit $$?; fi; exit $$code
 
 servers: env
 	@sh scripts/servers.sh
@@ -49,7 +49,7 @@ lint: env
 
 # Compiles the loops of all page models, which two test processes would else do at once, or wait for.
 kernels: env
-	-@mkdir -p build && rm -f build/kernels.sqlite && $(BIN)/python -m runners.run --db all --server model \
+	-@mkdir -p build && rm -f build/kernels.sqlite && $(BIN)/keybench run --db all --server model \
 	  --scenario quick --layout uuid-v4 --rows 2000 --blocks 1 --results build/kernels.sqlite >build/kernels.log
 
 bench: env

@@ -143,7 +143,7 @@ def main() -> int:
                     provision.stop()
         if not done:
             raise EnvironmentMissing(
-                "no database with a page model has a server here: python -m runners.doctor says what brings one."
+                "no database with a page model has a server here: keybench doctor says what brings one."
             )
     except KeybenchError as error:
         print(f"fidelity: {error}", file=sys.stderr)

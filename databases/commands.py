@@ -1,4 +1,4 @@
-"""The command `python -m databases`, also `keybench databases`: what each engine has, and functions to install."""
+"""The command `keybench databases`: what each engine has, and functions to install."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def list_databases(
 
     Example:
 
-      python -m databases list postgresql
+      keybench databases list postgresql
     """
     console = Console(highlight=False, markup=False)
     for number, on in enumerate([engine(name)] if name else engines().values()):
@@ -49,9 +49,9 @@ def sql(
 
     Examples:
 
-      python -m databases sql postgresql new_comb
+      keybench databases sql postgresql new_comb
 
-      python -m databases sql postgresql | psql my_database
+      keybench databases sql postgresql | psql my_database
     """
     sys.stdout.write(functions.script(engine(name), function))
 
@@ -66,7 +66,7 @@ def _lines(on: Engine, width: int) -> Iterator[str]:
     if makes := ", ".join(made.name for made in on.makes):
         yield from wrap(f"keys of its own: {makes}", width, initial_indent="  ", subsequent_indent="    ")
     if names := ", ".join(on.functions()):
-        text = f"functions: {names} (python -m databases sql {on.name})"
+        text = f"functions: {names} (keybench databases sql {on.name})"
         yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 

@@ -1,4 +1,4 @@
-"""Tidy data of a run, one row a value: `python -m results.export`, also `keybench export`."""
+"""Tidy data of a run, one row a value: `keybench export`."""
 
 from __future__ import annotations
 
@@ -149,9 +149,9 @@ def export(
 
     Examples:
 
-      python -m results.export latest -o run.csv
+      keybench export latest -o run.csv
 
-      python -m results.export latest --format parquet -o run.parquet
+      keybench export latest --format parquet -o run.parquet
     """
     if form == Form.PARQUET and output is None:
         raise UsageError("Parquet is no text for a terminal: give -o a file.")

@@ -1,4 +1,4 @@
-"""The command `python -m runners.clean`, also `keybench clean`: removes what killed runs left."""
+"""The command `keybench clean`: removes what killed runs left."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def clean(
 
     Examples:
 
-      python -m runners.clean --dry-run
+      keybench clean --dry-run
 
-      python -m runners.clean --kept
+      keybench clean --kept
 
-      python -m runners.clean --server postgresql://me@db.example/bench
+      keybench clean --server postgresql://me@db.example/bench
     """
     console = Console(highlight=False)
     if ask_password:

@@ -1,4 +1,4 @@
-"""The command `python -m runners.run`, also `keybench run`."""
+"""The command `keybench run`."""
 
 from __future__ import annotations
 
@@ -149,11 +149,11 @@ def run(
 
     Examples:
 
-      python -m runners.run --db postgresql --layout uuid-v4,uuid-v7 --scenario two-million --blocks 6
+      keybench run --db postgresql --layout uuid-v4,uuid-v7 --scenario two-million --blocks 6
 
-      python -m runners.run --db postgresql,sqlite --column binary16-mssql --layout all
+      keybench run --db postgresql,sqlite --column binary16-mssql --layout all
 
-      python -m runners.run --db postgresql --server postgresql://me@db.example/bench
+      keybench run --db postgresql --server postgresql://me@db.example/bench
     """
     console = Console(highlight=False)
     if accept_eula:
@@ -263,7 +263,7 @@ def _resume(context: typer.Context, name: str, results: str, servers: list[str],
 
 def _finish(code: int, run_id: str, results: str, console: Console) -> int:
     where = "" if results == DEFAULT_RESULTS else f" --results {_without_password(results)}"
-    say(console, f"next: python -m results.report {run_id}{where} -o report.html")
+    say(console, f"next: keybench report {run_id}{where} -o report.html")
     return code
 
 

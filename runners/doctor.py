@@ -1,4 +1,4 @@
-"""The command `python -m runners.doctor`, also `keybench doctor`: what can run here, and what brings the rest."""
+"""The command `keybench doctor`: what can run here, and what brings the rest."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def doctor(
 
     Example:
 
-      python -m runners.doctor --start
+      keybench doctor --start
     """
     console = Console(highlight=False)
     here = machine.describe()
@@ -91,7 +91,7 @@ def _conclude(problems: Problems, console: Console) -> None:
     in_the_way = [f"  {what}: {problem}" for what, problem in problems.items() if problem]
     if in_the_way:
         raise EnvironmentMissing("the default run cannot go:\n" + "\n".join(in_the_way))
-    say(console, "the default run can go: python -m runners.run")
+    say(console, "the default run can go: keybench run")
 
 
 def _private_servers() -> str:
@@ -158,9 +158,7 @@ def _docker() -> str:
     except KeybenchError as error:
         return str(error)
     what = "1 container of an ended run is" if len(left) == 1 else f"{len(left)} containers of ended runs are"
-    return f"a daemon answers at {docker.address()}" + (
-        f"; {what} left: python -m runners.clean --dry-run" if left else ""
-    )
+    return f"a daemon answers at {docker.address()}" + (f"; {what} left: keybench clean --dry-run" if left else "")
 
 
 def _drivers(on: Engine) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -70,14 +70,14 @@ def test_the_scenarios_of_the_documents_are_valid_and_drawn_as_shown() -> None:
 
 def commands() -> list[str]:
     lines = [line for path in DOCUMENTS for block in blocks(path, "") for line in block.splitlines()]
-    return sorted({line.partition("  #")[0].strip() for line in lines if line.startswith("python -m ")})
+    return sorted({line.partition("  #")[0].strip() for line in lines if line.startswith("keybench ")})
 
 
 @cache
 def told(*command: str) -> str:
     """What a command says of itself; asked once, for documents name few commands in many ways."""
     done = subprocess.run(
-        [sys.executable, "-m", *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "keybench", *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -86,10 +86,9 @@ def told(*command: str) -> str:
 @pytest.mark.parametrize("line", commands())
 def test_every_command_in_the_documents_exists_with_its_options(line: str) -> None:
     words = shlex.split(line)
-    assert words[:2] == ["python", "-m"]
-    options = {word for word in words[3:] if word.startswith("-")}
-    command = words[3:4] if words[2] in {"generators", "databases"} else []
-    text = told(words[2], *command)
+    options = {word for word in words[2:] if word.startswith("-")}
+    command = words[2:3] if words[1] in {"generators", "databases"} else []
+    text = told(words[1], *command)
     for option in options:
         assert option in text
 
@@ -111,7 +110,7 @@ def test_every_link_leads_somewhere() -> None:
 
 def test_every_database_is_in_the_readme_and_the_way_to_all_layouts() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "`python -m generators list`" in text
+    assert "`keybench generators list`" in text
     assert re.search(r"Some eighty \*\*layouts\*\*", text)
     assert 75 <= len({layout.name for layout in layouts().values()}) <= 89
     for engine in engines().values():

@@ -176,7 +176,7 @@ class Contained:
         return (
             f"kept: {recipe.title} at 127.0.0.1:{self._port_here}, user {recipe.user}, password by "
             f"`docker exec {self.name} printenv {recipe.password_variable}`; remove it by "
-            f"`docker rm -f -v {self.name}` or `python -m runners.clean --kept`"
+            f"`docker rm -f -v {self.name}` or `keybench clean --kept`"
         )
 
     def described(self) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The command `python -m generators`, also `keybench generators`: layouts at hand."""
+"""The command `keybench generators`: layouts at hand."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def list_layouts(
 
     Example:
 
-      python -m generators list --on mssql
+      keybench generators list --on mssql
     """
     known = list({known.name: known for known in layouts().values()}.values())
     if on:
@@ -73,7 +73,7 @@ def list_layouts(
     console.print()
     for line in screens.legend(console.width):
         console.print(line)
-    console.print("\n`python -m generators show NAME` tells the rest.")
+    console.print("\n`keybench generators show NAME` tells the rest.")
 
 
 @app.command(epilog=commandline.EXIT_CODES)
@@ -82,7 +82,7 @@ def show(name: Annotated[str, typer.Argument(help="A layout's name.")]) -> None:
 
     Example:
 
-      python -m generators show rt-comb-sql
+      keybench generators show rt-comb-sql
     """
     chosen = layout(name)
     stream = chosen.stream(Process.current(), SystemClock(), AesEntropy.system())
@@ -103,7 +103,7 @@ def make(
 
     Example:
 
-      python -m generators make rt-comb-sql -n 5
+      keybench generators make rt-comb-sql -n 5
     """
     chosen = layout(name)
     said = chosen.description
@@ -135,11 +135,11 @@ def decode(
 
     Examples:
 
-      python -m generators decode d01c25cc-63a7-47cc-b5ba-018e5f3bff48
+      keybench generators decode d01c25cc-63a7-47cc-b5ba-018e5f3bff48
 
-      python -m generators decode CC251CD0A763CC47B5BA018E5F3BFF48 --stored net
+      keybench generators decode CC251CD0A763CC47B5BA018E5F3BFF48 --stored net
 
-      python -m generators decode -- -JhLeOlGIEjaIOFHR0xd
+      keybench generators decode -- -JhLeOlGIEjaIOFHR0xd
     """
     if stored not in PERMUTATIONS:
         raise unknown_name("order", stored, PERMUTATIONS)

@@ -65,7 +65,7 @@ def parse(text: str, stored: Order = "rfc") -> list[Keys]:
     if not found:
         raise UsageError(
             f"{text!r} is no key of any layout: a GUID has 32 hexadecimal digits, plain or as 8-4-4-4-12; "
-            "`python -m generators list` tells the lengths of other keys."
+            "`keybench generators list` tells the lengths of other keys."
         )
     return found
 

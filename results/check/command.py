@@ -1,4 +1,4 @@
-"""The command `python -m results.check`, also `keybench check`."""
+"""The command `keybench check`."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def check(
 
     Examples:
 
-      python -m results.check latest --baseline baselines/models.json
+      keybench check latest --baseline baselines/models.json
 
-      python -m results.check latest --baseline baselines/models.json --update-baseline
+      keybench check latest --baseline baselines/models.json --update-baseline
     """
     from keybench.results.analysis.warnings import warnings
     from keybench.results.check import baseline as files
@@ -97,7 +97,7 @@ def check(
 
 
 def _go_on(run: Run) -> str:
-    return f"go on with `python -m runners.run --resume {run.id}`, or name another run"
+    return f"go on with `keybench run --resume {run.id}`, or name another run"
 
 
 def _limits(given: Mapping[Metric, float], options: Sequence[str]) -> dict[Metric, float]:

@@ -1,4 +1,4 @@
-"""The command `python -m results.claims`, also `keybench claims`."""
+"""The command `keybench claims`."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def claims(
 
     Examples:
 
-      python -m results.claims latest
+      keybench claims latest
 
-      python -m results.claims latest --all --format markdown
+      keybench claims latest --all --format markdown
     """
     if not run:
         sys.stdout.write(written(answers([]), form, everything=True))

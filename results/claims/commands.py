@@ -33,7 +33,7 @@ class _Work:
             words += [option, str(value)] if value is not None else []
         words += ["--column", ",".join(self.columns)] if self.columns else []
         words += ["--blocks", str(self.blocks), "--layout", ",".join(self.layouts or (CONTROL,))]
-        return " ".join(["python -m runners.run", *words])
+        return " ".join(["keybench run", *words])
 
     def answers(self, other: _Work) -> bool:
         """Whether the other's trials are among these."""

@@ -1,4 +1,4 @@
-"""The command `python -m results.compare`, also `keybench compare`."""
+"""The command `keybench compare`."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def compare(
 
     Examples:
 
-      python -m results.compare latest
+      keybench compare latest
 
-      python -m results.compare 5ca1ab 77de01 --format markdown
+      keybench compare 5ca1ab 77de01 --format markdown
 
-      python -m results.compare latest:layout=uuid-v4 latest:layout=uuid-v7
+      keybench compare latest:layout=uuid-v4 latest:layout=uuid-v7
     """
     # These take a while to load.
     from keybench.results.analysis.warnings import warnings

@@ -121,7 +121,7 @@ def side(store: Store, text: str, other: Side | None = None) -> Side:
 def part(run: Run, trials: Sequence[Trial], environments: Sequence[Environment], chosen: Mapping[str, str]) -> Side:
     """The trials of a run that have the values chosen, all of them where none is."""
     if not trials:
-        raise UsageError(f"run {run.id} holds no trials yet: go on with `python -m runners.run --resume {run.id}`.")
+        raise UsageError(f"run {run.id} holds no trials yet: go on with `keybench run --resume {run.id}`.")
     every = arms_of(trials)
     for key, value in chosen.items():
         known = {arm.value(key) for arm in every}

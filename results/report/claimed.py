@@ -44,5 +44,5 @@ def claimed(
     found = answers(measured)
     shown = [row for row in found if row.database]
     others = {row.claim for row in found} - {row.claim for row in shown}
-    command = f"python -m results.claims {' '.join(run.id for run in runs)} --all"
+    command = f"keybench claims {' '.join(run.id for run in runs)} --all"
     return Claimed(shown, len(others), command, claims_figure(shown, "claims-forest"))

@@ -1,4 +1,4 @@
-"""The command `python -m results.report`, also `keybench report`."""
+"""The command `keybench report`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def report(
 
     Example:
 
-      python -m results.report latest -o report.html
+      keybench report latest -o report.html
     """
     from keybench.results.report.page import write_report  # drawing takes a while to load
 

@@ -41,7 +41,7 @@ class Download:
 def download(run: Run, trials: Sequence[Trial]) -> Download:
     """The run's link: plain CSV, packed where that is long."""
     count = sum(len(trial.readings) or 1 for trial in trials)
-    name, command = f"keybench-{run.id}.csv", f"python -m results.export {run.id} -o {run.id}.csv"
+    name, command = f"keybench-{run.id}.csv", f"keybench export {run.id} -o {run.id}.csv"
     if not 0 < count <= MOST_VALUES:
         return Download(name, "", count, command)
     buffer = io.StringIO()

@@ -82,7 +82,7 @@ class Storage:
                 tables.metadata.create_all(connection)
                 self._note(connection, "schema", str(tables.SCHEMA_VERSION))
             elif not names:
-                raise UsageError(f"{self.where} holds no results yet: measure with `python -m runners.run`.")
+                raise UsageError(f"{self.where} holds no results yet: measure with `keybench run`.")
             elif not {"meta", "run", "trial"} <= set(names):
                 raise self._foreign()
             found = self._version(connection)
@@ -180,7 +180,7 @@ def _open_file(path: Path, *, write: bool) -> Storage:
         raise UsageError(f"{path} is a folder: {_ANOTHER}.")
     if not write:
         if not path.exists():
-            raise UsageError(f"no results database {path}: measure with `python -m runners.run`, or {_ANOTHER}.")
+            raise UsageError(f"no results database {path}: measure with `keybench run`, or {_ANOTHER}.")
         return Storage(_file_engine(path, write=False), str(path), None, _nothing)
     lock = _lock(path)
     return Storage(_file_engine(path, write=True), str(path), None, lambda: os.close(lock))

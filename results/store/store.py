@@ -134,7 +134,7 @@ class Store:
         """The run of that id, of that unique prefix of an id, or the `latest`; UsageError otherwise."""
         runs = self.runs()
         if not runs:
-            raise UsageError(f"{self._storage.where} holds no runs yet: measure with `python -m runners.run`.")
+            raise UsageError(f"{self._storage.where} holds no runs yet: measure with `keybench run`.")
         if name == "latest":
             return runs[-1]
         found = [run for run in runs if run.id == name] or [run for run in runs if name and run.id.startswith(name)]

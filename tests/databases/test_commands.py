@@ -55,7 +55,7 @@ def test_a_server_that_cannot_be_started_says_why(command, monkeypatch) -> None:
         "  URLs of your own servers: postgresql://…",
         "  keys of its own: server-identity, server-uuid-v4, server-uuidv7",
         "  functions: date_from_comb, date_from_comb_legacy, new_comb, new_comb_legacy "
-        "(python -m databases sql postgresql)",
+        "(keybench databases sql postgresql)",
     ]
 
 

@@ -87,7 +87,7 @@ def test_doctor_says_what_docker_does_here(running: Daemon, run: Run) -> None:
     assert "are left" not in lines
     add(running, "keybench-postgresql-dead")
     lines = run("doctor")
-    assert "1 container of an ended run is left: python -m runners.clean --dry-run" in " ".join(" ".join(lines).split())
+    assert "1 container of an ended run is left: keybench clean --dry-run" in " ".join(" ".join(lines).split())
     assert [line.split() for line in lines].count(["container", "ready"]) >= 3
 
 

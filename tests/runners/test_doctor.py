@@ -46,7 +46,7 @@ doctor.main()
 def test_a_machine_that_can_make_the_default_run(doctor: Doctor, servers_folder: Path, tmp_path: Path) -> None:
     done = doctor("--start")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "the default run can go: python -m runners.run"
+    assert done.stdout.splitlines()[-1] == "the default run can go: keybench run"
     for name, engine in engines().items():
         part = done.stdout.split(f"\n{engine.title}\n")[1].split("\n\n")[0]
         for kind in engine.servers:

@@ -53,7 +53,7 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
         real, predicted = (kept[kind].arrays["rows"].tolist() for kind in (blobs.PAGES, blobs.MODEL_PAGES))
         assert real == predicted, "rows on each leaf, in key order"
         assert kept[blobs.GROWTH].arrays["leaf_pages"][-1] == len(real)
-    assert f"next: python -m results.report {run.id} -o report.html" in done.stdout
+    assert f"next: keybench report {run.id} -o report.html" in done.stdout
     assert not list(servers_folder.iterdir())
 
 

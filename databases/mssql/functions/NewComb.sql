@@ -1,5 +1,5 @@
 -- NewComb(): a COMB for a uniqueidentifier column, as RT.Comb's Provider.Sql makes it: a random GUID whose last six bytes
--- are milliseconds since 1970. It needs the view dbo.vwNewGuid (python -m databases sql mssql vwNewGuid).
+-- are milliseconds since 1970. It needs the view dbo.vwNewGuid (keybench databases sql mssql vwNewGuid).
 --
 --   CREATE TABLE dbo.Orders (id uniqueidentifier NOT NULL DEFAULT dbo.NewComb() PRIMARY KEY, …);
 --

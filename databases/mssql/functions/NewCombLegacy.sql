@@ -1,6 +1,6 @@
 -- NewCombLegacy(): the COMB of 2002 for a uniqueidentifier column, as RT.Comb's Provider.Legacy makes it: a random GUID
 -- whose last six bytes are days since 1900 (two) and 1/300 s since midnight (four): the low six of a datetime's eight.
--- It needs the view dbo.vwNewGuid (python -m databases sql mssql vwNewGuid).
+-- It needs the view dbo.vwNewGuid (keybench databases sql mssql vwNewGuid).
 --
 -- * A datetime is rounded to the nearest 1/300 s; RT.Comb's .NET code cuts off instead.
 -- * Days wrap: 1900-01-01 and 2079-06-07 are both 0.

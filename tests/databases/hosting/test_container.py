@@ -289,7 +289,7 @@ def test_a_kept_container_stays_and_says_how_it_is_reached(monkeypatch: pytest.M
         made.stop()
         assert said == (
             f"kept: PostgreSQL at 127.0.0.1:{port}, user keybench, password by `docker exec {made.name} printenv "
-            f"POSTGRES_PASSWORD`; remove it by `docker rm -f -v {made.name}` or `python -m runners.clean --kept`"
+            f"POSTGRES_PASSWORD`; remove it by `docker rm -f -v {made.name}` or `keybench clean --kept`"
         )
         assert set(running.containers) == {made.name}
         (found,) = daemon.containers()

@@ -138,7 +138,7 @@ def test_what_can_be_no_key(text) -> None:
         parse(text)
     assert str(refused.value) == (
         f"{text!r} is no key of any layout: a GUID has 32 hexadecimal digits, plain or as 8-4-4-4-12; "
-        "`python -m generators list` tells the lengths of other keys."
+        "`keybench generators list` tells the lengths of other keys."
     )
 
 

@@ -236,7 +236,7 @@ def test_an_unknown_run_an_empty_one_and_a_damaged_results_file(fake_run, check:
     assert refused("feed").startswith("keybench: no run 'feed' in results.sqlite: use latest, or one of ")
     assert refused("e0e0") == (
         "keybench: run e0e0 holds no trials, so there is nothing to check: go on with "
-        "`python -m runners.run --resume e0e0`, or name another run.\n"
+        "`keybench run --resume e0e0`, or name another run.\n"
     )
     (tmp_path / "results.sqlite").write_bytes(b"no database at all, but longer than a header of one hundred bytes" * 9)
     damaged = (tmp_path / "results.sqlite").read_bytes()

@@ -128,8 +128,7 @@ def test_what_nothing_answers_has_the_command_that_does(runs) -> None:
         "not measured", "No trial of these runs answers it.", "", "",
     )  # fmt: skip
     assert row.command == (
-        "python -m runners.run --db postgresql,mariadb,sqlite --scenario beyond-cache --blocks 6 "
-        "--layout hotguid,uuid-v4"
+        "keybench run --db postgresql,mariadb,sqlite --scenario beyond-cache --blocks 6 --layout hotguid,uuid-v4"
     )
 
 

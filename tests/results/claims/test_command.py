@@ -71,7 +71,7 @@ def test_everything_has_reasons_and_the_commands_that_are_missing(table) -> None
     assert "NOT TESTABLE   keybench has no adapter for this database." in text
     missing = text.partition("What is missing is measured by these:\n\n")[2].splitlines()
     assert missing
-    assert all(line.startswith("python -m runners.run ") for line in missing)
+    assert all(line.startswith("keybench run ") for line in missing)
     assert not [line for line in missing if "--server model --scenario two-million --blocks 1 --layout uuid-v4" in line]
     single = {row.command for row in table if row.verdict == "not measured"}
     assert len(missing) < len(single)
@@ -83,7 +83,7 @@ def test_markdown_is_a_table(table) -> None:
     assert len(lines) == 2 + len(table)
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {7}
     assert "| **reproduced** |" in text
-    assert "```\npython -m runners.run " in text
+    assert "```\nkeybench run " in text
 
 
 def test_json_and_csv_have_every_field(table) -> None:

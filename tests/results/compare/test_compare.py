@@ -412,7 +412,7 @@ def test_a_run_without_trials(fake_run, tmp_path) -> None:
     with pytest.raises(UsageError) as caught:
         run(tmp_path, "latest")
     assert str(caught.value) == (
-        f"run {A} holds no trials yet: go on with `python -m runners.run --resume {A}`."
+        f"run {A} holds no trials yet: go on with `keybench run --resume {A}`."
     )  # fmt: skip
 
 

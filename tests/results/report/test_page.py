@@ -217,10 +217,7 @@ def test_claims_that_the_runs_answer_stand_together_and_the_others_are_counted(f
     for row in found:
         assert " ".join(row.ours.split()) in page.text
     others = len({row.claim for row in rows(store, ["latest"])} - {row.claim for row in found})
-    assert (
-        f"{others} more need other work, or cannot be tested here: python -m results.claims 5ca1ab1e00 --all"
-        in page.text
-    )
+    assert f"{others} more need other work, or cannot be tested here: keybench claims 5ca1ab1e00 --all" in page.text
 
 
 def test_all_values_lie_in_the_page_or_the_command_that_writes_them(fake_run, monkeypatch) -> None:
@@ -236,7 +233,7 @@ def test_all_values_lie_in_the_page_or_the_command_that_writes_them(fake_run, mo
     page = read(store)
     assert not any("keybench-" in name for name in page.downloads())
     assert f"{count:,} values are too many for this page." in page.text
-    assert "python -m results.export 5ca1ab1e00 -o 5ca1ab1e00.csv" in page.text
+    assert "keybench export 5ca1ab1e00 -o 5ca1ab1e00.csv" in page.text
 
 
 def test_many_databases_are_told_at_a_glance(fake_run) -> None:

@@ -199,20 +199,18 @@ def opening(place: object, *, write: bool, kind: type[KeybenchError] = UsageErro
 def test_no_runs_yet(tmp_path: Path) -> None:
     file = tmp_path / "r.sqlite"
     with Store.open(str(file), write=True) as store:
-        assert message(lambda: store.run("latest")) == (
-            f"{file} holds no runs yet: measure with `python -m runners.run`."
-        )
+        assert message(lambda: store.run("latest")) == (f"{file} holds no runs yet: measure with `keybench run`.")
 
 
 def test_reading_creates_nothing(tmp_path: Path) -> None:
     file = tmp_path / "none.sqlite"
     for place in (file, f"sqlite:///{file}"):
         assert opening(place, write=False) == (
-            f"no results database {file}: measure with `python -m runners.run`, or give --results another file."
+            f"no results database {file}: measure with `keybench run`, or give --results another file."
         )
     assert not file.exists()
     file.touch()
-    assert opening(file, write=False) == f"{file} holds no results yet: measure with `python -m runners.run`."
+    assert opening(file, write=False) == f"{file} holds no results yet: measure with `keybench run`."
     assert file.stat().st_size == 0
 
 
