@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from keybench.model.byteorder import Kind
 from keybench.model.column import Column
+from keybench.model.keys import Kind
 from keybench.model.table import KeyRole, Table
 
 PAGE_SIZE = 4096

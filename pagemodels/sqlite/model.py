@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.sqlite.ddl import MOMENT_BYTES, PAGE_SIZE, Statements
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import Checkpoint, PageModel, PageStats, SizedByValue
 from keybench.pagemodels.permutation import require

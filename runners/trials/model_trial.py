@@ -16,7 +16,7 @@ import keybench
 from keybench.databases.contract import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import MODEL, Metric, Reading, Series
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageStats, predict, readings

@@ -21,7 +21,8 @@ from keybench.databases.mysql.files import redo
 from keybench.databases.mysql.files.ibd import UnreadablePagesError, leaves, space, summarise
 from keybench.databases.mysql.probes import flushed
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys, rank
+from keybench.model.byteorder import rank
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 
 if TYPE_CHECKING:

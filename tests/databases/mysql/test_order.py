@@ -9,7 +9,7 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql.probes import read_index
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 from tests.databases.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import send

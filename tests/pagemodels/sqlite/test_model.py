@@ -16,7 +16,8 @@ from benchmarks import streams
 from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys, sort_words
+from keybench.model.byteorder import sort_words
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageStats, predict, ranked, readings

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.results.report.page import render
 from keybench.results.store.store import Store, Trial
