@@ -59,11 +59,11 @@ def by_the_book(table: Table, keys: Keys, page_bytes: int) -> tuple[Tree, File]:
         return placed.tolist()  # type: ignore[no-any-return]
 
     def records(size: int) -> NDArray[np.uint16]:
-        numbers = column.form == "int" and not Statements(table).is_rowid
+        numbers = column.form == "int" and not cells.is_rowid(table)
         return np.uint16(size) + (cells.integer_bytes(keys.data) if numbers else np.zeros(len(keys), np.uint16))  # type: ignore[arg-type]
 
     rows = None
-    if Statements(table).is_rowid:
+    if cells.is_rowid(table):
         varints = cells.varint_bytes(keys.data)  # type: ignore[arg-type]
         size = cells.whole(records(cells.rowid_record(table.payload)), page_bytes, table=True) + varints
         dividers = by_rank(4 + varints)
