@@ -17,8 +17,8 @@ from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.pagemodels.contract import predict, readings
 from keybench.runners.trials import others, verify
-from tests.databases.contract.conftest import Bench
-from tests.databases.keys import lagging, random
+from keybench.testing.contract.bench import Bench
+from keybench.testing.contract.keys import lagging, random
 
 PAGES = (
     Metric.LEAF_PAGES,
