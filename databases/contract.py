@@ -20,8 +20,8 @@ from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.hosting.recipe import ContainerOptions
 from keybench.databases.hosting.secret import Secret
 from keybench.errors import UsageError, unknown_name
-from keybench.model.byteorder import Keys, Kind, Order
 from keybench.model.column import Column, FixedBits
+from keybench.model.keys import Keys, Kind, Order
 from keybench.model.metric import Metric, Reading
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole as KeyRole

@@ -16,9 +16,7 @@ ALLOWED = {
     "model": SHARED,
     "generators": SHARED | COMMAND | {"model"},
     "scenarios": SHARED | {"model"},
-    "pagemodels": SHARED
-    | {"model", "generators.core"}
-    | {"databases.mysql.ddl", "databases.postgresql.ddl", "databases.sqlite.ddl"},
+    "pagemodels": SHARED | {"model", "generators.core"},
     "databases": SHARED | COMMAND | {"model", "generators.core", "pagemodels"},
     "results": SHARED | COMMAND | {"model"},
     "runners": SHARED

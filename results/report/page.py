@@ -18,7 +18,8 @@ import keybench
 from keybench.errors import UsageError
 from keybench.model.definitions import DEFINITIONS, Definition
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import CONTROL, ENOUGH_BLOCKS
+from keybench.model.names import CONTROL
+from keybench.results.analysis.groups import ENOUGH_BLOCKS
 from keybench.results.analysis.statistics import ALPHA, MARGIN
 from keybench.results.output import atomic_file
 from keybench.results.plots.canvas import drawing, styles

@@ -16,26 +16,12 @@ from keybench.databases.hosting.recipe import ContainerOptions
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.layout import Layout, layout, layouts
+from keybench.model.names import CONTROL, NATIVE, NO_DATABASE, RANDOM
 from keybench.model.table import Table
 from keybench.runners.planning import server_keys
 from keybench.scenarios.schema import Scenario
 
-CONTROL = "bigint-identity"
-"""The layout that all ratios are taken against; it is measured in every run."""
-
-RANDOM = "uuid-v4"
-"""What people use who choose nothing."""
-
-NATIVE = "native"
-"""Stands for the column that an engine has for a kind of key, whatever its name there."""
-
 TABLE = "keybench_rows"
-
-NO_DATABASE = "none"
-"""The database of trials that only make keys."""
-
-MODEL_SERVER = "model"
-"""The server kind of trials through an engine's page model, without a server."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.model.byteorder import Keys, hexadecimal
+from keybench.model.byteorder import hexadecimal
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 
 BYTES = 12
 """Width of keys of kind bytes; those of kind text have twice as many characters."""

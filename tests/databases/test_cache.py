@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from keybench.databases.registry import engine
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.payload import Payload
 from keybench.model.table import Table

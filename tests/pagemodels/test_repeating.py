@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.databases.registry import engine
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageStats, predict
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel

@@ -12,8 +12,8 @@ from functools import cache
 import pytest
 
 from keybench.databases.contract import Address, Admin, Engine, Session
-from keybench.model.byteorder import Keys
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, ServerKeys, Table

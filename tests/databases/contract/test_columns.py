@@ -9,8 +9,9 @@ import pytest
 
 from keybench.databases.core.key_order import ReadsInOrder
 from keybench.errors import ServerError, UsageError
-from keybench.model.byteorder import Keys, rank, sort_words
+from keybench.model.byteorder import rank, sort_words
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole
 from keybench.runners.trials import verify

@@ -39,7 +39,7 @@ import numpy as np
 from keybench.databases.registry import engine
 from keybench.model.table import Table
 from keybench.model.payload import Payload
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 on = engine(sys.argv[1])
 server = on.provision(sys.argv[2], on.settings("durable", "small"))
 print("go", flush=True)

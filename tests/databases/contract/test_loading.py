@@ -15,8 +15,9 @@ from keybench.databases.contract import MakesKeys
 from keybench.databases.core.bulk import LoadsInBulk
 from keybench.databases.core.key_order import ReadsInOrder
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys, rank
+from keybench.model.byteorder import rank
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, ServerKeys, Table
@@ -30,7 +31,7 @@ import pickle, sys
 import numpy as np
 from keybench.databases.registry import engine
 from keybench.model.payload import Payload
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 address, table = pickle.load(sys.stdin.buffer)
 session = engine(address.engine).session(address, table)
 start = 0

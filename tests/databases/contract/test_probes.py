@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from keybench.databases.core.pageorder import ReadsPageOrder
-from keybench.model.byteorder import Keys
 from keybench.model.column import Column
 from keybench.model.definitions import DEFINITIONS
+from keybench.model.keys import Keys
 from keybench.model.metric import OF_SOME_ENGINES, Metric
 from keybench.model.table import KeyRole
 from tests.databases.contract.conftest import Bench

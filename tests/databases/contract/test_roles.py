@@ -10,8 +10,8 @@ import pytest
 
 from keybench.databases.contract import Probe
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.metric import CLUSTERED, PARENT, Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table

@@ -8,7 +8,8 @@ import pytest
 from keybench.databases.contract import Address, Probe
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
-from keybench.model.byteorder import PERMUTATIONS, Keys
+from keybench.model.byteorder import PERMUTATIONS
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.table import Table
 from tests.databases.keys import random

@@ -13,7 +13,7 @@ from keybench.databases.mysql.connection import connect
 from keybench.databases.mysql.sending import statements as rows
 from keybench.databases.mysql.session import MySqlSession, Path, default_path
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from tests.databases.keys import increasing, random, taken_by

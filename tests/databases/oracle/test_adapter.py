@@ -22,7 +22,7 @@ from keybench.databases.oracle.options import Options
 from keybench.databases.oracle.session import OracleSession
 from keybench.databases.oracle.url import UrlLeftovers, UrlServer
 from keybench.errors import ServerError, UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table

@@ -9,7 +9,7 @@ import pytest
 from keybench.databases.contract import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.payload import Payload
 from keybench.model.table import Table
