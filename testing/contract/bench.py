@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
+import pytest
+
 from keybench.databases.contract import Address, Admin, Engine, Session
 from keybench.model.column import Column
 from keybench.model.keys import Keys
@@ -23,8 +25,14 @@ class Bench:
     address: Address
     admin: Admin
 
-    def table(self, column: Column, payload: int = 0, key: KeyRole = "clustered") -> Table:
-        return Table("contract", column, payload, key)
+    def table(
+        self, column: Column, payload: int = 0, key: KeyRole | None = None, name: str = "contract", children: int = 1
+    ) -> Table:
+        """A table whose key has that role, else the engine's first one; skips the test where the engine has no such."""
+        role = key or self.engine.key_roles[0]
+        if role not in self.engine.key_roles:
+            pytest.skip(f"{self.engine.title} declares no tables with a {role} key")
+        return Table(name, column, payload, role, children=children)
 
     def session(self, table: Table) -> Session:
         return self.engine.session(self.address, table)

@@ -50,7 +50,7 @@ def test_what_is_sent_is_acknowledged_stored_and_gone_after_drop(
 ) -> None:
     sized, keys = accepted(native, random(1400))
     keys = keys[:1251]
-    table = Table("odd name", sized, payload, role)
+    table = bench.table(sized, payload, role, name="odd name")
     bench.admin.create(table)
     assert list(bench.admin.stored_keys(table)) == []
     empty = bench.admin.index_bytes(table)
