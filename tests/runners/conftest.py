@@ -12,7 +12,7 @@ import pytest
 
 from keybench import commandline
 from keybench.runners import command as cli
-from tests.conftest import folder_for_servers
+from keybench.testing.contract.servers import folder_for_servers
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"
 
