@@ -12,8 +12,17 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.pagemodels.contract import Checkpoint, PageStats
-from keybench.pagemodels.half_split import tree as splittree
-from keybench.pagemodels.half_split.tree import APPEND, EDGE, INTERIOR, Level, Rule
+from keybench.pagemodels.half_split.tree import (
+    APPEND,
+    EDGE,
+    INTERIOR,
+    NO_SIZES,
+    Level,
+    Rule,
+    build_branches,
+    build_level,
+    page_numbers,
+)
 from keybench.pagemodels.permutation import is_permutation, require
 
 Density = Callable[[int, int, int], float]
@@ -38,7 +47,7 @@ class SplitModel:
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1."""
-        return self._insert(ranks, checkpoints, splittree.NO_SIZES, None)
+        return self._insert(ranks, checkpoints, NO_SIZES, None)
 
     def _insert(
         self,
@@ -50,9 +59,9 @@ class SplitModel:
         """`sizes` by rank; `arrived[i]`: what the first i + 1 entries take, where that is not their number."""
         n = len(ranks)
         require(ranks, checkpoints, self.threads)
-        leaves = splittree.level(ranks, self.leaf, sizes, self.threads)
-        levels = [leaves, *splittree.branches(leaves, self.branch)]
-        numbers = splittree.numbers(levels)
+        leaves = build_level(ranks, self.leaf, sizes, self.threads)
+        levels = [leaves, *build_branches(leaves, self.branch)]
+        numbers = page_numbers(levels)
         steps = np.diff(numbers)
         back, apart = int((steps < 0).sum()), int((steps != 1).sum())
         used = n if arrived is None else int(arrived[-1]) if n else 0
