@@ -25,7 +25,7 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import ranked
+from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import key_sources
 from keybench.runners.trials.after import keys_in_order

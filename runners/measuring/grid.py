@@ -7,7 +7,7 @@ from dataclasses import replace
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.metric import Metric, Reading, grid_cell
-from keybench.pagemodels.contract import predict
+from keybench.pagemodels.predict import predict
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import created_in_order, key_sources
 from keybench.runners.trials.after import keys_in_order

@@ -17,7 +17,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, KEY, WINDOW_ROWS, WRITER, Metric, Reading, Series
-from keybench.pagemodels.contract import ranked
+from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.planning.sources import KeySource
 from keybench.runners.trials.attempt import Measured

@@ -20,7 +20,8 @@ from keybench.model.keys import Keys
 from keybench.model.metric import MODEL, Metric, Reading, Series
 from keybench.model.names import MODEL_SERVER
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageStats, predict, readings
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import PageStats, readings
 from keybench.results.store import blobs
 from keybench.results.store.blobs import Blob
 from keybench.results.store.store import Environment, Trial

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from benchmarks import streams
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.contract import PageStats, ranked
 from keybench.pagemodels.half_split import model as splitmodel
 from keybench.pagemodels.half_split import tree
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.tree import ALONE, Rule
+from keybench.pagemodels.ranking import ranked
+from keybench.pagemodels.stats import PageStats
 
 KINDS = ("append", "edge", "interior")
 

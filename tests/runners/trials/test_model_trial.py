@@ -13,7 +13,7 @@ from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.metric import CLUSTERED, KEY, MODEL, PARENT, Metric, Reading
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageStats
+from keybench.pagemodels.stats import PageStats
 from keybench.results.store.store import Store, Trial
 from keybench.runners.servers import resolve
 from keybench.runners.trials import model_trial as modelled
