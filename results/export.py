@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
 import typer
 
-from keybench import commandline
+from keybench import cli
 from keybench.errors import UsageError
 from keybench.model.definitions import DEFINITIONS
 from keybench.results.output import whole
@@ -21,7 +21,7 @@ from keybench.results.store.store import Run, Store, Trial
 if TYPE_CHECKING:
     import pandas as pd
 
-app = commandline.application()
+app = cli.application()
 
 
 class Form(StrEnum):
@@ -133,7 +133,7 @@ def write(rows: list[dict[str, Any]], form: Form, out: TextIO) -> None:
         table.writerows(rows)
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def export(
     run: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs: an id, a unique prefix of it, or `latest`.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; else standard output.")] = None,
@@ -182,7 +182,7 @@ def frame(rows: list[dict[str, Any]], *, along: bool = False) -> pd.DataFrame:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)
 
 
 if __name__ == "__main__":

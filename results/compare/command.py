@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from keybench import commandline
+from keybench import cli
 from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import Metric
 from keybench.results.compare.sides import CONTROL, against_control, side
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 INCONCLUSIVE = 3
 
-app = commandline.application()
+app = cli.application()
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="RUN, or RUN:FIELD=VALUE,… for a part of it.")],
     b: Annotated[
@@ -107,4 +107,4 @@ def _metrics(text: str) -> tuple[Metric, ...]:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)
