@@ -16,8 +16,8 @@ from benchmarks import streams
 from keybench.databases.contract import Address, Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
-from keybench.model.byteorder import Keys
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.metric import KEY, Metric
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, Table

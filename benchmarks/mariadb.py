@@ -20,7 +20,7 @@ from keybench.databases.mysql.sending import statements as packed
 from keybench.databases.mysql.session import MySqlSession
 from keybench.databases.mysql.session import Path as Way
 from keybench.errors import EnvironmentMissing
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 

@@ -16,7 +16,7 @@ from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Virtual
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Stream, layout
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 
 ROWS_PER_TX = 1000

@@ -15,7 +15,8 @@ from keybench.databases.contract import Address
 from keybench.databases.postgresql.ddl import columns, name
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import EnvironmentMissing
-from keybench.model.byteorder import Keys, text36
+from keybench.model.byteorder import text36
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 

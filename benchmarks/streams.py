@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.byteorder import Keys, hexadecimal
+from keybench.model.byteorder import hexadecimal
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 
 Numbers = NDArray[np.int64]
 

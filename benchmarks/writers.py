@@ -22,7 +22,8 @@ from keybench.databases.postgresql.ddl import name
 from keybench.databases.postgresql.session import PostgresSession
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
-from keybench.model.byteorder import Keys, sort_words
+from keybench.model.byteorder import sort_words
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import ranked
 from keybench.runners.planning.plan import Request, TrialPlan

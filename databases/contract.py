@@ -20,8 +20,8 @@ from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.hosting.recipe import ContainerOptions
 from keybench.databases.hosting.secret import Secret
 from keybench.errors import UsageError, unknown_name
-from keybench.model.byteorder import Keys, Kind, Order
 from keybench.model.column import Column, FixedBits
+from keybench.model.keys import Keys, Kind, Order
 from keybench.model.metric import Metric, Reading
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole as KeyRole
@@ -214,6 +214,8 @@ class Engine(ABC):
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[LoadPath, ...] = ("rows",)
     """How its sessions load rows; with `bulk` among them they are `LoadsInBulk`."""
+    key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
+    """What the key can be to a table; the first is the one that trials use unless they say otherwise."""
     page_bytes: int = 0
     """Size of a page of an index, where an empty one does not show it."""
     caveat: str = ""

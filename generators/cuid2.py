@@ -29,7 +29,7 @@ from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Stream
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Ints, Kind
+from keybench.model.keys import Bytes, Ints, Kind
 
 _LENGTH: Final = 24
 _FINGERPRINT: Final = 32

@@ -24,7 +24,7 @@ from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.instants import DATETIME_LAST, refuse_keys, unix_milliseconds
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _DRAWN: Final = np.dtype("<u4")
 

@@ -21,7 +21,7 @@ from keybench.generators.core.description import Description
 from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 
 class EfCore(WriterLayout):

@@ -26,7 +26,7 @@ from keybench.generators.core.instants import DATETIME_LAST, require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.core.worker_ids import refuse_steps_back, worker_id
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _WORKERS: Final = 1 << 48
 

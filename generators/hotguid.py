@@ -37,7 +37,7 @@ from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.loops.choice import Elementwise
 from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream
 from keybench.generators.core.stream import Writer
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _COUNTER_STARTS: Final = 500_000
 _COUNTER_MASK: Final = 0xFFFFFF

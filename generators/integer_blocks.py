@@ -23,7 +23,7 @@ from keybench.generators.core.description import Description
 from keybench.generators.core.layout import Stream
 from keybench.generators.core.process import Process
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.byteorder import Ints, Kind
+from keybench.model.keys import Ints, Kind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from keybench.generators.core.description import Description
 from keybench.generators.core.layout import Stream
 from keybench.generators.core.process import Process
 from keybench.generators.core.stream import Writer, WriterLayout
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 
 class PlannedNumbers(Stream):

@@ -40,7 +40,7 @@ from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import milliseconds, refuse_keys, require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Keys, Order
+from keybench.model.keys import Bytes, Keys, Order
 
 _RANDOM_BYTES: Final = 10
 

@@ -22,7 +22,7 @@ from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Keys, Kind
+from keybench.model.keys import Bytes, Keys, Kind
 
 EPOCH: Final = UNIX_EPOCH + 1_400_000_000 * TICKS_PER_SECOND
 _LAST: Final = EPOCH + (TICKS_PER_SECOND << 32) - 1

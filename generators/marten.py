@@ -29,7 +29,7 @@ from keybench.generators.core.instants import refuse_keys, require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rt_comb import EPOCH_1900, SqlDates
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _LAST: Final = np.iinfo(np.int64).max
 _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND

@@ -14,7 +14,7 @@ import numpy as np
 from keybench.generators.core.description import Description
 from keybench.generators.core.layout import Stream
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Kind
+from keybench.model.keys import Bytes, Kind
 
 ALPHABET: Final = b"useandom-26T198340PX75pxJACKVERYMINDBUSHWOLF_GQZbfghjklqvwyzrict"
 _LETTERS: Final = np.tile(np.frombuffer(ALPHABET, np.uint8), 4)

@@ -39,7 +39,7 @@ from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.sequences import never_falling, places_in_run
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Keys, Order
+from keybench.model.keys import Bytes, Keys, Order
 
 Form = Literal["guid", "sequential", "to-sequential"]
 

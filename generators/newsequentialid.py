@@ -34,7 +34,7 @@ from keybench.generators.core.layout import Decoded, GuidProvider, NameProvider,
 from keybench.generators.core.process import Process
 from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
 """Ticks at 1582-10-15."""

@@ -25,7 +25,7 @@ from keybench.generators.core.instants import refuse_keys, require_instants, sin
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rt_comb import EPOCH_1900
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
 _MS_PER_UNIT: Final = 3.333333

@@ -32,7 +32,7 @@ from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Ints, Keys, Kind
+from keybench.model.keys import Bytes, Ints, Keys, Kind
 
 _LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 1
 _BYTES: Final = 12

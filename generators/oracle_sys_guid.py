@@ -23,7 +23,7 @@ from keybench.generators.core.bits import put_word, read_words
 from keybench.generators.core.description import Description
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _SEEN: Final = 0xE063
 

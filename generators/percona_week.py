@@ -32,7 +32,7 @@ from keybench.generators.core.layout import Stream
 from keybench.generators.core.loops.choice import loops
 from keybench.generators.core.sequences import changes
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Ints
+from keybench.model.keys import Bytes, Ints
 
 _RANDOMS: Final = (1 << 30) - 1
 _TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND

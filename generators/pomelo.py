@@ -23,7 +23,7 @@ from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import DATETIME_LAST, refuse_keys, require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _RANDOM_BYTES: Final = 7
 _VERSION: Final = np.uint64(0x4000)

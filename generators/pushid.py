@@ -21,7 +21,7 @@ from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import V7_LAST
 from keybench.generators.rfc9562_v7 import milliseconds_of
-from keybench.model.byteorder import Bytes, Keys, Kind
+from keybench.model.keys import Bytes, Keys, Kind
 
 _CHARACTERS: Final = 20
 _HALF: Final = 36

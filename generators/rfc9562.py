@@ -21,7 +21,7 @@ from keybench.generators.core.guids import RandomGuids
 from keybench.generators.core.instants import refuse_keys, require_instants, unix_milliseconds
 from keybench.generators.core.layout import Composer, Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 """The last tick of the last of 2^48 milliseconds since 1970."""

@@ -27,7 +27,7 @@ from keybench.generators.core.layout import Decoded, NameProvider, Stream
 from keybench.generators.core.process import Process
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import require_version
-from keybench.model.byteorder import Bytes, Ints, Keys
+from keybench.model.keys import Bytes, Ints, Keys
 
 
 class RowNumbers:

@@ -31,7 +31,7 @@ from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import require_version
 from keybench.generators.rfc9562_v7 import random_half
-from keybench.model.byteorder import Bytes, Ints, Keys
+from keybench.model.keys import Bytes, Ints, Keys
 
 GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
 """Ticks at 1582-10-15, where version 1 and 6 begin."""

@@ -32,7 +32,7 @@ from keybench.generators.core.instants import require_instants, unix_millisecond
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import V7_LAST, require_version
-from keybench.model.byteorder import Bytes, Ints, Keys
+from keybench.model.keys import Bytes, Ints, Keys
 
 RAND_B: Final = np.uint64((1 << 62) - 1)
 VARIANT: Final = np.uint64(1 << 63)

@@ -33,7 +33,7 @@ from keybench.generators.core.instants import DATETIME_LAST, require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.process import Process
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Ints, Keys
+from keybench.model.keys import Bytes, Ints, Keys
 
 _MOST_BLOCKS: Final = 1 << 24
 

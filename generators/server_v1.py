@@ -37,7 +37,7 @@ from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import require_version
 from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST, pack_v1, unpack_v1
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _SEQUENCES: Final = 16_383
 _MULTICAST: Final = 1 << 40

@@ -34,7 +34,7 @@ from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rfc9562 import V7_LAST, require_version
 from keybench.generators.rfc9562_v7 import put_v7, random_half, sub_milliseconds
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 _NS_PER_MS: Final = 1_000_000
 _STEP_NS: Final = _NS_PER_MS // 4096 + 1

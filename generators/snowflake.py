@@ -40,7 +40,7 @@ from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
 from keybench.generators.core.worker_ids import refuse_steps_back, worker_id
-from keybench.model.byteorder import Ints, Keys, Kind
+from keybench.model.keys import Ints, Keys, Kind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
 from keybench.generators.core.worker_ids import worker_id
-from keybench.model.byteorder import Bytes, Ints, Keys, Kind
+from keybench.model.keys import Bytes, Ints, Keys, Kind
 
 EPOCH: Final = UNIX_EPOCH + 1_577_836_800_000 * TICKS_PER_MS
 _TIME_BITS: Final = 41

@@ -26,7 +26,7 @@ from keybench.generators.core.instants import refuse_keys, unix_milliseconds
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.sequences import changes, places_in_run
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.byteorder import Bytes, Ints, Keys
+from keybench.model.keys import Bytes, Ints, Keys
 
 _LAST = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 _SEQUENCE_LAST = (1 << 14) - 1

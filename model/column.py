@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model import byteorder
-from keybench.model.byteorder import Keys, Kind, Order
+from keybench.model.keys import Keys, Kind, Order
 
 Form = Literal["bytes", "text", "int"]
 

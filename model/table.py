@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from keybench.model.byteorder import Order
 from keybench.model.column import Column
+from keybench.model.keys import Order
 from keybench.model.metric import CLUSTERED, PARENT
 
 KeyRole = Literal["clustered", "nonclustered", "by-date", "fk"]

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError, unknown_name
-from keybench.model.byteorder import Keys, sort_words
+from keybench.model.byteorder import sort_words
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.metric import KEY, Metric, Origin, Reading
 
 _COMPILED_ROWS = 1 << 17

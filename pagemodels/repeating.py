@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.pagemodels.contract import PageModel, PageStats, SizedByValue
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.byteorder import Bytes
+from keybench.model.keys import Bytes
 
 
 def repeated(text: bytes, n: int) -> Bytes:

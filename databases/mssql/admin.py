@@ -16,8 +16,9 @@ from keybench.databases.mssql import probes as probe
 from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.options import options
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys, stored
+from keybench.model.byteorder import stored
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 
 _PIECE_ROWS = 4_000

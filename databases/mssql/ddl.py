@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from keybench.databases.mssql.options import Options
 from keybench.errors import UsageError
-from keybench.model.byteorder import Kind
 from keybench.model.column import Column
+from keybench.model.keys import Kind
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.mssql import records as rows
 

@@ -17,8 +17,8 @@ from uuid import UUID
 from keybench.databases.contract import Address
 from keybench.databases.mssql import connection
 from keybench.databases.mssql import ddl as layout
-from keybench.model.byteorder import Keys
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 

@@ -29,8 +29,8 @@ from keybench.databases.mysql.probes import probes, read_index
 from keybench.databases.mysql.sending import statements as rows
 from keybench.databases.mysql.session import default_path
 from keybench.errors import EnvironmentMissing, ServerError
-from keybench.model.byteorder import Keys
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 
 _SLICE_ROWS = 50_000

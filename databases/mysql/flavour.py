@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from keybench.errors import EnvironmentMissing
-from keybench.model.byteorder import Kind
 from keybench.model.column import Column
+from keybench.model.keys import Kind
 
 _GUID: frozenset[Kind] = frozenset({"uuid"})
 _ASCII = "CHARACTER SET ascii COLLATE ascii_bin"

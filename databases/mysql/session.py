@@ -21,7 +21,7 @@ from keybench.databases.mysql.flavour import MARIADB, flavour, spoken
 from keybench.databases.mysql.sending import arrays
 from keybench.databases.mysql.sending import statements as rows
 from keybench.errors import ServerError
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 

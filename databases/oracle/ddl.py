@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from keybench.databases.oracle.options import Options
-from keybench.model.byteorder import Kind
 from keybench.model.column import Column
+from keybench.model.keys import Kind
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.oracle import records as entries
 

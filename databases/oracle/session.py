@@ -17,8 +17,8 @@ from keybench.databases.contract import Address
 from keybench.databases.oracle import connection, statistics
 from keybench.databases.oracle import ddl as layout
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 

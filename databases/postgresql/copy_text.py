@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.core.packing import beside, decimal, repeated
-from keybench.model.byteorder import Bytes, Keys, hexadecimal, text36
+from keybench.model.byteorder import hexadecimal, text36
 from keybench.model.column import Column
+from keybench.model.keys import Bytes, Keys
 
 _PART_BYTES = 32_768
 """Bytes a message: the server reads one in while the next is sent. Larger and smaller ones measured slower."""

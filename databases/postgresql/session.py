@@ -17,8 +17,8 @@ from keybench.databases.postgresql import connection
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.copy_text import Batch, Family, key_text, moment_text, pack
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 

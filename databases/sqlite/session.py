@@ -18,7 +18,7 @@ import numpy as np
 from keybench.databases.contract import Address
 from keybench.databases.sqlite.connection import connect, explained, files
 from keybench.databases.sqlite.ddl import Statements
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 

@@ -37,7 +37,7 @@ from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream
 from keybench.generators.core.stream import Writer
 from keybench.generators.dotnet import get_int32
-from keybench.model.byteorder import Bytes, Keys, Order
+from keybench.model.keys import Bytes, Keys, Order
 
 _V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 _U12: Final = np.uint64(0xFFF)

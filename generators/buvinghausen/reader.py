@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from keybench.generators.core.bits import from_sql_guid, read_words
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 _MS_MASK = (1 << 48) - 1
 

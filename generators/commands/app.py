@@ -21,7 +21,8 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Layout, layout, layouts
 from keybench.generators.core.process import Process
 from keybench.generators.core.single import objects
-from keybench.model.byteorder import PERMUTATIONS, Keys, Order, text36
+from keybench.model.byteorder import PERMUTATIONS, text36
+from keybench.model.keys import Keys, Order
 
 app = cli.application(
     name="generators", help="Key layouts: choose one, look at its bits, make keys, read a key.", no_args_is_help=True

@@ -18,7 +18,8 @@ from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, Ticks
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Layout
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Keys, Order, accepts, sort_words
+from keybench.model.byteorder import accepts, sort_words
+from keybench.model.keys import Keys, Order
 
 Within = Literal["strictly", "by time", "no", "refused"]
 """Key by key; from one quantum of time to the next; not at all; the column refuses some of the keys."""

@@ -20,7 +20,8 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.generators.core.instants import DATETIME_LAST, text_of
 from keybench.generators.core.layout import Layout, NothingToRead, layouts
-from keybench.model.byteorder import PERMUTATIONS, Bytes, Keys, Order
+from keybench.model.byteorder import PERMUTATIONS
+from keybench.model.keys import Bytes, Keys, Order
 
 Verdict = Literal["likely", "possible", "unlikely", "no"]
 

@@ -14,7 +14,7 @@ from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND
 from keybench.generators.core.description import Ascent, Description, Part, Uniqueness
 from keybench.generators.core.instants import text_of
 from keybench.generators.core.layout import Layout
-from keybench.model.byteorder import Kind, Order
+from keybench.model.keys import Kind, Order
 
 COLUMNS: Final[Mapping[Order, str]] = {
     "rfc": "PostgreSQL uuid; CHAR(36), BINARY(16), RAW(16) and BLOB with the bytes of the text",

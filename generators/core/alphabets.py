@@ -11,7 +11,7 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.bits import Words
-from keybench.model.byteorder import Bytes, Keys, Kind
+from keybench.model.keys import Bytes, Keys, Kind
 
 CROCKFORD32: Final = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32, in upper case."""

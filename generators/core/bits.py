@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.loops.choice import Elementwise, loops
-from keybench.model.byteorder import Bytes, Keys, Order, stored
+from keybench.model.byteorder import stored
+from keybench.model.keys import Bytes, Keys, Order
 
 Words = NDArray[np.uint64]
 

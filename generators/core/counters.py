@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.generators.core.instants import text_of
 from keybench.generators.core.sequences import never_falling
-from keybench.model.byteorder import Ints
+from keybench.model.keys import Ints
 
 NEVER: Final = -1
 """The value before the first key: below every quantum, its successor 0."""

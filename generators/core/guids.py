@@ -9,7 +9,7 @@ import numpy as np
 from keybench.generators.core.bits import stamp_version
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import GuidProvider
-from keybench.model.byteorder import Bytes
+from keybench.model.keys import Bytes
 
 
 class Guids(Protocol):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.generators.core.loops.choice import loops
-from keybench.model.byteorder import Bytes, Ints
+from keybench.model.keys import Bytes, Ints
 
 Algorithm = Literal["md5", "sha1", "sha256"]
 Lanes = NDArray[np.uint32]

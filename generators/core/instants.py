@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.core.loops.choice import loops
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 DATETIME_LAST: Final = 3_155_378_975_999_999_999
 """The last tick of .NET's DateTime, 9999-12-31T23:59:59.9999999Z; its first is 0."""

@@ -20,7 +20,7 @@ from keybench.generators.core.clock import Clock
 from keybench.generators.core.description import Description
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Bytes, Ints, Keys, Kind, Order
+from keybench.model.keys import Bytes, Ints, Keys, Kind, Order
 from keybench.plugins import discover
 
 Composer = Callable[[int, int], int]

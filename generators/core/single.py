@@ -25,7 +25,7 @@ from keybench.generators.core.clock import UNIX_EPOCH, Clock, SystemClock, Ticks
 from keybench.generators.core.entropy import AesEntropy, Entropy
 from keybench.generators.core.layout import Composer, Layout, layout
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 Key = uuid.UUID | int | str | bytes
 Source = Callable[[], Key]

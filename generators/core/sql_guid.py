@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from keybench.generators.core.bits import from_sql_guid, to_sql_guid
 from keybench.generators.core.stream import GuidStream, WriterLayout
-from keybench.model.byteorder import Bytes, Keys
+from keybench.model.keys import Bytes, Keys
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from keybench.generators.core.guids import Guids, ProvidedGuids, RandomGuids
 from keybench.generators.core.layout import GuidProvider, Layout, NameProvider, Stream
 from keybench.generators.core.loops.choice import bring
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Bytes, Ints, Keys, Kind
+from keybench.model.keys import Bytes, Ints, Keys, Kind
 
 CHUNK: Final = 32_768
 """Keys made at once: 512 KiB, which the passes over them find in a cache near the core, and enough that the calls for

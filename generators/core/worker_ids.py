@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keybench.errors import UsageError
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Ints
+from keybench.model.keys import Ints
 
 
 def worker_id(layout: str, process: Process, count: int) -> int:

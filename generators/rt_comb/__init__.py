@@ -47,7 +47,7 @@ from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.loops.choice import Elementwise
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.rt_comb.timestamps import UTC_NOW, TimestampProvider, UtcNoRepeat
-from keybench.model.byteorder import Bytes, Keys, Order
+from keybench.model.keys import Bytes, Keys, Order
 
 EPOCH_1900: Final = 599_266_080_000_000_000
 """Ticks at 1900-01-01."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.pagemodels.contract import Checkpoint, PageStats
 from keybench.pagemodels.half_split import tree as splittree
 from keybench.pagemodels.half_split.tree import APPEND, EDGE, INTERIOR, Level, Rule

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.mysql.ddl import PAGE_BYTES, branch_record, leaf_record, row_records
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import Checkpoint, PageModel, PageStats, SizedByValue
 from keybench.pagemodels.innodb import branch_pages as pages
 from keybench.pagemodels.innodb import heap as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_pages import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGE_HEADER, PAGES, Tree
+from keybench.pagemodels.innodb.branch_pages import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, Tree
 from keybench.pagemodels.innodb.heap import APPEND, EDGE, INTERIOR, Leaves
 from keybench.pagemodels.innodb.leaves import chain, events_of, load
 from keybench.pagemodels.innodb.load import follow_both
+from keybench.pagemodels.innodb.records import PAGE_BYTES, PAGE_HEADER, branch_record, leaf_record, row_records
 from keybench.pagemodels.innodb.tablespace import SIZE, Space
 from keybench.pagemodels.innodb.tree import start
 from keybench.pagemodels.permutation import require

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError, unknown_name
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel

@@ -11,7 +11,8 @@ import typer
 from keybench import cli
 from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import Metric
-from keybench.results.compare.sides import CONTROL, against_control, side
+from keybench.model.names import CONTROL
+from keybench.results.compare.sides import against_control, side
 from keybench.results.compare.writing import Format, write
 from keybench.results.store.store import Store
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from keybench.databases.contract import Admin
 from keybench.databases.core.arrival import Arrivals, RecoversArrivalOrder
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys, rank
+from keybench.model.byteorder import rank
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
 from keybench.runners.writers.load import Loaded

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND
-from keybench.model.byteorder import Keys, sort_words
+from keybench.model.byteorder import sort_words
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, KEY, WINDOW_ROWS, WRITER, Metric, Reading, Series
 from keybench.pagemodels.contract import ranked
 from keybench.results.store import blobs

@@ -14,7 +14,8 @@ from keybench.databases.contract import Address, Session
 from keybench.databases.registry import engine
 from keybench.errors import VerificationError
 from keybench.generators.core.layout import layout
-from keybench.model.byteorder import Keys, rank
+from keybench.model.byteorder import rank
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource

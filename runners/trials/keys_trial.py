@@ -19,7 +19,8 @@ from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, Virtu
 from keybench.generators.core.entropy import AesEntropy, Entropy, PlainEntropy, SystemEntropy
 from keybench.generators.core.layout import Layout, Stream, layout
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Keys, Order, sort_words
+from keybench.model.byteorder import sort_words
+from keybench.model.keys import Keys, Order
 from keybench.model.metric import Metric, Reading
 from keybench.results.store.store import Trial
 from keybench.runners.measuring.conditions import Conditions

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from keybench.databases.contract import Address, Admin, Engine
 from keybench.databases.core.pageorder import ReadsPageOrder
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import KEY, MODEL, Metric, Reading
 from keybench.model.table import Table
 from keybench.results.store import blobs

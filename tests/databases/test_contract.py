@@ -15,8 +15,8 @@ from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profi
 from keybench.databases.hosting.secret import Secret
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.model.byteorder import Kind, Order
 from keybench.model.column import Column
+from keybench.model.keys import Kind, Order
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 

@@ -16,7 +16,7 @@ from keybench.generators.core.clock import VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Layout, Stream, layout
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 settings.register_profile("generators", deadline=None)
 settings.load_profile("generators")

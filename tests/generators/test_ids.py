@@ -19,7 +19,7 @@ from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
 from keybench.generators.integer_blocks import Blocked
 from keybench.generators.nanoid import ALPHABET
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 START = 637_811_545_420_000_000
 DISCORD = UNIX_EPOCH + 1_420_070_400_000 * TICKS_PER_MS

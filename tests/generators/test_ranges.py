@@ -12,7 +12,7 @@ from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.instants import text_of
 from keybench.generators.core.layout import layout, layouts
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 ALL = {known.name: known for known in layouts().values()}
 TIMED = sorted(name for name, known in ALL.items() if known.description.time and known.reads_clock == "each key")

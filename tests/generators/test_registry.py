@@ -16,7 +16,7 @@ from keybench.generators.core.layout import Layout, layout, layouts
 PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.generators.core.description import Description
 from keybench.generators.core.layout import Layout, Stream
 

@@ -16,7 +16,7 @@ from keybench.generators.core.guids import ScriptedGuids
 from keybench.generators.core.instants import DATETIME_LAST, text_of
 from keybench.generators.core.layout import layout
 from keybench.generators.rt_comb.timestamps import TimestampProvider, Timestamps, UtcNoRepeat
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 START = 638_465_915_513_040_000
 COMBS = [f"rt-comb-{provider}" for provider in ("sql", "postgresql", "oracle")]

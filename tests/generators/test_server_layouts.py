@@ -21,7 +21,8 @@ from keybench.generators.percona_week import texts_of_random, weeks
 from keybench.generators.rfc9562 import V7_LAST
 from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST
 from keybench.generators.sequential_uuids import Sequence
-from keybench.model.byteorder import Keys, stored
+from keybench.model.byteorder import stored
+from keybench.model.keys import Keys
 
 START = 637_811_545_420_000_000
 V1 = ["mariadb-uuid-v1", "mysql-uuid", "percona-ordered-uuid"]

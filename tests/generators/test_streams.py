@@ -16,7 +16,8 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
 from keybench.generators.core.stream import CHUNK, GuidStream
-from keybench.model.byteorder import Keys, sort_words
+from keybench.model.byteorder import sort_words
+from keybench.model.keys import Keys
 
 FIRST_TWELVE = (
     "bigint-identity",

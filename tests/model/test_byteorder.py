@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keybench.model.byteorder import PERMUTATIONS, Keys, accepts, accepts_all, rank, sort_words, stored, text36
+from keybench.model.byteorder import PERMUTATIONS, accepts, accepts_all, rank, sort_words, stored, text36
+from keybench.model.keys import Keys
 
 GUIDS = (
     st.integers(1, 40)

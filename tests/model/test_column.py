@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.model.byteorder import Keys, Kind, Order, rank
+from keybench.model.byteorder import rank
 from keybench.model.column import Column
+from keybench.model.keys import Keys, Kind, Order
 
 GUID: frozenset[Kind] = frozenset({"uuid"})
 STORED_ORDERS = [order for order in get_args(Order) if order != "none"]

@@ -12,7 +12,7 @@ import pytest
 
 from keybench import cli
 from keybench.runners.command import app
-from tests.conftest import folder_for_servers
+from keybench.testing.contract.servers import folder_for_servers
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"
 

@@ -21,8 +21,10 @@ from keybench.databases.mysql.files import redo
 from keybench.databases.mysql.files.ibd import UnreadablePagesError, leaves, space, summarise
 from keybench.databases.mysql.probes import flushed
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys, rank
+from keybench.model.byteorder import rank
+from keybench.model.keys import Keys
 from keybench.model.table import Table
+from keybench.pagemodels.innodb.records import primary_bytes
 
 if TYPE_CHECKING:
     from keybench.databases.mysql.admin import MySqlAdmin
@@ -52,7 +54,7 @@ class InsertionRecorder:
     def after(self, table: Table) -> Arrivals:
         """The transaction of each row, and rows in order of their insertion, or at least of their transactions."""
         admin, by_number = self._admin, table.key not in ("clustered", "by-date")
-        width = layout.primary_bytes(table)
+        width = primary_bytes(table)
         try:
             with flushed(admin, table) as pages:
                 if pages is None:

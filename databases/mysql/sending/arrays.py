@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from keybench.databases.core.packing import beside, repeated
 from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql.sending import statements as rows
-from keybench.model.byteorder import Bytes, Keys
 from keybench.model.column import Column
+from keybench.model.keys import Bytes, Keys
 from keybench.model.table import Table
 
 COM_STMT_PREPARE: Final = 0x16

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from keybench.databases.core.packing import beside, decimal, repeated
 from keybench.databases.mysql import ddl as layout
-from keybench.model.byteorder import Bytes, Keys, hexadecimal, text36
+from keybench.model.byteorder import hexadecimal, text36
 from keybench.model.column import Column
+from keybench.model.keys import Bytes, Keys
 from keybench.model.table import Table
 
 Moments = NDArray[np.int64]

@@ -16,7 +16,8 @@ from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options, options
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.model.byteorder import PERMUTATIONS, Keys
+from keybench.model.byteorder import PERMUTATIONS
+from keybench.model.keys import Keys
 
 ELSEWHERE = (
     "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "

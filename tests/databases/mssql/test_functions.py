@@ -20,7 +20,7 @@ from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 DAY = 864_000_000_000
 DAYS_TO_1970 = 25_567

@@ -15,10 +15,10 @@ from keybench.databases.mssql import session as load
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.keys import random, taken_by
+from keybench.testing.contract.keys import random, taken_by
 from tests.databases.mssql.recording import Record
 
 TYPES = {"uniqueidentifier": UUID, "char36": str, "char": str, "bigint": int}

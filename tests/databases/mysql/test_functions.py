@@ -24,7 +24,7 @@ from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 DAY = 86_400_000_000
 EPOCH = datetime(1970, 1, 1)

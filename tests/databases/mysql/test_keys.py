@@ -13,7 +13,8 @@ from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.flavour import MARIADB, MYSQL
 from keybench.databases.mysql.session import MySqlSession, Path
 from keybench.errors import ServerError, UsageError
-from keybench.model.byteorder import Keys, sort_words
+from keybench.model.byteorder import sort_words
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import ServerKeys, Table
 

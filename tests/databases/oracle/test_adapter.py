@@ -22,12 +22,12 @@ from keybench.databases.oracle.options import Options
 from keybench.databases.oracle.session import OracleSession
 from keybench.databases.oracle.url import UrlLeftovers, UrlServer
 from keybench.errors import ServerError, UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
+from keybench.testing.contract.keys import random, taken_by
 from tests.databases import boards
-from tests.databases.keys import random, taken_by
 from tests.databases.oracle.recording import Record
 
 PINNED = Path(__file__).with_name("statements.sql")

@@ -15,10 +15,10 @@ from keybench.databases.oracle import statistics
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.session import OracleSession
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.keys import random, taken_by
+from keybench.testing.contract.keys import random, taken_by
 from tests.databases.oracle.recording import Record
 
 

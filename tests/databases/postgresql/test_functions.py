@@ -23,7 +23,7 @@ from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 DAY = 86_400_000_000
 FIRST, LAST = -70 * 366 * DAY, 225 * 365 * DAY

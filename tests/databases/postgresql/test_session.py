@@ -11,7 +11,7 @@ from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.copy_text import key_text, pack
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from tests.databases.postgresql.conftest import increasing, random, send

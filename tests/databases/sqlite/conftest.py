@@ -10,7 +10,7 @@ import pytest
 
 from keybench.databases.contract import Address, Admin, Session
 from keybench.databases.sqlite.engine import ENGINE
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, Table

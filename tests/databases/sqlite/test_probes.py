@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.sqlite.connection import connect
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 
 if TYPE_CHECKING:

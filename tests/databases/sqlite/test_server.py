@@ -173,7 +173,7 @@ import pickle, sys
 import numpy as np
 from keybench.databases.registry import engine
 from keybench.model.payload import Payload
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 address, table = pickle.load(sys.stdin.buffer)
 session = engine(address.engine).session(address, table)
 keys = Keys(np.arange(32000, dtype=">u8").reshape(-1, 2).view(np.uint8), "uuid")

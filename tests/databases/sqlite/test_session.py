@@ -10,7 +10,7 @@ from keybench.databases.sqlite.connection import connect
 from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.session import native
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 

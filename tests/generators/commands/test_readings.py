@@ -14,7 +14,8 @@ from keybench.errors import UsageError
 from keybench.generators.commands.readings import parse, read, readings, shown
 from keybench.generators.core.clock import TICKS_PER_SECOND, ticks_of
 from keybench.generators.core.layout import layout, layouts
-from keybench.model.byteorder import PERMUTATIONS, Keys, stored
+from keybench.model.byteorder import PERMUTATIONS, stored
+from keybench.model.keys import Keys
 
 NAMES = sorted({known.name for known in layouts().values()})
 NOW = 638_712_864_000_000_000  # 2025-01-01

@@ -9,7 +9,8 @@ from sqlalchemy.engine import make_url
 from keybench.errors import UsageError
 from keybench.generators import for_database
 from keybench.generators.core.clock import TICKS_PER_MS
-from keybench.model.byteorder import Keys, Order, accepts, rank
+from keybench.model.byteorder import accepts, rank
+from keybench.model.keys import Keys, Order
 
 # Each database's usual column for GUIDs: the order in which it sorts.
 COLUMNS: dict[str, Order] = {

@@ -14,7 +14,8 @@ from keybench.generators.core.description import Description, Part
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
-from keybench.model.byteorder import Keys, sort_words
+from keybench.model.byteorder import sort_words
+from keybench.model.keys import Keys
 
 NAMES = sorted({known.name for known in layouts().values()})
 START = 637_811_545_420_000_000

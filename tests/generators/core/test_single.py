@@ -24,7 +24,7 @@ from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
 from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
 from keybench.generators.core.single import HeldClock, objects, source
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 
 ALL = {known.name: known for known in layouts().values()}
 TYPES = {"uuid": uuid.UUID, "int": int, "text": str, "bytes": bytes}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks import streams
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.pagemodels.contract import PageStats, ranked
 from keybench.pagemodels.half_split import model as splitmodel
 from keybench.pagemodels.half_split import tree as splittree

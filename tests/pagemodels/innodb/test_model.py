@@ -14,7 +14,7 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.probes import read_index
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from keybench.pagemodels.contract import predict, ranked, readings

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from benchmarks import streams
 from keybench.databases.oracle.engine import ENGINE
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageStats, predict
 from keybench.pagemodels.oracle import records as entries

@@ -10,8 +10,8 @@ from keybench.databases.contract import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from keybench.pagemodels.contract import predict, readings

@@ -16,7 +16,8 @@ from benchmarks import streams
 from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys, sort_words
+from keybench.model.byteorder import sort_words
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageStats, predict, ranked, readings
@@ -58,11 +59,11 @@ def by_the_book(table: Table, keys: Keys, page_bytes: int) -> tuple[Tree, File]:
         return placed.tolist()  # type: ignore[no-any-return]
 
     def records(size: int) -> NDArray[np.uint16]:
-        numbers = column.form == "int" and not Statements(table).is_rowid
+        numbers = column.form == "int" and not cells.is_rowid(table)
         return np.uint16(size) + (cells.integer_bytes(keys.data) if numbers else np.zeros(len(keys), np.uint16))  # type: ignore[arg-type]
 
     rows = None
-    if Statements(table).is_rowid:
+    if cells.is_rowid(table):
         varints = cells.varint_bytes(keys.data)  # type: ignore[arg-type]
         size = cells.whole(records(cells.rowid_record(table.payload)), page_bytes, table=True) + varints
         dividers = by_rank(4 + varints)

@@ -15,7 +15,8 @@ from keybench.databases.registry import engine
 from keybench.databases.sqlite.connection import files
 from keybench.databases.sqlite.ddl import Statements
 from keybench.errors import ServerError
-from keybench.model.byteorder import Keys, rank
+from keybench.model.byteorder import rank
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import predict

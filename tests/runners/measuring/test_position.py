@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.registry import engine
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import KEY, WRITER, Metric, Reading
 from keybench.runners.measuring import position
 from keybench.runners.planning.plan import Request, TrialPlan

@@ -11,7 +11,8 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND as SECOND
 from keybench.generators.core.clock import ticks_of
 from keybench.generators.core.layout import layout
-from keybench.model.byteorder import Keys, rank
+from keybench.model.byteorder import rank
+from keybench.model.keys import Keys
 from keybench.runners.planning.plan import Request, TrialPlan, plan
 from keybench.runners.planning.sources import KeySource, key_sources
 from keybench.runners.trials.after import keys_in_order

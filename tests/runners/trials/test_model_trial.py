@@ -10,7 +10,7 @@ import pytest
 
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.model.byteorder import Keys
+from keybench.model.keys import Keys
 from keybench.model.metric import CLUSTERED, KEY, MODEL, PARENT, Metric, Reading
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageStats

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.model.byteorder import Keys, hexadecimal
+from keybench.model.byteorder import hexadecimal
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 
 BYTES = 12
 """Width of keys of kind bytes; those of kind text have twice as many characters."""
@@ -13,7 +14,7 @@ BYTES = 12
 
 def taken_by(column: Column, guids: Keys) -> tuple[Column, Keys]:
     """The column for the keys that come of the GUIDs' first bytes where it takes no GUIDs, and those keys."""
-    first = np.ascontiguousarray(guids.data[:, :BYTES])
+    first = guids.data[:, :BYTES].copy().view(np.uint8)
     if "int" in column.kinds:
         return column, Keys(guids.data[:, :8].copy().view(">i8").ravel().astype(np.int64), "int")
     if "bytes" in column.kinds:
