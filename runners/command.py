@@ -13,10 +13,9 @@ from sqlalchemy.engine import make_url
 
 import keybench
 from keybench import cli
-from keybench.databases.contract import Profile
+from keybench.databases.contract import ContainerOptions, Profile
 from keybench.databases.hosting import secret
 from keybench.databases.hosting.container import KIND
-from keybench.databases.hosting.recipe import ContainerOptions
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.results.store.store import Run, Store, new_run_id

@@ -7,7 +7,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.contract import Engine, Keepable, Profile, Provision
+from keybench.databases.capabilities import Keepable
+from keybench.databases.contract import Profile, Provision
+from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND, Contained
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, UsageError

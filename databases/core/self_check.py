@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from keybench.databases.contract import Verdict
+from keybench.databases.engine import Verdict
 from keybench.model.metric import KEY, MODEL, Metric, Reading
 
 ADDING_UP = 3

@@ -14,9 +14,8 @@ import numpy as np
 import pymysql
 from numpy.typing import NDArray
 
+from keybench.databases.capabilities import ArrivalRecorder, PageOrder
 from keybench.databases.contract import Address, Probe
-from keybench.databases.core.arrival import ArrivalRecorder
-from keybench.databases.core.pageorder import PageOrder
 from keybench.databases.hosting import daemon
 from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.private_folder import base_directory

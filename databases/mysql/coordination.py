@@ -1,9 +1,9 @@
-"""The board in MariaDB and MySQL: a table in memory, whose changes are in no log of InnoDB's."""
+"""The coordination table in MariaDB and MySQL: a table in memory, whose changes are in no log of InnoDB's."""
 
 from __future__ import annotations
 
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import COLUMNS, TABLE, Board, Dialect, Rows, Values, positional
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.mysql import connection
 from keybench.databases.mysql.ddl import COMMENT, SCHEMA
 from keybench.databases.mysql.flavour import flavour
@@ -16,7 +16,7 @@ CREATE = (
 DROP = f"DROP TABLE IF EXISTS {NAME}"
 
 
-def board(address: Address) -> Board:
+def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
     own, title = connection.connect(address), flavour(address.engine).title
 
@@ -30,4 +30,4 @@ def board(address: Address) -> Board:
         if own.open:
             own.close()
 
-    return Board(Dialect(NAME, (CREATE,), (DROP,), run, close))
+    return CoordinationTable(Dialect(NAME, (CREATE,), (DROP,), run, close))

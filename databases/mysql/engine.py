@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
-from keybench.databases.core.coordination import Board
+from keybench.databases.contract import Address, Admin, CacheSize, Profile, Provision, Session, Settings
+from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mysql import installation, keys, settings
@@ -85,11 +86,11 @@ class Family(Engine):
 
         return MySqlSession(address, table)
 
-    def board(self, address: Address) -> Board:
-        """A new connection to the notice board of writers on many machines."""
-        from keybench.databases.mysql.coordination import board
+    def coordination_table(self, address: Address) -> CoordinationTable:
+        """A new connection to the coordination table of writers on many machines."""
+        from keybench.databases.mysql.coordination import coordination_table
 
-        return board(address)
+        return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""

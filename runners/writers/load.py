@@ -9,8 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract import Address
-from keybench.databases.core.bulk import LoadPath
+from keybench.databases.contract import Address, LoadPath
 from keybench.model.metric import Metric, Reading, Series
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource

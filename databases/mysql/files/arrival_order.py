@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.arrival import Arrivals
+from keybench.databases.capabilities import Arrivals
 from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql.files import redo
 from keybench.databases.mysql.files.ibd import UnreadablePagesError, leaves, space, summarise
