@@ -24,6 +24,7 @@ from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.table import Table
+from keybench.pagemodels.innodb.records import primary_bytes
 
 if TYPE_CHECKING:
     from keybench.databases.mysql.admin import MySqlAdmin
@@ -53,7 +54,7 @@ class InsertionRecorder:
     def after(self, table: Table) -> Arrivals:
         """The transaction of each row, and rows in order of their insertion, or at least of their transactions."""
         admin, by_number = self._admin, table.key not in ("clustered", "by-date")
-        width = layout.primary_bytes(table)
+        width = primary_bytes(table)
         try:
             with flushed(admin, table) as pages:
                 if pages is None:

@@ -15,7 +15,7 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from tests.databases.conftest import Servers
+from keybench.testing.contract.servers import Servers
 
 
 @pytest.fixture(scope="session")

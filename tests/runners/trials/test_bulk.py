@@ -16,10 +16,10 @@ from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
-from keybench.results.export import values
 from keybench.results.report.page import render
 from keybench.results.store.store import Run as Recorded
 from keybench.results.store.store import Store, Trial
+from keybench.results.tidy import values
 from keybench.runners.measuring import position
 from keybench.runners.planning import server_keys
 from keybench.runners.trials import bulk, verdicts
