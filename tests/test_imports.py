@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SHARED = {"errors", "plugins", "compiled"}
-COMMAND = {"commandline"}
+COMMAND = {"cli"}
 """How commands end; for the modules that are commands."""
 
 ALLOWED = {
