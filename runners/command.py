@@ -31,7 +31,7 @@ def _load_config(context: typer.Context, value: bool) -> bool:
 
 
 def _given(context: typer.Context) -> frozenset[str]:
-    """Parameters whose value stands on the command line."""
+    """Parameters whose value is on the command line, not in the environment or keybench.toml."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
 
@@ -56,7 +56,8 @@ def run(
         list[str] | None,
         typer.Option(
             envvar="KEYBENCH_SERVER",
-            help="auto, a kind (container, local, embedded, model), DB=KIND, or a URL; may be repeated. Without --db: embedded.",
+            help="auto, a kind (container, local, embedded, model), DB=KIND, or a URL; "
+            "may be repeated. Without --db: embedded.",
         ),
     ] = None,
     column: Annotated[
@@ -87,7 +88,8 @@ def run(
         typer.Option(
             envvar="KEYBENCH_BLOCKS",
             min=1,
-            help="Repetitions of all trials, each in its own order; by default the scenario's. Use 6 or more for claims.",
+            help="Repetitions of all trials, each in its own order; by default the "
+            "scenario's. Use 6 or more for claims.",
         ),
     ] = None,
     profile: Annotated[

@@ -64,7 +64,7 @@ def resume(name: str, server: list[str], results: str, console: Console) -> int:
         run = store.run(name)
         request = Request.from_json(run.definition)
         servers = resolve(request.databases, server_names(server)) if server else dict(request.servers)
-        if any(without_password(servers[database]) != request.servers[database] for database in servers):
+        if any(without_password(servers[name]) != without_password(used) for name, used in request.servers.items()):
             raise UsageError(
                 f"--resume: the run used {request.servers}; only a password may be given again with --server."
             )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import get_args
 
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 
 from keybench.databases.contract import Profile
 from keybench.databases.hosting.container import KIND
@@ -130,7 +130,10 @@ def without_password(server: str) -> str:
     """The server as it may be shown and stored: a URL without its password, a kind as it is."""
     if not is_url(server):
         return server
-    return make_url(server).set(password=None).difference_update_query(["password"]).render_as_string()
+    url = make_url(server).difference_update_query(["password"])
+    return URL.create(
+        url.drivername, url.username, None, url.host, url.port, url.database, url.query
+    ).render_as_string()
 
 
 def _images(text: str, databases: tuple[str, ...]) -> dict[str, str]:
