@@ -17,7 +17,7 @@ import numpy as np
 from keybench.databases.registry import engines
 from keybench.generators.core.layout import layouts
 from keybench.model.metric import MODEL, OF_MACHINE, Metric, Reading, Series
-from keybench.results.analysis.groups import CONTROL
+from keybench.model.names import CONTROL
 from keybench.results.store.store import Environment, Run, Store, Trial
 
 TARGET = 10.0

@@ -12,9 +12,10 @@ from rich.console import Console
 from keybench.databases.hosting.private_folder import base_directory
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
 from keybench.results.store.store import Store
 from keybench.runners.planning import estimate
-from keybench.runners.planning.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan, plan
+from keybench.runners.planning.plan import Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
 from keybench.runners.trials import bulk, verdicts

@@ -11,8 +11,9 @@ from keybench.databases.contract import Engine, Keepable, Profile, Provision
 from keybench.databases.hosting.container import KIND, Contained
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, UsageError
+from keybench.model.names import MODEL_SERVER
 from keybench.results.store.store import Environment
-from keybench.runners.planning.plan import MODEL_SERVER, Request
+from keybench.runners.planning.plan import Request
 from keybench.runners.trials import bulk
 from keybench.runners.trials.server_trial import Target
 

@@ -9,21 +9,20 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SHARED = {"errors", "plugins", "compiled"}
-COMMAND = {"commandline"}
+COMMAND = {"cli"}
 """How commands end; for the modules that are commands."""
 
 ALLOWED = {
     "model": SHARED,
     "generators": SHARED | COMMAND | {"model"},
     "scenarios": SHARED | {"model"},
-    "pagemodels": SHARED
-    | {"model", "generators.core"}
-    | {"databases.mysql.ddl", "databases.postgresql.ddl", "databases.sqlite.ddl"},
+    "pagemodels": SHARED | {"model", "generators.core"},
     "databases": SHARED | COMMAND | {"model", "generators.core", "pagemodels"},
     "results": SHARED | COMMAND | {"model"},
     "runners": SHARED
     | COMMAND
     | {"model", "generators", "scenarios", "pagemodels", "databases", "results.store", "results.output"},
+    "testing": SHARED | {"model", "pagemodels", "databases", "runners"},
 }
 DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}
 

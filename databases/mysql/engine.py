@@ -10,12 +10,13 @@ from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profi
 from keybench.databases.core.coordination import Board
 from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.leftovers import Leftovers
-from keybench.databases.mysql import ddl, keys, local, settings
+from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
+from keybench.pagemodels.innodb import records
 
 _NO_KINDS = (
     "InnoDB's one counter mixes appends with all other splits: only a page model of its b-tree can tell them apart."
@@ -95,7 +96,7 @@ class MySqlEngine(Engine):
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
-        return ddl.bytes_per_row(column, payload, key)
+        return records.bytes_per_row(column, payload, key)
 
     def leftovers(self, url: str) -> Leftovers:
         """Tables of trials, and the database if keybench made it; of either flavour, as both have mysql:// URLs."""

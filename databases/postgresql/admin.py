@@ -20,6 +20,7 @@ from keybench.databases.postgresql.files.arrival_order import WalRecorder
 from keybench.databases.postgresql.probes import probes
 from keybench.errors import ServerError
 from keybench.model.table import Table
+from keybench.pagemodels.postgresql.records import key_bytes
 
 _SLICE_PAGES = 2048
 
@@ -164,7 +165,7 @@ class PostgresAdmin:
         key = self._sent_key(table)
         statement = f"SELECT string_agg({key}, ''::bytea ORDER BY key) FROM {layout.name(table)}"  # noqa: S608  # our own
         ((joined,),) = self.rows(statement, binary=True)
-        return _keys(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, layout.key_bytes(table.column)))
+        return _keys(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, key_bytes(table.column)))
 
     def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
         """All keys in heap order."""

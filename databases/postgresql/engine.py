@@ -15,6 +15,7 @@ from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
+from keybench.pagemodels.postgresql import records
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class PostgreSQL(Engine):
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
-        return table.bytes_per_row(column, payload, key)
+        return records.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The key's nbtree; `pagemodel.Parameters` are the parameters."""
@@ -84,7 +85,7 @@ class PostgreSQL(Engine):
         """RT.Comb's functions for SQL Server, as PostgreSQL's."""
         from keybench.databases.core.functions import scripts
 
-        return scripts(__name__)
+        return scripts("keybench.databases.postgresql")
 
 
 ENGINE = PostgreSQL(

@@ -17,6 +17,7 @@ from keybench.databases.postgresql.files import source, wal
 from keybench.databases.postgresql.files.source import UnreadableError
 from keybench.model.metric import Metric, Reading
 from keybench.model.table import Table
+from keybench.pagemodels.postgresql.records import leaf_capacity
 
 if TYPE_CHECKING:
     from keybench.databases.postgresql.admin import PostgresAdmin
@@ -159,7 +160,7 @@ class SplitsProbe:
         """The kinds of splits; absent where their sum is not the number of leaf pages less one."""
         try:
             end = source.position(self._admin)
-            capacity = layout.leaf_capacity(table.column, self._admin.page_bytes)
+            capacity = leaf_capacity(table.column, self._admin.page_bytes)
             records = source.split_records(self._admin, self._begin, end)
             found = wal.count(records, source.relation(self._admin, table), capacity)
             leaf = source.read_index(self._admin, table).leaf

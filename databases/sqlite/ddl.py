@@ -1,4 +1,4 @@
-"""Columns and tables of SQLite: their SQL, and how large their b-trees become.
+"""Columns and tables of SQLite: their SQL, and the files of a table.
 
 A key that is `clustered` is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree; the column
 `integer` then is an INTEGER PRIMARY KEY, which SQLite makes the rowid itself. A key that is `nonclustered` has a unique
@@ -14,9 +14,8 @@ from pathlib import Path
 
 from keybench.model.column import Column
 from keybench.model.keys import Kind
-from keybench.model.table import KeyRole, Table
-
-PAGE_SIZE = 4096
+from keybench.model.table import Table
+from keybench.pagemodels.sqlite.records import is_rowid
 
 _GUID: frozenset[Kind] = frozenset({"uuid"})
 _INT: frozenset[Kind] = frozenset({"int"})
@@ -32,31 +31,12 @@ COLUMNS = (
     Column("bigint", "BIGINT", _INT, "rfc", "int", width=8),
 )
 
-# Share of a leaf that ascending keys leave used in an index b-tree (SQLite has no append split there), and descending
-# keys, the least that any order leaves: measured on 1 million rows with dbstat. Rowid tables pack appended leaves full.
-_ASCENDING_FILL = 0.873
-_LOWEST_FILL = 0.48
-_LEAF_HEADER = 8
-_CELL_POINTER = 2
-_ROWID_BYTES = 3
-"""A rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151."""
-MOMENT_BYTES = 8
-"""Microseconds since 1970, of any moment since 1975."""
-_WIDEST = 36
-"""Bytes of a key where an estimate is asked for before its layout is known."""
-_LARGE_VARINT_BYTES = 9
-
 
 @dataclass(frozen=True)
 class Statements:
     """The SQL of one table."""
 
     table: Table
-
-    @property
-    def is_rowid(self) -> bool:
-        """Whether the key is the rowid."""
-        return self.table.key == "clustered" and self.table.column.name == "integer"
 
     @property
     def tree(self) -> str:
@@ -73,7 +53,7 @@ class Statements:
         """The statements that make the table, without its parent."""
         primary = " PRIMARY KEY" if self.table.key == "clustered" else ""
         payload = ", payload TEXT NOT NULL" if self.table.payload else ""
-        ending = " WITHOUT ROWID" if self.table.dated or (primary and not self.is_rowid) else ""
+        ending = " WITHOUT ROWID" if self.table.dated or (primary and not is_rowid(self.table)) else ""
         created, both = ("created INTEGER NOT NULL, ", ", PRIMARY KEY (created, key)") if self.table.dated else ("", "")
         table = (
             f'CREATE TABLE "{self.table.name}" '
@@ -153,61 +133,3 @@ class Files:
         beside = [self.database.with_name(self.database.name + ending) for ending in ("-wal", "-shm", "-journal")]
         for path in (self.database, *beside, *self.counters()):
             path.unlink(missing_ok=True)
-
-
-def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-    """Bytes a row of the key's b-tree filled in order, and of all b-trees at their emptiest (keys in falling order).
-
-    The WAL is not in it: it is bounded by the checkpoints (some 4 MB, or one transaction), whatever the rows.
-    Cell sizes by SQLite's file format, "B-tree Pages" and "Record Format", for integer keys as large as they get.
-    """
-    data, key_type = _key_bytes(column)
-    text_type = varint(13 + 2 * payload) if payload else 0
-    if key == "clustered" and column.name == "integer":
-        size = _rowid_leaf(2 + text_type + payload, _LARGE_VARINT_BYTES)  # the record holds a NULL for the rowid
-        return size, size
-    if key == "clustered":
-        cell = 1 + key_type + text_type + data + payload
-        return _index_leaf(cell, _ASCENDING_FILL), _index_leaf(cell, _LOWEST_FILL)
-    if key == "by-date":
-        row = 1 + 1 + key_type + text_type + MOMENT_BYTES + data + payload
-        entry = 1 + key_type + 1 + data + MOMENT_BYTES
-        return _index_leaf(entry, _ASCENDING_FILL), _index_leaf(entry, _LOWEST_FILL) + _index_leaf(row, _LOWEST_FILL)
-    index = 1 + key_type + 1 + data + _ROWID_BYTES
-    heap = _rowid_leaf(1 + key_type + text_type + data + payload, _ROWID_BYTES)
-    return _index_leaf(index, _ASCENDING_FILL), _index_leaf(index, _LOWEST_FILL) + heap
-
-
-def _key_bytes(column: Column) -> tuple[int, int]:
-    """(bytes of the value, bytes of its serial type)"""
-    if column.form == "int":
-        return column.width, 1
-    width = column.width or _WIDEST
-    return width, varint(12 + 2 * width)
-
-
-def varint(value: int) -> int:
-    """Bytes of a number of at most 63 bits as a varint."""
-    return max(1, -(-value.bit_length() // 7))
-
-
-def _index_leaf(payload: int, fill: float) -> float:
-    local, overflow = _local(payload, (PAGE_SIZE - 12) * 64 // 255 - 23)
-    cell = varint(payload) + local + _CELL_POINTER
-    return cell / ((PAGE_SIZE - _LEAF_HEADER) * fill) * PAGE_SIZE + overflow
-
-
-def _rowid_leaf(payload: int, rowid: int) -> float:
-    local, overflow = _local(payload, PAGE_SIZE - 35)
-    cell = varint(payload) + rowid + local + _CELL_POINTER
-    return PAGE_SIZE / ((PAGE_SIZE - _LEAF_HEADER) // cell) + overflow
-
-
-def _local(payload: int, most: int) -> tuple[int, int]:
-    """(bytes of a record that stay in its leaf, bytes of its overflow pages) ("Cell Payload Overflow Pages")."""
-    if payload <= most:
-        return payload, 0
-    least = (PAGE_SIZE - 12) * 32 // 255 - 23
-    local = least + (payload - least) % (PAGE_SIZE - 4)
-    local = local if local <= most else least
-    return local + 4, -(-(payload - local) // (PAGE_SIZE - 4)) * PAGE_SIZE

@@ -13,6 +13,7 @@ from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
+from keybench.pagemodels.sqlite import records
 
 _NO_SPLITS = "SQLite counts no splits: only a page model of its b-tree can derive them."
 _NO_WRITES = "SQLite counts the pages that go to its log, not those that checkpoints copy from there to the file."
@@ -62,7 +63,7 @@ class Sqlite(Engine):
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """By the cell sizes of SQLite's file format."""
-        return tables.bytes_per_row(column, payload, key)
+        return records.bytes_per_row(column, payload, key)
 
 
 ENGINE = Sqlite(

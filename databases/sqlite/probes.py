@@ -10,9 +10,10 @@ import numpy as np
 
 from keybench.databases.core.pageorder import PageOrder
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
-from keybench.databases.sqlite.ddl import PAGE_SIZE, Files, Statements
+from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.model.metric import Metric, Reading
 from keybench.model.table import Table
+from keybench.pagemodels.sqlite.records import PAGE_SIZE
 
 _LEAF_HEADER = 8
 _FRAME_BYTES = PAGE_SIZE + 24

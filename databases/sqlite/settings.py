@@ -9,7 +9,7 @@ default, which few change. No mapped memory: the page cache is the one cache bes
 from __future__ import annotations
 
 from keybench.databases.contract import CacheSize, Profile, Settings
-from keybench.databases.sqlite.ddl import PAGE_SIZE
+from keybench.pagemodels.sqlite.records import PAGE_SIZE
 
 _CACHE_KIB: dict[CacheSize, int] = {"default": 256 * 1024, "small": 16 * 1024}
 

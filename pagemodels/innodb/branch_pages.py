@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.pagemodels.innodb.heap import directory
+from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.memory import move
 
 Ints = NDArray[Any]
@@ -43,9 +44,6 @@ MARGIN = 64
 _FILL = 0.5
 """Share of a page that is expected to be used; where it is less, memory grows on the way."""
 _GROWTH = 1.25
-
-PAGE_HEADER = 132
-"""Bytes of a page that are for no record: header, system records, trailer and two directory slots."""
 
 
 class Tree(NamedTuple):

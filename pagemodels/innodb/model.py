@@ -1,7 +1,7 @@
 """The page model of InnoDB: a table's clustered index, or a secondary index over an integer primary key.
 
 Rules: btree.md B, and the modules beside this one. Found equal to MariaDB 10.11 in every page number of all levels, in
-records a page, garbage, split counter and file size (tests/databases/mysql/test_pagemodel.py). MySQL differs where
+records a page, garbage, split counter and file size (tests/databases/mysql/test_page_model.py). MySQL differs where
 `mysql` is read; that is from its source and has not been run.
 """
 
@@ -13,17 +13,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.mysql.ddl import PAGE_BYTES, branch_record, leaf_record, row_records
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import Checkpoint, PageModel, PageStats, SizedByValue
 from keybench.pagemodels.innodb import branch_pages as pages
 from keybench.pagemodels.innodb import heap as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_pages import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGE_HEADER, PAGES, Tree
+from keybench.pagemodels.innodb.branch_pages import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, Tree
 from keybench.pagemodels.innodb.heap import APPEND, EDGE, INTERIOR, Leaves
 from keybench.pagemodels.innodb.leaves import chain, events_of, load
 from keybench.pagemodels.innodb.load import follow_both
+from keybench.pagemodels.innodb.records import PAGE_BYTES, PAGE_HEADER, branch_record, leaf_record, row_records
 from keybench.pagemodels.innodb.tablespace import SIZE, Space
 from keybench.pagemodels.innodb.tree import start
 from keybench.pagemodels.permutation import require

@@ -19,18 +19,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from keybench.databases.postgresql import ddl as layout
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.half_split.tree import Rule
 from keybench.pagemodels.postgresql import qsort
+from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, PAGE_OVERHEAD, entry_bytes
 from keybench.pagemodels.repeating import repeated
 
 _BRANCH_FILLFACTOR = 70
-_LINE_POINTER = 4
-_TRUNCATED = 8 + _LINE_POINTER
+_TRUNCATED = 8 + LINE_POINTER
 """The first entry of a branch page keeps no key."""
 _HEAP_TID = 8
 """A leaf's high key may need one more; where a leaf splits, that is held free though unique keys never use it."""
@@ -70,8 +69,8 @@ def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
             f"PostgreSQL compresses keys of {column.width} bytes, each by its content, so their index cannot be "
             f"modelled: take keys of less than {_COMPRESSED_FROM} bytes."
         )
-    item = layout.entry_bytes(column) + _LINE_POINTER
-    space = layout.PAGE_BYTES - layout.PAGE_OVERHEAD
+    item = entry_bytes(column) + LINE_POINTER
+    space = PAGE_BYTES - PAGE_OVERHEAD
     leaf = _rule(space, item, item, given.fillfactor, _HEAP_TID)
     if table.key == "fk":
         leaf = _between_keys(leaf, space, item, given.fillfactor, table.children)
@@ -86,7 +85,7 @@ def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
 
 def _density(space: int, used: int, pages: int) -> float:
     """pgstatindex's: high keys count as used, and a line pointer's worth of each page as neither used nor free."""
-    free = (space - _LINE_POINTER) * pages - used
+    free = (space - LINE_POINTER) * pages - used
     return 100 - 100 * free / (space * pages)
 
 

@@ -1,7 +1,7 @@
 """The page model of SQLite: a WITHOUT ROWID table, a rowid table, or an index beside one of them.
 
 Rules: btree.md C, and the modules beside this one. Found equal to SQLite 3.54 in every leaf's number and cells
-(tests/databases/sqlite/test_pagemodel.py); for an index, the pages that its table takes lie in between.
+(tests/databases/sqlite/test_page_model.py); for an index, the pages that its table takes lie in between.
 
 In an index b-tree, which a WITHOUT ROWID table is too, interior cells hold rows: `page_rows` are the cells of leaves,
 together fewer than the rows. A balancing that takes a leaf more counts by the leaf that overflowed: as an append where
@@ -19,7 +19,6 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.sqlite.ddl import MOMENT_BYTES, PAGE_SIZE, Statements
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -39,7 +38,7 @@ Sizes = NDArray[np.uint16]
 class Parameters:
     """What can be set."""
 
-    page_bytes: int = PAGE_SIZE
+    page_bytes: int = cells.PAGE_SIZE
     """SQLite's page_size: a power of two from 512 to 65536."""
 
 
@@ -48,7 +47,7 @@ class FixedModel:
     """The b-tree of a table whose keys are of one width."""
 
     table: Table
-    page_bytes: int = PAGE_SIZE
+    page_bytes: int = cells.PAGE_SIZE
     rows: Ranks | None = field(default=None, compare=False)
     """(n,): ranks of the rows in a table by date, where they do not arrive in its order."""
 
@@ -66,15 +65,13 @@ class IntegerModel:
     """The b-tree of a table whose keys are integers, which take as many bytes as their values need."""
 
     table: Table
-    page_bytes: int = PAGE_SIZE
+    page_bytes: int = cells.PAGE_SIZE
     rows: Ranks | None = field(default=None, compare=False)
     """As of `FixedModel`."""
 
     def sizes(self, keys: Keys) -> Sizes:
         """What each key takes in its cell, in bytes: as a varint where it is the rowid, else as a value of a record."""
-        return (cells.varint_bytes if Statements(self.table).is_rowid else cells.integer_bytes)(
-            keys.data.astype(np.int64)
-        )
+        return (cells.varint_bytes if cells.is_rowid(self.table) else cells.integer_bytes)(keys.data.astype(np.int64))
 
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
         """As `FixedModel.insert`."""
@@ -131,15 +128,15 @@ def _trees(table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Siz
     `order`: ranks of rows by date; none where they arrive in that order.
     """
     column, payload = table.column, table.payload
-    if Statements(table).is_rowid:
+    if cells.is_rowid(table):
         rest = cells.whole(np.array([cells.rowid_record(payload)], np.uint16), page_bytes, table=True)
         return None, trees.new(ranks, rest + sizes, 4 + sizes, page_bytes)
     if table.key == "clustered":
         cell = cells.whole(cells.record(column, payload) + sizes, page_bytes, table=False)
         return None, trees.new(ranks, cell, None, page_bytes)
     if table.dated:
-        both = cells.record(column, payload, rowid=True) + MOMENT_BYTES + sizes
-        entry = cells.record(column, 0, rowid=True) + MOMENT_BYTES + sizes
+        both = cells.record(column, payload, rowid=True) + cells.MOMENT_BYTES + sizes
+        entry = cells.record(column, 0, rowid=True) + cells.MOMENT_BYTES + sizes
         return (
             trees.new(order, _each(cells.whole(both, page_bytes, table=False), len(ranks)), None, page_bytes),
             trees.new(ranks, cells.whole(entry, page_bytes, table=False), None, page_bytes),

@@ -1,8 +1,8 @@
 """Sizes of cells, in bytes, by SQLite's file format ("Record Format", "B-tree Cell Format").
 
-A record is a header, of one byte for its own length and a serial type a column, and the values. An integer takes as few
-bytes as hold it: 0 for 0 and 1, else 1, 2, 3, 4, 6 or 8. Records too long for their page, which would lie on overflow
-pages, are refused.
+A record is a header and the values. The header has one byte for its own length and a serial type for each column. An
+integer takes as few bytes as hold it: 0 for 0 and 1, else 1, 2, 3, 4, 6 or 8. The page model refuses records too long
+for their page, which would lie on overflow pages.
 """
 
 from __future__ import annotations
@@ -10,12 +10,46 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.sqlite.ddl import varint
 from keybench.errors import UsageError
 from keybench.model.column import Column
+from keybench.model.table import KeyRole, Table
 
 Integers = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
+
+PAGE_SIZE = 4096
+MOMENT_BYTES = 8
+"""Microseconds since 1970, of any moment since 1975."""
+
+# Shares of a leaf that are used, measured on 1 million rows with dbstat: with ascending keys in an index b-tree, where
+# SQLite has no append split, and with descending keys, the lowest of all orders. Rowid tables fill appended leaves.
+_ASCENDING_FILL = 0.873
+_LOWEST_FILL = 0.48
+_LEAF_HEADER = 8
+_CELL_POINTER = 2
+_ROWID_BYTES = 3
+"""A rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151."""
+_WIDEST = 36
+"""Bytes of a key where an estimate is asked for before its layout is known."""
+_LARGE_VARINT_BYTES = 9
+
+
+def is_rowid(table: Table) -> bool:
+    """Whether the key is the rowid: an INTEGER PRIMARY KEY."""
+    return table.key == "clustered" and table.column.name == "integer"
+
+
+def varint(value: int) -> int:
+    """Bytes of a number of at most 63 bits as a varint."""
+    return max(1, -(-value.bit_length() // 7))
+
+
+def varint_bytes(values: Integers) -> Sizes:
+    """Bytes of integers as varints, as cells hold rowids."""
+    sizes = np.full(len(values), 9, np.uint16)
+    for size in range(8, 0, -1):
+        sizes[(values >= 0) & (values < 1 << (7 * size))] = size
+    return sizes
 
 
 def integer_bytes(values: Integers) -> Sizes:
@@ -28,19 +62,14 @@ def integer_bytes(values: Integers) -> Sizes:
     return sizes
 
 
-def varint_bytes(values: Integers) -> Sizes:
-    """Bytes of integers as varints, as rowids stand in cells."""
-    sizes = np.full(len(values), 9, np.uint16)
-    for size in range(8, 0, -1):
-        sizes[(values >= 0) & (values < 1 << (7 * size))] = size
-    return sizes
-
-
 def record(column: Column, payload: int, *, rowid: bool = False) -> int:
-    """Bytes of a record of key and payload, without the values of integers: key's, and a rowid's where one is in it."""
-    kind = 1 if column.form == "int" else varint((13 if column.form == "text" else 12) + 2 * column.width)
+    """Bytes of a record of key and payload, without the values of its integers: the key's, and a rowid's if it has one.
+
+    `rowid`: whether the record has a rowid.
+    """
+    key_type = 1 if column.form == "int" else varint((13 if column.form == "text" else 12) + 2 * column.width)
     data = 0 if column.form == "int" else column.width
-    return 1 + kind + data + (varint(13 + 2 * payload) + payload if payload else 0) + (1 if rowid else 0)
+    return 1 + key_type + data + (varint(13 + 2 * payload) + payload if payload else 0) + (1 if rowid else 0)
 
 
 def rowid_record(payload: int) -> int:
@@ -49,8 +78,11 @@ def rowid_record(payload: int) -> int:
 
 
 def whole(sizes: Sizes, page_bytes: int, *, table: bool) -> Sizes:
-    """Records with their length in front; UsageError where one does not lie whole in a leaf."""
-    most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
+    """Sizes of records with their length in front; UsageError where one does not fit whole in a leaf.
+
+    `table`: whether they lie in a rowid table, whose leaves take longer records than those of an index.
+    """
+    most = most_local(page_bytes, table=table)
     longest = int(sizes.max(initial=0))
     if longest > most:
         raise UsageError(
@@ -58,3 +90,61 @@ def whole(sizes: Sizes, page_bytes: int, *, table: bool) -> Sizes:
             "choose a shorter payload."
         )
     return sizes + np.where(sizes < 128, 1, 2).astype(np.uint16)
+
+
+def most_local(page_bytes: int, *, table: bool) -> int:
+    """Bytes of the longest record without overflow pages ("Cell Payload Overflow Pages")."""
+    return page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
+
+
+def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+    """Bytes a row of the key's b-tree filled in order, and of all b-trees at their emptiest (keys in falling order).
+
+    The WAL is not included: checkpoints bound it (some 4 MB, or one transaction), whatever the rows. Integer keys count
+    as large as they get.
+    """
+    data, key_type = _key_bytes(column)
+    text_type = varint(13 + 2 * payload) if payload else 0
+    if key == "clustered" and column.name == "integer":
+        size = _rowid_leaf(2 + text_type + payload, _LARGE_VARINT_BYTES)  # the record holds a NULL for the rowid
+        return size, size
+    if key == "clustered":
+        cell = 1 + key_type + text_type + data + payload
+        return _index_leaf(cell, _ASCENDING_FILL), _index_leaf(cell, _LOWEST_FILL)
+    if key == "by-date":
+        row = 1 + 1 + key_type + text_type + MOMENT_BYTES + data + payload
+        entry = 1 + key_type + 1 + data + MOMENT_BYTES
+        return _index_leaf(entry, _ASCENDING_FILL), _index_leaf(entry, _LOWEST_FILL) + _index_leaf(row, _LOWEST_FILL)
+    index = 1 + key_type + 1 + data + _ROWID_BYTES
+    heap = _rowid_leaf(1 + key_type + text_type + data + payload, _ROWID_BYTES)
+    return _index_leaf(index, _ASCENDING_FILL), _index_leaf(index, _LOWEST_FILL) + heap
+
+
+def _key_bytes(column: Column) -> tuple[int, int]:
+    """(bytes of the value, bytes of its serial type)"""
+    if column.form == "int":
+        return column.width, 1
+    width = column.width or _WIDEST
+    return width, varint(12 + 2 * width)
+
+
+def _index_leaf(payload: int, fill: float) -> float:
+    local, overflow = _local(payload, most_local(PAGE_SIZE, table=False))
+    cell = varint(payload) + local + _CELL_POINTER
+    return cell / ((PAGE_SIZE - _LEAF_HEADER) * fill) * PAGE_SIZE + overflow
+
+
+def _rowid_leaf(payload: int, rowid: int) -> float:
+    local, overflow = _local(payload, most_local(PAGE_SIZE, table=True))
+    cell = varint(payload) + rowid + local + _CELL_POINTER
+    return PAGE_SIZE / ((PAGE_SIZE - _LEAF_HEADER) // cell) + overflow
+
+
+def _local(payload: int, most: int) -> tuple[int, int]:
+    """(bytes of a record that stay in its leaf, bytes of its overflow pages) ("Cell Payload Overflow Pages")."""
+    if payload <= most:
+        return payload, 0
+    least = (PAGE_SIZE - 12) * 32 // 255 - 23
+    local = least + (payload - least) % (PAGE_SIZE - 4)
+    local = local if local <= most else least
+    return local + 4, -(-(payload - local) // (PAGE_SIZE - 4)) * PAGE_SIZE

@@ -12,18 +12,9 @@ from functools import cached_property
 from statistics import median
 
 from keybench.model.metric import KEY, MODEL, Metric, Origin, Reading
+from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
 from keybench.results.analysis.statistics import blocks_needed, ratio_to_control
 from keybench.results.store.store import Environment, Run, Trial
-
-CONTROL = "bigint-identity"
-"""The layout that ratios are taken to."""
-
-NO_DATABASE = "none"
-"""The database of trials that only make keys; their server says how."""
-
-SERVER_MODEL = "model"
-"""The server kind whose figures are computed, not measured."""
-
 
 ENOUGH_BLOCKS = blocks_needed()
 """From so many blocks on a ratio has an interval and a test can find a difference; with fewer there is only a range."""
@@ -161,7 +152,7 @@ class Group:
     @property
     def modelled(self) -> bool:
         """Whether no server took part."""
-        return self.server == SERVER_MODEL
+        return self.server == MODEL_SERVER
 
     @cached_property
     def blocks(self) -> tuple[int, ...]:

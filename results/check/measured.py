@@ -12,21 +12,13 @@ import numpy as np
 
 from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import KEY, WRITER, Metric, Reading
+from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
 from keybench.results.analysis.statistics import estimate
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
 from keybench.results.store.store import Environment, Run, Trial
 
-CONTROL = "bigint-identity"
-"""The layout that ratios are taken to."""
-
-SERVER_MODEL = "model"
-"""The server kind whose figures are computed: they depend on no server's version and settings."""
-
 LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5, Metric.LEAF_PAGES: 1}
 """Per cent that a ratio may grow where the baseline has no other limit."""
-
-NO_DATABASE = "none"
-"""The database of trials that only make keys."""
 
 _OF_ORDER = frozenset(
     {
@@ -89,7 +81,7 @@ def measured(
         if arms := _count_arms(good, exact=_repeats(run, first)):
             counts.append(CountGroup(of=of, under=under | {"seed": run.seed}, arms=arms))
         wanted = [metric for metric in limits if not (DEFINITIONS[metric].exact and _repeats(run, first))]
-        if first.server != SERVER_MODEL and (ratios := _time_arms(good, wanted)):
+        if first.server != MODEL_SERVER and (ratios := _time_arms(good, wanted)):
             times.append(TimeGroup(of=of, under=under | _machine(run, on), arms=ratios))
     return Measured(counts, times, failures, len(trials))
 
@@ -110,7 +102,7 @@ def _work(run: Run, trial: Trial) -> Conditions:
 
 
 def _version(run: Run, trial: Trial, on: Environment | None) -> Conditions:
-    if trial.server == SERVER_MODEL or on is None:
+    if trial.server == MODEL_SERVER or on is None:
         return {}
     named = {name.lower(): text for name, text in on.versions.items()}
     version = named.get(trial.database) or "; ".join(f"{name} {text}" for name, text in sorted(on.versions.items()))
@@ -143,7 +135,7 @@ def _inside(content: object, *names: str) -> Mapping[str, Any]:
 def _repeats(run: Run, trial: Trial) -> bool:
     """Whether the same seed gives the same counts: not where several writers arrive at a server as they happen to."""
     in_order = trial.writers == 1 and run.load_path == "rows"
-    return in_order or trial.server == SERVER_MODEL or trial.database == NO_DATABASE
+    return in_order or trial.server == MODEL_SERVER or trial.database == NO_DATABASE
 
 
 def _count_arms(trials: Iterable[Trial], *, exact: bool) -> list[CountArm]:
@@ -162,7 +154,7 @@ def _is_count(reading: Reading, server: str) -> bool:
     """Of the key's index and of others in the table; what a model says beside a server is the model's own affair."""
     if not DEFINITIONS[reading.metric].exact or reading.metric in _OF_ORDER or reading.object.startswith(WRITER):
         return False
-    return server == SERVER_MODEL or reading.origin != "modelled"
+    return server == MODEL_SERVER or reading.origin != "modelled"
 
 
 def _by_block(values: Mapping[int, float]) -> Value | list[Value]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from keybench.model.metric import KEY, MODEL, Metric, Origin
-from keybench.results.analysis.groups import NO_DATABASE, SERVER_MODEL
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
 from keybench.results.claims.claim import Question, Side
 from keybench.results.store.store import Environment, Run, Trial
 
@@ -86,7 +86,7 @@ class Cell:
     @property
     def modelled(self) -> bool:
         """Whether no server took part."""
-        return self.server == SERVER_MODEL
+        return self.server == MODEL_SERVER
 
     def arm(self, side: Side) -> Arm | None:
         """The arm that a side of a comparison means."""

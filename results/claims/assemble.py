@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
-from keybench.results.analysis.groups import NO_DATABASE
+from keybench.model.names import NO_DATABASE
 from keybench.results.claims.arms import Arm, Cell, cells
 from keybench.results.claims.claim import Claim, Question, claims
 from keybench.results.claims.commands import command

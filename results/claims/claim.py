@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from keybench.errors import UsageError
 from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
+from keybench.model.names import NO_DATABASE
 
 Text = Annotated[str, Field(min_length=1)]
 Factor = Annotated[float, Field(gt=0)]
@@ -171,7 +172,7 @@ class Question(_Part):
     @property
     def modellable(self) -> bool:
         """Whether a page model can answer."""
-        return not self.live and self.exact and self.databases != ("none",)
+        return not self.live and self.exact and self.databases != (NO_DATABASE,)
 
 
 class Claim(_Part):

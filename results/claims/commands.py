@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
 from keybench.results.analysis import statistics
-from keybench.results.analysis.groups import CONTROL, NO_DATABASE
 from keybench.results.claims.claim import Question
 from keybench.results.claims.estimate import ALPHA
 
@@ -27,7 +27,7 @@ class _Work:
 
     def line(self) -> str:
         words = ["--db", ",".join(self.databases)] if self.databases else []
-        words += ["--server", "model"] if self.modelled else []
+        words += ["--server", MODEL_SERVER] if self.modelled else []
         words += ["--scenario", self.scenario]
         for option, value in (("--rows", self.rows), ("--writers", self.writers)):
             words += [option, str(value)] if value is not None else []

@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import groupby
 from textwrap import TextWrapper
 
-from keybench.results.analysis.groups import NO_DATABASE
+from keybench.model.names import NO_DATABASE
 from keybench.results.claims.claim import Question, claims
 from keybench.results.claims.commands import command, commands
 from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow

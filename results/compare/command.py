@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from keybench import commandline
+from keybench import cli
 from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import Metric
-from keybench.results.compare.sides import CONTROL, against_control, side
+from keybench.model.names import CONTROL
+from keybench.results.compare.sides import against_control, side
 from keybench.results.compare.writing import Format, write
 from keybench.results.store.store import Store
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 INCONCLUSIVE = 3
 
-app = commandline.application()
+app = cli.application()
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="RUN, or RUN:FIELD=VALUE,… for a part of it.")],
     b: Annotated[
@@ -107,4 +108,4 @@ def _metrics(text: str) -> tuple[Metric, ...]:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)

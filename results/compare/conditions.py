@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from keybench.model.metric import Metric
-from keybench.results.compare.sides import NO_DATABASE, Arm, Side
-
-SERVER_MODEL = "model"
-"""The server kind whose figures are computed, not measured."""
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.results.compare.sides import Arm, Side
 
 _MACHINE = {"cpu": "processor", "cores": "cores", "system": "system", "python": "Python"}
 _GIB = 2**30
@@ -50,7 +48,7 @@ def repeats(before: Side, after: Side, old: Arm, new: Arm) -> bool:
 
     Of several writers on a real server the order of arrival is another each time; other seeds are other keys.
     """
-    one_writer = all(trial.writers == 1 or trial.server == SERVER_MODEL for arm in (old, new) for trial in arm.good)
+    one_writer = all(trial.writers == 1 or trial.server == MODEL_SERVER for arm in (old, new) for trial in arm.good)
     only_keys = old.database == NO_DATABASE
     return before.run.seed == after.run.seed and (one_writer or only_keys)
 

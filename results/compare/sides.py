@@ -10,16 +10,11 @@ from functools import cached_property
 
 from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import KEY, Metric, Reading
+from keybench.model.names import CONTROL, NO_DATABASE
 from keybench.results.store.store import Environment, Run, Store, Trial
 
 FIELDS = ("database", "server", "column", "layout", "payload")
 """What a selector may name."""
-
-CONTROL = "bigint-identity"
-"""The layout that times are set against."""
-
-NO_DATABASE = "none"
-"""The database of trials that only make keys; their server says how."""
 
 Key = tuple[tuple[str, str], ...]
 """What two arms must have in common to be compared: (field, value) pairs."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import CONTROL, ENOUGH_BLOCKS, Arm, Group, Summary
+from keybench.model.names import CONTROL
+from keybench.results.analysis.groups import ENOUGH_BLOCKS, Arm, Group, Summary
 from keybench.results.analysis.judgement import Judged, Judgement, judge, time_metric
 from keybench.results.analysis.statistics import MARGIN
 from keybench.results.wording import listed, number, ratio, span

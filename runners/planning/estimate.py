@@ -10,7 +10,8 @@ from statistics import fmean
 
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
-from keybench.runners.planning.plan import CONTROL, MODEL_SERVER, Request, TrialPlan
+from keybench.model.names import CONTROL, MODEL_SERVER, RANDOM
+from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.servers import Servers, is_url
 from keybench.runners.trials.server_trial import run_trial
 from keybench.runners.writers.crews import LOCAL, Crew
@@ -71,7 +72,7 @@ def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew:
 def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew: Crew) -> tuple[float, float]:
     """(seconds a trial, seconds a row) on one database: the line through two sizes, or of small trials their own."""
     few, many = _sizes(max(trial.rows for trial in trials))
-    wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, "uuid-v4")]
+    wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, RANDOM)]
     chosen = [trial for trial in wanted if trial] or trials[:1]
     seconds = [
         fmean(_seconds(request, replace(trial, rows=rows), servers, crew) for trial in chosen)

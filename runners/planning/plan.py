@@ -16,26 +16,12 @@ from keybench.databases.hosting.recipe import ContainerOptions
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.layout import Layout, layout, layouts
+from keybench.model.names import CONTROL, NATIVE, NO_DATABASE, RANDOM
 from keybench.model.table import Table
 from keybench.runners.planning import server_keys
 from keybench.scenarios.schema import Scenario
 
-CONTROL = "bigint-identity"
-"""The layout that all ratios are taken against; it is measured in every run."""
-
-RANDOM = "uuid-v4"
-"""What people use who choose nothing."""
-
-NATIVE = "native"
-"""Stands for the column that an engine has for a kind of key, whatever its name there."""
-
 TABLE = "keybench_rows"
-
-NO_DATABASE = "none"
-"""The database of trials that only make keys."""
-
-MODEL_SERVER = "model"
-"""The server kind of trials through an engine's page model, without a server."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +113,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     generation = request.scenario.generation
     count = max(generation.threads) if generation else len(request.scenario.writer)
     _check_before(request)
+    _check_key_role(request)
     if too_small := [cell.rows for cell in cells if cell.rows < count]:
         raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
     trials: list[TrialPlan] = []
@@ -146,6 +133,17 @@ def _check_before(request: Request) -> None:
             raise UsageError(
                 f"{name} keys cannot follow {before.name} in one column, as scenario {request.scenario.name} wants: "
                 f"leave the layout out."
+            )
+
+
+def _check_key_role(request: Request) -> None:
+    """UsageError where a database cannot make the scenario's kind of table."""
+    role = request.scenario.table.key
+    for name in request.databases:
+        if role not in engine(name).key_roles:
+            raise UsageError(
+                f"{engine(name).title} has no tables with a {role} key, which scenario {request.scenario.name} wants: "
+                f"leave {name} out of --db."
             )
 
 

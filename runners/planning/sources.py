@@ -14,8 +14,9 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Stream, layout
 from keybench.generators.core.process import Process
 from keybench.model.keys import Keys
+from keybench.model.names import CONTROL
 from keybench.runners.planning import server_keys
-from keybench.runners.planning.plan import CONTROL, Request, TrialPlan
+from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.schedule import Share, shares, through
 from keybench.scenarios.writers import ClockPart, WriterPart
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.metric import MODEL, Metric, Reading
+from keybench.model.names import MODEL_SERVER
 from keybench.runners.measuring import position
-from keybench.runners.planning.plan import MODEL_SERVER
 from keybench.scenarios.schema import Scenario
 
 WARNING = "Rows were loaded in bulk, which sorts: splits are not those of rows in order of arrival."

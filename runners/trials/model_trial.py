@@ -18,6 +18,7 @@ from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.metric import MODEL, Metric, Reading, Series
+from keybench.model.names import MODEL_SERVER
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageStats, predict, readings
 from keybench.results.store import blobs
@@ -25,7 +26,7 @@ from keybench.results.store.blobs import Blob
 from keybench.results.store.store import Environment, Trial
 from keybench.runners.measuring import grid, position
 from keybench.runners.planning import shards
-from keybench.runners.planning.plan import MODEL_SERVER, Request, TrialPlan
+from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import created_in_order, key_sources
 from keybench.runners.trials.after import keys_in_order
 from keybench.runners.trials.attempt import Measured, attempt

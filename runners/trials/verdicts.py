@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keybench.databases.registry import engine
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
 from keybench.results.store.store import Trial
-from keybench.runners.planning.plan import MODEL_SERVER, NO_DATABASE, Request, TrialPlan
+from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.trials import bulk
 
 

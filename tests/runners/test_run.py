@@ -10,9 +10,9 @@ import pytest
 
 from keybench.generators.core.layout import layouts
 from keybench.model.metric import KEY, KEYS_ALONE, MACHINE, OF_MACHINE, OF_SOME_ENGINES, Metric
+from keybench.model.names import CONTROL
 from keybench.results.store import blobs
 from keybench.results.store.store import Store
-from keybench.runners.planning.plan import CONTROL
 from keybench.scenarios.schema import load_scenario
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

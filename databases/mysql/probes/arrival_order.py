@@ -26,6 +26,7 @@ from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.table import Table
+from keybench.pagemodels.innodb.records import primary_bytes
 
 ReadKeys = Callable[[Table], NDArray[np.uint8] | NDArray[np.int64]]
 
@@ -76,7 +77,7 @@ class InsertionRecorder:
             if pages is None:
                 raise ServerError("the order of arrival is in files that keybench reads on its own servers alone.")
             clustered = leaves(pages, index_id(self._server, table, ddl.CLUSTERED_INDEX))
-            numbers = transactions(clustered, ddl.primary_bytes(table))
+            numbers = transactions(clustered, primary_bytes(table))
             index = summarise(pages, index_id(self._server, table))
             return numbers, (space(pages), np.concatenate(index.levels))
 
@@ -95,7 +96,7 @@ class InsertionRecorder:
             if path is None:
                 return None
             if table.key in ("clustered", "by-date"):
-                keys = redo.inserted(path, self._begin, end, table_id(server, table), ddl.primary_bytes(table), rows)
+                keys = redo.inserted(path, self._begin, end, table_id(server, table), primary_bytes(table), rows)
                 return rank(Keys(keys, "bytes"), "rfc")
             last = int(server.value(f"SELECT max(row_id) FROM {ddl.name(table)}"))  # noqa: S608  # our own names
             return np.argsort(np.argsort(redo.entered(path, self._begin, end, index_pages, last, rows)))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.mysql.ddl import LEAF_BYTES
+from keybench.pagemodels.innodb.records import LEAF_BYTES
 
 _INDEX_PAGE = 17_855
 _NONE = 0xFFFF_FFFF

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from keybench.results.analysis.groups import NO_DATABASE
+from keybench.model.names import NO_DATABASE
 from keybench.results.claims import ClaimRow, Verdict
 from keybench.results.plots import rows as plots
 from keybench.results.plots.canvas import INK, KINDS, SMALL, SOFT, WIDTH, Canvas, Style, drawing, text_width

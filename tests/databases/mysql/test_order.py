@@ -11,7 +11,8 @@ from keybench.databases.mysql.probes.pages import read_index
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from tests.databases.keys import increasing, random, taken_by
+from keybench.pagemodels.innodb.records import LEAF_BYTES, leaf_record
+from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import send
 
 
@@ -50,8 +51,8 @@ def test_sizes_of_records_are_the_servers(admin, column, role, payload) -> None:
     found = read_index(admin, on)
     assert found
     assert (found.leaf, found.branch) == (1, 0)
-    size = layout.leaf_record(on.column, payload, role)
-    assert found.density == pytest.approx(100 * 40 * size / layout.LEAF_BYTES, abs=1e-9)
+    size = leaf_record(on.column, payload, role)
+    assert found.density == pytest.approx(100 * 40 * size / LEAF_BYTES, abs=1e-9)
     index, everything = ENGINE.bytes_per_row(on.column, payload, role)
     assert size < index < everything
 

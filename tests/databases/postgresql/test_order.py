@@ -9,7 +9,8 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.byteorder import rank
 from keybench.model.table import Table
-from tests.databases.keys import taken_by
+from keybench.pagemodels.postgresql.records import entry_bytes, heap_row_bytes
+from keybench.testing.contract.keys import taken_by
 from tests.databases.postgresql.conftest import random, send
 
 
@@ -32,7 +33,7 @@ def test_sizes_of_rows_and_entries_are_the_servers(admin, column, payload) -> No
     on = Table("trial", sized, payload)
     admin.create(on)
     send(admin.address, on, keys)
-    entry, row = layout.entry_bytes(on.column), layout.heap_row_bytes(on.column, payload)
+    entry, row = entry_bytes(on.column), heap_row_bytes(on.column, payload)
     # Pages that hold rows: COPY extends a table ahead of need, by up to 64 pages since PostgreSQL 16.
     pages = admin.value(f"SELECT count(DISTINCT (ctid::text::point)[0]) FROM {layout.name(on)}")
     assert pages == -(-len(keys) // ((8192 - 24) // row))

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from keybench.databases.sqlite.ddl import Files, Statements, bytes_per_row
+from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.metric import Metric
 from keybench.model.table import Table
-from tests.databases.keys import taken_by
+from keybench.pagemodels.sqlite.records import bytes_per_row, is_rowid
+from keybench.testing.contract.keys import taken_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +80,7 @@ def test_only_a_clustered_integer_is_the_rowid(bench: Bench, column: str, key: K
         assert (
             leaf_rows > 400
         )  # 4,088 bytes hold 583 of the smallest cells, the rowid being the key and the record empty
-    assert Statements(table).is_rowid == (column == "integer" and key == "clustered")
+    assert is_rowid(table) == (column == "integer" and key == "clustered")
 
 
 @pytest.mark.parametrize("payload", [0, 100, 1000, 3000])

@@ -16,7 +16,7 @@ from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts
 from keybench.model.definitions import DEFINITIONS
-from keybench.results.analysis.groups import CONTROL, NO_DATABASE
+from keybench.model.names import CONTROL, NO_DATABASE
 from keybench.results.claims.claim import claims, parse
 from keybench.results.claims.commands import command, commands
 from keybench.runners.planning.plan import Request, TrialPlan, check_columns, columns_for, plan, resolve_layouts

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from keybench.model.metric import MODEL, Metric, Reading, Series, grid_cell
-from keybench.results.analysis.groups import CONTROL, Group, group_trials
+from keybench.model.names import CONTROL
+from keybench.results.analysis.groups import Group, group_trials
 from keybench.results.plots.canvas import Canvas, drawing, styles
 from keybench.results.report.figures import figure as contract
 from keybench.results.report.figures import figures, known, overview

@@ -13,13 +13,13 @@ import pytest
 from keybench.databases.registry import engines
 from keybench.errors import UsageError
 from keybench.model.metric import KEY, MODEL, Metric, Reading
-from keybench.results.export import values
+from keybench.model.names import MODEL_SERVER
 from keybench.results.report.page import render
 from keybench.results.store.store import Run as Recorded
 from keybench.results.store.store import Store, Trial
+from keybench.results.tidy import values
 from keybench.runners.measuring import position
 from keybench.runners.planning import server_keys
-from keybench.runners.planning.plan import MODEL_SERVER
 from keybench.runners.trials import bulk, verdicts
 from keybench.runners.writers.writer import Load, in_bulk
 from keybench.scenarios.schema import load_scenario

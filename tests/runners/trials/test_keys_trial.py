@@ -13,9 +13,10 @@ import pytest
 
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
+from keybench.model.names import NO_DATABASE
 from keybench.results.report.page import render
 from keybench.results.store.store import Store, Trial
-from keybench.runners.planning.plan import NO_DATABASE, Request, plan, resolve_layouts
+from keybench.runners.planning.plan import Request, plan, resolve_layouts
 from keybench.runners.trials.keys_trial import breaks, duplicates, run_trial
 from keybench.scenarios.schema import load_scenario
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from keybench.model.metric import Metric, Reading
+from keybench.model.names import MODEL_SERVER
 from keybench.results.store.store import Trial
-from keybench.runners.planning.plan import MODEL_SERVER, Request, TrialPlan
+from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.trials import verdicts
 from keybench.scenarios.schema import load_scenario
 

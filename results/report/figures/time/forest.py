@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import CONTROL, Arm, Group, Summary
+from keybench.model.names import CONTROL
+from keybench.results.analysis.groups import Arm, Group, Summary
 from keybench.results.plots import rows as plots
 from keybench.results.plots.canvas import SMALL, SOFT, WIDTH, Canvas, lines, text_width
 from keybench.results.plots.panels import Box, Scale

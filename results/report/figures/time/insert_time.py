@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import CONTROL, Group
+from keybench.model.names import CONTROL
+from keybench.results.analysis.groups import Group
 from keybench.results.plots import rows as plots
 from keybench.results.plots.rows import Panel
 from keybench.results.report.figures.figure import (

@@ -16,7 +16,8 @@ from keybench.databases.mysql.probes.tables import index_id, innodb_name
 from keybench.errors import ServerError
 from keybench.model.metric import Metric, Reading
 from keybench.model.table import Table
-from tests.databases.keys import descending, increasing, integers, lagging, random
+from keybench.pagemodels.innodb.records import LEAF_BYTES, leaf_record
+from keybench.testing.contract.keys import descending, increasing, integers, lagging, random
 from tests.databases.mysql.conftest import as_url, measured, send
 
 ROWS = 60_000
@@ -47,9 +48,9 @@ def test_increasing_keys_fill_leaves_but_for_a_sixteenth(admin, column, records)
     keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
     found = values(measured(admin, on, keys))
     assert abs(found[Metric.LEAF_PAGES] - math.ceil(ROWS / records)) <= 1  # the very first split is in the middle
-    size = layout.leaf_record(on.column, 0, "clustered")
+    size = leaf_record(on.column, 0, "clustered")
     assert found[Metric.LEAF_DENSITY] == pytest.approx(
-        100 * ROWS * size / (found[Metric.LEAF_PAGES] * layout.LEAF_BYTES), abs=1e-9
+        100 * ROWS * size / (found[Metric.LEAF_PAGES] * LEAF_BYTES), abs=1e-9
     )
     assert 90 < found[Metric.LEAF_DENSITY] < 93.5  # the first leaf is half full, the last fills up yet
     assert found[Metric.LEAF_FRAGMENTATION] == 0

@@ -17,6 +17,7 @@ from keybench.databases.postgresql.files import source, wal
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.table import Table
+from keybench.pagemodels.postgresql.records import entry_bytes, leaf_capacity
 from tests.databases.postgresql.conftest import (
     as_url,
     descending,
@@ -61,8 +62,8 @@ def test_increasing_keys_fill_leaves_to_ninety_per_cent_by_appends_alone(admin, 
     keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
     found = values(measured(admin, on, keys))
 
-    item = layout.entry_bytes(on.column) + 4
-    stay, full = left_at_append(item), layout.leaf_capacity(on.column)
+    item = entry_bytes(on.column) + 4
+    stay, full = left_at_append(item), leaf_capacity(on.column)
     assert kept in {stay, None}
     leaf = 1 + math.ceil((ROWS - full) / stay)
     used = (leaf - 1) * (stay + 1) + ROWS - (leaf - 1) * stay  # every leaf but the last has a high key

@@ -1,0 +1,75 @@
+"""Sizes of what PostgreSQL stores (8 KiB pages, 8-byte alignment), in bytes.
+
+They follow the on-disk format (manual, "Database Page Layout"): an index entry is an 8-byte header and the key's datum,
+rounded up to 8, beside a 4-byte line pointer. A varlena datum (bytea, character, text) of at most 126 bytes has a
+1-byte header and no alignment; a longer one has a 4-byte header and is aligned to 4.
+"""
+
+from __future__ import annotations
+
+from keybench.model.column import Column
+from keybench.model.table import KeyRole
+
+PAGE_BYTES = 8192
+PAGE_OVERHEAD = 24 + 16
+"""Page header and nbtree's special space."""
+LINE_POINTER = 4
+_FILLFACTOR = 0.9
+_SHORT_VARLENA = 126
+_LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
+
+_MOMENT_BYTES = 8
+_FIXED = frozenset({"uuid", "bigint"})
+"""Types without a length header."""
+_WIDEST = 36
+"""Bytes of a key where an estimate is asked for before its layout is known."""
+
+
+def key_bytes(column: Column) -> int:
+    """Bytes of a key as it is sent in binary."""
+    return column.width or _WIDEST
+
+
+def _datum_bytes(column: Column) -> int:
+    width = key_bytes(column)
+    if column.sql_type in _FIXED:
+        return width
+    return width + (1 if width <= _SHORT_VARLENA else 4)
+
+
+def _aligned(size: int, to: int = 8) -> int:
+    return -(-size // to) * to
+
+
+def entry_bytes(column: Column) -> int:
+    """Size of an index entry, without its line pointer."""
+    return _aligned(8 + _datum_bytes(column))
+
+
+def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
+    """Number of entries in the rightmost leaf, which has no high key, when it is full."""
+    return (page_bytes - PAGE_OVERHEAD) // (entry_bytes(column) + LINE_POINTER)
+
+
+def heap_row_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
+    """Size of a row in the heap, with its line pointer."""
+    data = _datum_bytes(column) + _MOMENT_BYTES * dated
+    if payload > _SHORT_VARLENA:
+        data = _aligned(data, 4) + 4 + payload
+    elif payload:
+        data += 1 + payload
+    return _aligned(24 + data) + LINE_POINTER
+
+
+def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+    """Estimated bytes a row of (the key's index filled in order, heap, half-empty index and log together).
+
+    The log counts as two and a half times what the rows themselves add to it: this covers splits, page images, and the
+    segments that a checkpoint keeps for recycling.
+    """
+    entry = entry_bytes(column) + LINE_POINTER
+    index = entry / _FILLFACTOR
+    heap = heap_row_bytes(column, payload, dated=key == "by-date")
+    date_entry = _aligned(8 + _MOMENT_BYTES) + LINE_POINTER if key == "by-date" else 0
+    log = 2.5 * (heap + entry + date_entry + _LOG_RECORDS_BYTES)
+    return index, heap + 2 * (entry + date_entry) + log
