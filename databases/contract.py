@@ -22,8 +22,9 @@ from keybench.databases.hosting.secret import Secret
 from keybench.errors import UsageError, unknown_name
 from keybench.model.column import Column, FixedBits
 from keybench.model.keys import Keys, Kind, Order
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import KeyRole as KeyRole
 from keybench.model.table import ServerKeys as ServerKeys
 from keybench.model.table import Table as Table

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from keybench.databases.core.probes import measured
 from keybench.databases.mysql.connection import Queries
 from keybench.errors import ServerError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 _LOG_COUNTER = "Innodb_os_log_written"

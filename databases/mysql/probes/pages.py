@@ -19,7 +19,8 @@ from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.probes.ibd import IndexPages, UnreadablePagesError, pages_of, summarise
 from keybench.databases.mysql.probes.tables import index_id, innodb_name
 from keybench.errors import EnvironmentMissing
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 _NO_FILES = "the pages are in the server's files, which keybench reads on its own private servers alone."

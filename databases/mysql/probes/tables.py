@@ -11,7 +11,8 @@ from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measur
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
 from keybench.errors import ServerError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 

@@ -14,7 +14,8 @@ from keybench.databases.mysql.probes.ibd import UnreadablePagesError
 from keybench.databases.mysql.probes.pages import data_file, read_index
 from keybench.databases.mysql.probes.tables import index_id, innodb_name
 from keybench.errors import ServerError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, leaf_record
 from keybench.testing.contract.keys import descending, increasing, integers, lagging, random

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.generators.core.hashes import Messages, digests
-from keybench.generators.core.loops import choice as bulk
-from keybench.generators.rfc9562_names import decimal
+from keybench.generators.core.loops import loading
+from keybench.generators.core.loops.hashes import Messages, digests
+from keybench.generators.rfc9562.name_based import decimal
 
 
 @pytest.fixture(params=[False, True], ids=["numpy", "compiled"], scope="module", autouse=True)
 def loops(request) -> Iterator[None]:
-    """Both ways for many messages."""
+    """Many messages: with numpy, and with the kernels."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bulk, "_loops", None)
-        patch.setattr(bulk, "_FEW", 0)
+        patch.setattr(loading, "_kernels", None)
+        patch.setattr(loading, "_FEW", 0)
         if request.param:
-            bulk.bring()
+            loading.load_kernels()
         yield
 
 
@@ -38,7 +38,7 @@ def expected(algorithm: str, texts: list[bytes]) -> list[bytes]:
 @given(texts=st.lists(st.binary(max_size=130), max_size=12))
 def test_any_message(algorithm, copies, texts) -> None:
     """Few messages go to hashlib, many are hashed side by side."""
-    found = digests(algorithm, Messages.of(texts * copies))
+    found = digests(algorithm, Messages.from_texts(texts * copies))
     assert [row.tobytes() for row in found[: len(texts)]] == expected(algorithm, texts)
     assert np.array_equal(found, np.tile(found[: len(texts)], (copies, 1)))
 
@@ -47,13 +47,13 @@ def test_any_message(algorithm, copies, texts) -> None:
 @pytest.mark.parametrize("length", [0, 1, 3, 4, 16, 51, 54, 55, 56, 63, 64, 119, 120])
 def test_every_padding(algorithm, length) -> None:
     texts = [bytes([i % 251]) * length for i in range(600)]
-    assert [row.tobytes() for row in digests(algorithm, Messages.of(texts))] == expected(algorithm, texts)
+    assert [row.tobytes() for row in digests(algorithm, Messages.from_texts(texts))] == expected(algorithm, texts)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_trailing_zeros_and_a_prefix_count(algorithm) -> None:
     texts = [b"", b"\0", b"a\0\0", b"\0" * 39] * 200
-    found = digests(algorithm, Messages.of(texts).after(b"0123456789abcdef"))
+    found = digests(algorithm, Messages.from_texts(texts).with_prefix(b"0123456789abcdef"))
     assert [row.tobytes() for row in found] == expected(algorithm, [b"0123456789abcdef" + text for text in texts])
 
 

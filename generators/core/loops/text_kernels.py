@@ -1,7 +1,7 @@
-"""Text of many keys, as compiled loops: shortest decimals, and texts put one behind the other. See `_loops`.
+"""Kernels for text: shortest decimals, fixed-width digits, and appending.
 
-Shortest decimals are found as by Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles", 2021): of the
-decimals that round to a double and to no other, those of the fewest digits, and of these the nearest.
+Shortest decimals are those of Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles", 2021): of the
+decimals that round to the double, those with the fewest digits, and of these the nearest.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _high(a: U64, b: U64) -> U64:
 
 @kernel
 def _rounded_to_odd(high: U64, low: U64, number: U64) -> U64:
-    """The 192-bit product's upper 64 bits, their last one set where any below is."""
+    """The 192-bit product's upper 64 bits, with the last one set if any lower bit is set."""
     upper, lower = _high(high, number), high * number
     total = lower + _high(low, number)
     if total < lower:
@@ -46,10 +46,10 @@ def _rounded_to_odd(high: U64, low: U64, number: U64) -> U64:
 
 @kernel
 def decimals(doubles: Words, powers: Words, first: int, out: Bytes, lengths: Ints) -> None:
-    """Numbers from 0 on and below 1 as `0.` and digits; `0` for zero. Shortest, without exponent.
+    """Numbers in [0, 1) as `0.` and the shortest digits, without exponent; zero as `0`.
 
-    `doubles` are their bits, of normal numbers; `powers` are 10^(first + i) as 128 bits (n, 2), most significant word
-    first, rounded up; `out` is uint8 (n, width), at least 28 + 2 wide for numbers from 10^-10 on.
+    `doubles` are the bits of the numbers, which are normal or zero. `powers` are 10^(first + i) as 128 bits, rounded
+    up: uint64 (n, 2), most significant word first. `out` is uint8 (n, width), 30 or wider for numbers from 10^-10 on.
     """
     digits = np.empty(20, np.uint8)
     for i in range(len(doubles)):
@@ -99,7 +99,7 @@ def decimals(doubles: Words, powers: Words, first: int, out: Bytes, lengths: Int
 
 @kernel
 def digits(out: Bytes, at: int, width: int, numbers: Ints) -> None:
-    """So many decimal digits of each number from 0 on, from column `at` on."""
+    """Writes the last `width` decimal digits of each number, which is not negative, from column `at` on."""
     for i in range(len(numbers)):
         rest = U64(numbers[i])
         for column in range(at + width - 1, at - 1, -1):
@@ -110,7 +110,7 @@ def digits(out: Bytes, at: int, width: int, numbers: Ints) -> None:
 
 @kernel
 def append(data: Bytes, lengths: Ints, more: Bytes) -> None:
-    """Puts a row of `more` behind the first so many bytes of each row of `data`."""
+    """Writes each row of `more` into the same row of `data`, after its first `lengths` bytes."""
     for i in range(len(lengths)):
         for j in range(more.shape[1]):
             data[i, lengths[i] + j] = more[i, j]

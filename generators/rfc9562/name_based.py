@@ -1,15 +1,15 @@
 """UUIDs of RFC 9562 made of names: versions 3 and 5, and the RFC's example of version 8.
 
-Byte map: r0 … r15 the first 16 bytes of the digest of namespace and name, the version over the high half of r6, the
-variant 10 over the top two bits of r8:
+Byte map: r0 … r15 are the first 16 bytes of the digest of namespace and name; the version overwrites the high half of
+r6, and the variant 10 the top two bits of r8:
 
 uuid-v3        MD5       (§5.3)
 uuid-v5        SHA-1     (§5.5)
 uuid-v8-name   SHA-256   (§B.2)
 
-The same name gives the same key: a stream makes no key twice only if it gets no name twice. Names come from the
-stream's name provider; without one a stream takes its planned row numbers (`Process.row_numbers`) in decimal, as
-surrogates of natural keys that no two writers share. Neither clock nor entropy is used.
+The same name gives the same key, so keys are unique only if names are. Names come from the stream's name provider.
+Without one, a stream takes its planned row numbers (`Process.row_numbers`) in decimal; they stand for natural keys that
+no two writers share. Neither clock nor entropy is used.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 
 from keybench.generators.core.bits import stamp_version
 from keybench.generators.core.description import Description
-from keybench.generators.core.hashes import Algorithm, Messages, digests
 from keybench.generators.core.layout import Decoded, NameProvider, Stream
+from keybench.generators.core.loops.hashes import Algorithm, Messages, digests
 from keybench.generators.core.process import Process
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.rfc9562 import require_version
+from keybench.generators.core.uuids import require_version
 from keybench.model.keys import Bytes, Ints, Keys
 
 
@@ -50,7 +50,7 @@ class RowNumbers:
 
 
 def decimal(numbers: Ints) -> Messages:
-    """Numbers from 0 on as decimal digits without leading zeros."""
+    """Numbers that are not negative, as decimal digits without leading zeros."""
     powers = np.uint64(10) ** np.arange(19, dtype=np.uint64)
     lengths = np.searchsorted(powers[1:], numbers.view(np.uint64), side="right") + 1
     width = int(lengths.max(initial=1))
@@ -66,7 +66,7 @@ def decimal(numbers: Ints) -> Messages:
 
 @dataclass(frozen=True, kw_only=True)
 class Named(WriterLayout):
-    """One version: which digest is taken, and the names' namespace."""
+    """One version: the digest and the namespace of the names."""
 
     reads_clock = "never"
 
@@ -79,7 +79,7 @@ class Named(WriterLayout):
         return NamedUuids(self, writer.names or RowNumbers(writer.process))
 
     def decode(self, keys: Keys) -> Decoded:
-        """Nothing: a digest cannot be read back. UsageError for a key of another version."""
+        """Always an error: a digest cannot be read back. UsageError for a key of another version."""
         require_version(self.name, keys, self.version)
         return super().decode(keys)
 
@@ -94,8 +94,10 @@ class NamedUuids(GuidStream):
     def fill(self, data: Bytes) -> None:
         """The next n UUIDs."""
         n = len(data)
-        names = self._names.messages(n) if isinstance(self._names, RowNumbers) else Messages.of(self._names.take(n))
-        digest = digests(self._layout.algorithm, names.after(self._layout.namespace.bytes))
+        names = (
+            self._names.messages(n) if isinstance(self._names, RowNumbers) else Messages.from_texts(self._names.take(n))
+        )
+        digest = digests(self._layout.algorithm, names.with_prefix(self._layout.namespace.bytes))
         data[:] = digest[:, :16]
         stamp_version(data, self._layout.version)
 

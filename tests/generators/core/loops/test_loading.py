@@ -1,4 +1,4 @@
-"""Compiled loops make the keys that numpy makes, and come only where they pay."""
+"""Kernels make the keys that numpy makes, and are loaded only where they pay."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from keybench.errors import UsageError
-from keybench.generators import hotguid, percona_week, rt_comb
-from keybench.generators.core import bits, instants, sequences
+from keybench.generators import hotguid, percona_week
+from keybench.generators.core import bits, counters, instants, sql_guid
 from keybench.generators.core.clock import TICKS_PER_MS
-from keybench.generators.core.hashes import Messages
 from keybench.generators.core.instants import DATETIME_LAST
 from keybench.generators.core.layout import layout, layouts
-from keybench.generators.core.loops import choice as bulk
+from keybench.generators.core.loops import loading
+from keybench.generators.core.loops.hashes import Messages
 from keybench.generators.core.stream import CHUNK
+from keybench.generators.rt_comb.dates import UnixDates
 
 NAMES = sorted({known.name for known in layouts().values()})
 START = 637_811_545_420_000_000
@@ -37,15 +38,15 @@ READINGS = st.lists(TICKS, min_size=1, max_size=40).map(lambda ticks: np.array(t
 
 @pytest.fixture(scope="module")
 def both() -> Iterator[Callable[[Callable[[], Any]], tuple[Any, Any]]]:
-    """What a call gives by numpy, and by the compiled loops, which are at work for arrays of any size."""
+    """What a call returns with numpy, and with the kernels for arrays of any size."""
     patch = pytest.MonkeyPatch()
 
     def call(work: Callable[[], Any]) -> tuple[Any, Any]:
-        patch.setattr(bulk, "_loops", None)
+        patch.setattr(loading, "_kernels", None)
         plain = work()
-        patch.setattr(bulk, "_FEW", 0)
-        bulk.bring()
-        assert bulk.loops(0) is not None
+        patch.setattr(loading, "_FEW", 0)
+        loading.load_kernels()
+        assert loading.kernels_for(0) is not None
         try:
             return plain, work()
         finally:
@@ -97,7 +98,7 @@ def test_a_layouts_keys_are_the_same(name, opened, both) -> None:
         bits.put_last_word,
         lambda data, values, version: bits.stamp_version(data, version or 1),
         lambda data, values, version: bits.swap_net(data),
-        lambda data, values, version: bits.to_sql_guid(data),
+        lambda data, values, version: sql_guid.to_sql_guid(data),
     ],
 )
 def test_bits_are_put_alike(put, version, data, seed, both) -> None:
@@ -121,8 +122,8 @@ def test_bits_are_put_alike(put, version, data, seed, both) -> None:
         instants.since_midnight,
         bits.sql_sequence,
         percona_week.texts_of_time,
-        rt_comb.UnixDates().encode,
-        rt_comb.SqlDates().encode,
+        UnixDates().encode,
+        instants.sql_datetime,
         hotguid._seconds,
     ],
 )
@@ -147,7 +148,7 @@ def test_quotients_are_exact_up_to_the_last_number(both) -> None:
 @settings(max_examples=25)
 @given(readings=READINGS, last=TICKS, step=st.integers(1, 10**6))
 def test_sequences_are_alike(readings, last, step, both) -> None:
-    plain, compiled = both(lambda: sequences.never_repeated(readings, last, step))
+    plain, compiled = both(lambda: counters.strictly_increasing(readings, last, step))
     assert plain.tolist() == compiled.tolist()
 
 
@@ -166,25 +167,25 @@ def test_decimals_are_as_short_as_pythons(both) -> None:
 @given(texts=st.lists(st.binary(max_size=5), min_size=1, max_size=9))
 def test_texts_are_put_behind_others(texts, both) -> None:
     more = np.arange(4 * len(texts), dtype=np.uint8).reshape(-1, 4)
-    for messages in both(lambda: Messages.of(texts).before(more)):
+    for messages in both(lambda: Messages.from_texts(texts).with_suffixes(more)):
         rows = zip(messages.data, messages.lengths, strict=True)
         assert [row[:length].tobytes() for row, length in rows] == [
             text + tail.tobytes() for text, tail in zip(texts, more, strict=True)
         ]
 
 
-def test_the_loops_come_with_a_million_keys(opened, monkeypatch) -> None:
-    monkeypatch.setattr(bulk, "_loops", None)
+def test_a_million_keys_load_the_kernels(opened, monkeypatch) -> None:
+    monkeypatch.setattr(loading, "_kernels", None)
     opened("uuid-v4", []).take(CHUNK)
     opened("nanoid", []).take(CHUNK)
-    assert bulk.loops(CHUNK) is None
-    monkeypatch.setattr(bulk, "MANY", CHUNK)
+    assert loading.kernels_for(CHUNK) is None
+    monkeypatch.setattr(loading, "MANY", CHUNK)
     for name in ("uuid-v4", "nanoid"):
-        monkeypatch.setattr(bulk, "_loops", None)
+        monkeypatch.setattr(loading, "_kernels", None)
         opened(name, []).take(CHUNK)
-        bulk.bring(CHUNK)
-        assert bulk.loops(CHUNK) is not None
-        assert bulk.loops(1) is None, "not for a few"
+        loading.load_kernels(CHUNK)
+        assert loading.kernels_for(CHUNK) is not None
+        assert loading.kernels_for(1) is None, "not for a few"
 
 
 def test_few_keys_need_no_numba() -> None:

@@ -1,9 +1,8 @@
-"""The compiled loops of keys in bulk. Its name begins with _ so that the search for layouts passes over it: only `bulk`
-imports this module, which imports numba, and only where it pays.
+"""Kernels for keys in bulk. Only `loading` imports this module, because it imports numba.
 
-GUIDs are one flat array of native little-endian words, two a key: uint64 (2n,). Each loop does what a function of
-`bits`, `instants` or `sequences` does by numpy, and the tests hold both to the same bytes. Indices are unsigned, as
-numba otherwise looks at each for being negative, and the loop is not vectorised.
+GUIDs are one flat array of native little-endian words, two a key: uint64 (2n,). Each kernel does the work of a function
+of `bits`, `sql_guid`, `instants` or `counters` that has a numpy version; the tests require the same bytes of both.
+Indices are unsigned: numba checks a signed index for being negative, and such a loop is not vectorised.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ U64 = np.uint64
 
 @kernel
 def swapped(word: U64) -> U64:
-    """The word with its bytes in reverse. LLVM knows this as one instruction."""
+    """The word with its bytes reversed. LLVM compiles this to one instruction."""
     return (
         word >> U64(56)
         | word >> U64(40) & U64(0xFF00)
@@ -101,7 +100,7 @@ def swap_net(flat: Words, keep: U64, put: U64, keep_last: U64, put_last: U64) ->
 
 @kernel
 def to_sql_guid(flat: Words) -> None:
-    """`bits.to_sql_guid`."""
+    """`sql_guid.to_sql_guid`."""
     for i in range(U64(len(flat) // 2)):
         high, low = flat[U64(2) * i], flat[U64(2) * i + U64(1)]
         flat[U64(2) * i] = swapped(low)
@@ -110,10 +109,10 @@ def to_sql_guid(flat: Words) -> None:
 
 @kernel
 def quotients(numbers: Ints, divisor: int) -> Words:
-    """Each number from 0 on // divisor, which is 4,096 or more: uint64 (n,).
+    """Each number // divisor, of numbers that are not negative and a divisor of 4,096 or more: uint64 (n,).
 
-    A product with the reciprocal, in doubles, is less than one away from a quotient below 2^51; the remainder tells
-    where. That is vectorised, a division of integers is not.
+    The product with the reciprocal, in doubles, is less than one away from a quotient below 2^51, and the remainder
+    shows in which direction. LLVM vectorises this; it does not vectorise a division of integers.
     """
     out = np.empty(len(numbers), np.uint64)
     reciprocal = 1.0 / divisor
@@ -126,7 +125,7 @@ def quotients(numbers: Ints, divisor: int) -> Words:
 
 @kernel
 def remainders(numbers: Ints, divisor: int) -> Ints:
-    """Each number from 0 on, modulo a divisor of 4,096 or more: see `quotients`."""
+    """Each number % divisor: see `quotients`."""
     out = np.empty(len(numbers), np.int64)
     reciprocal = 1.0 / divisor
     for i in range(U64(len(numbers))):
@@ -136,11 +135,11 @@ def remainders(numbers: Ints, divisor: int) -> Ints:
 
 
 @kernel
-def never_repeated(readings: Ints, last: int, step: int) -> Ints:
-    """`sequences.never_repeated`.
+def strictly_increasing(readings: Ints, last: int, step: int) -> Ints:
+    """`counters.strictly_increasing`.
 
-    One value waits for the one before. Where the sequence is ahead of the clock all the way, which a look at all
-    readings tells, no value has to.
+    Each value depends on the one before. Where the sequence is ahead of the clock all the way, which a first pass over
+    the readings shows, none does.
     """
     out = np.empty(len(readings), np.int64)
     highest = np.int64(last + step)

@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keybench.generators.core import keystream
-from keybench.generators.core.keystream import PIECE, SEGMENT, Keystream
+from keybench.generators.core.entropy import keystream
+from keybench.generators.core.entropy.keystream import PIECE, SEGMENT, Keystream
 
 KEY = bytes(range(16))
 SIZES = st.lists(st.sampled_from([1, 7, 31, 32, 33, 4096, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 40]), max_size=5)

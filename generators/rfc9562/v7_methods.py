@@ -6,15 +6,16 @@ uuid-v7-counter            r6 r7 7, C12   r8 … r15 X, R62     method 1: C a co
 uuid-v7-monotonic-random   r6 r7 7, M12   r8 … r15 X, M62     method 2: M one number of 74 bits that grows at random
 uuid-v7-precise            r6 r7 7, S12   r8 … r15 X, R62     method 3: S the millisecond's fraction in 1/4096
 
-Method 1: the first key of a millisecond draws C from 11 bits, so that its first bit is 0 and guards against overflow;
-each further key, also where the clock stands still or steps back, adds one, and an overflow moves the time ahead.
-Method 2: the first key of a millisecond draws the low 73 bits of M, each further one adds 1 … 2³². M does not overflow
-below 2⁴⁰ keys a millisecond. Both ascend strictly in a stream, whatever the clock does.
-Method 3: S = floor(nanoseconds in the millisecond · 4096 / 10⁶). Keys of one step of 244 ns come in no order, and so do
-those after a step back: the RFC leaves it to be combined with a counter, as PostgreSQL's `uuidv7` does.
+Method 1: the first key of a millisecond draws C from 11 bits, so that its first bit is 0 and guards against overflow.
+Each further key adds one, also when the clock steps back; an overflow moves the time ahead.
+Method 2: the first key of a millisecond draws the low 73 bits of M; each further key adds 1 … 2³². M does not overflow
+below 2⁴⁰ keys a millisecond. Both methods ascend strictly in a stream, whatever the clock does.
+Method 3: S = floor(nanoseconds in the millisecond · 4096 / 10⁶). Keys of one step of 244 ns come in no order, and keys
+after a step back of the clock are below earlier ones. The RFC suggests combining it with a counter; PostgreSQL's
+`uuidv7` does so.
 
-Each key takes 16 bytes of entropy, as uuid-v7 does, and overwrites what is not random: method 1 draws C from r6 r7,
-method 2 M from r6 … r15 and the growth, less one, from r0 … r3.
+Each key takes 16 bytes of entropy, as uuid-v7 does, and overwrites those that are not random: method 1 draws C from
+r6 r7; method 2 draws M from r6 … r15, and the growth minus one from r0 … r3.
 """
 
 from __future__ import annotations
@@ -23,39 +24,22 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.core.bits import Words, big_endian, put_word, stamp_version
+from keybench.generators.core.bits import Words, put_word, stamp_version
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
-from keybench.generators.core.counters import NEVER, Starts, count_runs, fresh, require_room
+from keybench.generators.core.counters import NEVER, Starts, count_runs, new_maxima, require_room
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.instants import require_instants, unix_milliseconds
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, require_instants, unix_milliseconds
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.rfc9562 import V7_LAST, require_version
+from keybench.generators.core.uuids import RAND_B, VARIANT, put_v7, require_version, sub_milliseconds
 from keybench.model.keys import Bytes, Ints, Keys
 
-RAND_B: Final = np.uint64((1 << 62) - 1)
-VARIANT: Final = np.uint64(1 << 63)
-_KEEP: Final = big_endian(np.array([RAND_B]))[0]
-_PUT: Final = big_endian(np.array([VARIANT]))[0]
 _SEED: Final = 0x7FF
-_NS_PER_MS: Final = 1_000_000
 _LAST_VALUE: Final = (1 << 60) - 1
 
 
-def put_v7(data: Bytes, values: Ints) -> None:
-    """Overwrites r0 … r7 with 48 bits of milliseconds, the version and 12 bits; `values` holds both, 60 bits."""
-    # Adding the bits above the last 12 fifteen times moves them up by four.
-    high = values & ~0xFFF
-    high *= 15
-    high += values
-    high |= 7 << 12
-    put_word(data, 0, high)
-
-
-def milliseconds_of(layout: str, ticks: Ticks) -> Ints:
-    """Unix milliseconds of the readings; UsageError outside of UUIDv7's range."""
-    return unix_milliseconds(layout, ticks, V7_LAST).view(np.int64)
+def _milliseconds(layout: str, ticks: Ticks) -> Ints:
+    return unix_milliseconds(layout, ticks, UNIX_48_BIT_LAST).view(np.int64)
 
 
 class CountedV7(GuidStream):
@@ -77,8 +61,10 @@ class CountedV7(GuidStream):
             chosen = drawn if len(starts) == len(drawn) else drawn[starts]
             return chosen.astype(np.int64) & _SEED
 
-        milliseconds = milliseconds_of(self._name, self._clock.read(n))
-        values = require_room(self._name, count_runs(milliseconds, self._last, 12, seeds)[0], _LAST_VALUE, V7_LAST)
+        milliseconds = _milliseconds(self._name, self._clock.read(n))
+        values = require_room(
+            self._name, count_runs(milliseconds, self._last, 12, seeds)[0], _LAST_VALUE, UNIX_48_BIT_LAST
+        )
         self._last = int(values[-1]) if n else self._last
         stamp_version(data, 7)
         put_v7(data, values)
@@ -97,11 +83,11 @@ class GrowingV7(GuidStream):
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         n = len(data)
         self._entropy.fill(data)
-        milliseconds = milliseconds_of(self._name, self._clock.read(n))
+        milliseconds = _milliseconds(self._name, self._clock.read(n))
         if not n:
             return
         high, low = (word.astype(np.uint64) for word in data.view(">u8").T)
-        first = fresh(milliseconds, self._last[0])
+        first = new_maxima(milliseconds, self._last[0])
         if first.all():
             times, rand_a, grown = milliseconds, high.view(np.int64) & _SEED, low & RAND_B
         else:
@@ -111,14 +97,14 @@ class GrowingV7(GuidStream):
         put_word(data, 1, grown | VARIANT)
 
     def _grow(self, milliseconds: Ints, starts: Starts, high: Words, low: Words) -> tuple[Ints, Ints, Words]:
-        """Milliseconds, M's first 12 and M's last 62 bits, where some keys go on from the one before."""
+        """Milliseconds, M's first 12 bits and M's last 62 bits, where some keys add to the one before."""
         n = len(milliseconds)
         growth = (high >> np.uint64(32)) + np.uint64(1)
         growth[starts] = 0
         grown = np.cumsum(growth)
         lengths = np.diff(starts, prepend=0, append=n)
         heads = np.concatenate([np.array([self._last[2]], np.uint64), (low[starts] & RAND_B) - grown[starts]])
-        # Below zero a head wraps, and so does the sum back: only differences count.
+        # A head below zero wraps around, and the sum wraps back: only differences matter.
         grown += np.repeat(heads, lengths)
         tops = np.concatenate([[self._last[1]], high[starts].view(np.int64) & _SEED])
         rand_a = np.repeat(tops, lengths) + (grown >> np.uint64(62)).view(np.int64)
@@ -139,7 +125,7 @@ class PreciseV7(GuidStream):
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         self._entropy.fill(data)
         ticks, odd = self._clock.read_fine(len(data))
-        ticks = require_instants(self._name, ticks, UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
+        ticks = require_instants(self._name, ticks, UNIX_EPOCH, UNIX_48_BIT_LAST) - UNIX_EPOCH
         milliseconds = ticks // TICKS_PER_MS
         nanoseconds = ticks - milliseconds * TICKS_PER_MS
         nanoseconds *= 100
@@ -148,24 +134,8 @@ class PreciseV7(GuidStream):
         put_v7(data, sub_milliseconds(milliseconds, nanoseconds))
 
 
-def sub_milliseconds(milliseconds: Ints, nanoseconds: Ints) -> Ints:
-    """Milliseconds, then their fraction in 1/4096: 60 bits."""
-    values = nanoseconds << 12
-    values //= _NS_PER_MS
-    values |= milliseconds << 12
-    return values
-
-
-def random_half(entropy: Entropy, n: int) -> Words:
-    """r8 … r15 with the RFC variant and 62 random bits, from 8 bytes of entropy each, as memory words."""
-    low = entropy.take(n, 8).view(np.uint64)[:, 0]
-    low &= _KEEP
-    low |= _PUT
-    return low
-
-
 def _read(layout: str, keys: Keys) -> tuple[Ticks, Ints, Ints]:
-    """The millisecond's ticks, the 12 bits behind it and the last 62; UsageError for a key that is no UUIDv7."""
+    """The millisecond's ticks, the next 12 bits and the last 62; UsageError for a key that is no UUIDv7."""
     high, low = require_version(layout, keys, 7)
     ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
     return ticks, (high & np.uint64(0xFFF)).view(np.int64), (low & RAND_B).view(np.int64)
@@ -201,16 +171,16 @@ class Precise(WriterLayout):
     """Method 3 of §6.2."""
 
     def start(self, writer: Writer) -> Stream:
-        """A stream that keeps nothing between keys."""
+        """A stream without state between keys."""
         return PreciseV7(self.name, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The last tick not after the step of 244 ns began, and the millisecond alone as the field `millisecond`."""
+        """The start of the step of 244 ns, rounded down to a tick; field `millisecond`: the millisecond's tick."""
         ticks, fraction, _ = _read(self.name, keys)
         return Decoded(ticks + (fraction * TICKS_PER_MS >> 12), {"millisecond": ticks})
 
 
-_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, V7_LAST, TICKS_PER_MS)
+_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS)
 _SORTED_BY_ITS_END: Final = "random to SQL Server's uniqueidentifier, which sorts by the end"
 
 LAYOUTS = (
@@ -263,7 +233,7 @@ LAYOUTS = (
             {"T": "milliseconds since 1970", "S": "the millisecond's fraction, in 1/4096"},
             within="by time",
             across="by time",
-            time=Timestamp("steps of 244 ns since 1970", UNIX_EPOCH, V7_LAST, 4),
+            time=Timestamp("steps of 244 ns since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, 4),
             caveats=("keys of one step of 244 ns come in no order", _SORTED_BY_ITS_END),
         ),
     ),

@@ -6,12 +6,12 @@ uuid-v1        r0 … r3 t31…t0   r4 r5 t47…t32   r6 r7 1, t59…t48   r8 r9
 uuid-v6        r0 … r3 t59…t28  r4 r5 t27…t12   r6 r7 6, t11…t0    r8 r9 X, Q14   r10 … r15 N48        (§5.6)
 uuid-v8-time   r0 … r3 t59…t28  r4 r5 t27…t12   r6 r7 8, t11…t0    r8 … r15 X, R62                     (§B.1)
 
-Versions 1 and 6: 100 ns since 1582-10-15, to 5236-03-31. A stream draws clock sequence and node when it is made, eight
-bytes in the order r8 … r15, and sets the node's multicast bit, which marks it as no network card's (§6.10). Keys of one
-tick, and those after a step back, count up from the last key's time, so that a stream ascends strictly: version 6 in
-RFC order; version 1 in the order of MySQL's `UUID_TO_BIN(u, 1)`, while its text starts again every 429 s.
+Versions 1 and 6: 100 ns since 1582-10-15, to 5236-03-31. A new stream draws clock sequence and node, eight bytes in the
+order r8 … r15, and sets the node's multicast bit, which no network card's address has (§6.10). Keys of one tick, and
+keys after a step back of the clock, count up from the last key's time, so that a stream ascends strictly: version 6 in
+RFC order, version 1 in the order of MySQL's `UUID_TO_BIN(u, 1)`. The text of version 1 starts again every 429 s.
 
-uuid-v8-time: 10 ns since 1970, to 2335-05-10; 8 bytes of entropy a key, r8 … r15. It keeps nothing between keys.
+uuid-v8-time: 10 ns since 1970, to 2335-05-10; 8 bytes of entropy a key, r8 … r15; no state between keys.
 """
 
 from __future__ import annotations
@@ -23,40 +23,25 @@ import numpy as np
 
 from keybench.generators.core.bits import Words, put_word, read_words, words
 from keybench.generators.core.clock import UNIX_EPOCH
-from keybench.generators.core.counters import NEVER, require_room
+from keybench.generators.core.counters import NEVER, require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.rfc9562 import require_version
-from keybench.generators.rfc9562_v7 import random_half
+from keybench.generators.core.uuids import (
+    GREGORIAN,
+    GREGORIAN_LAST,
+    MULTICAST,
+    pack_v1,
+    random_half,
+    require_version,
+    unpack_v1,
+)
 from keybench.model.keys import Bytes, Ints, Keys
 
-GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
-"""Ticks at 1582-10-15, where version 1 and 6 begin."""
-
-GREGORIAN_LAST: Final = GREGORIAN + (1 << 60) - 1
 _V8_LAST: Final = UNIX_EPOCH + (1 << 60) // 10 - 1
-_MULTICAST: Final = 1 << 40
 _U12: Final = np.uint64(0xFFF)
 _SEQUENCE_AND_NODE: Final = (1 << 62) - 1
-
-
-def pack_v1(times: Words) -> Words:
-    """r0 … r7 of version 1, as numbers."""
-    high = times << np.uint64(32)
-    high |= times >> np.uint64(16) & np.uint64(0xFFFF0000)
-    high |= times >> np.uint64(48) | np.uint64(1 << 12)
-    return high
-
-
-def unpack_v1(high: Words) -> Words:
-    """What `pack_v1` packed."""
-    times = high >> np.uint64(32)
-    times |= (high & np.uint64(0xFFFF0000)) << np.uint64(16)
-    times |= (high & _U12) << np.uint64(48)
-    return times
 
 
 def pack_front(times: Words, version: int) -> Words:
@@ -67,7 +52,7 @@ def pack_front(times: Words, version: int) -> Words:
 
 
 def unpack_front(high: Words) -> Words:
-    """What `pack_front` packed."""
+    """The times that `pack_front` packed."""
     times = high >> np.uint64(16) << np.uint64(12)
     times |= high & _U12
     return times
@@ -78,7 +63,7 @@ class NodeUuids(GuidStream):
 
     def __init__(self, layout: NodeLayout, writer: Writer) -> None:
         drawn = int.from_bytes(writer.entropy.take(1, 8).tobytes())
-        self._low = (1 << 63) | (drawn & _SEQUENCE_AND_NODE) | _MULTICAST
+        self._low = (1 << 63) | (drawn & _SEQUENCE_AND_NODE) | MULTICAST
         self._layout = layout
         self._clock = writer.clock
         self._last = NEVER
@@ -88,7 +73,7 @@ class NodeUuids(GuidStream):
         n = len(data)
         name = self._layout.name
         ticks = require_instants(name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST)
-        times = require_room(name, never_repeated(ticks - GREGORIAN, self._last), (1 << 60) - 1, GREGORIAN_LAST)
+        times = require_room(name, strictly_increasing(ticks - GREGORIAN, self._last), (1 << 60) - 1, GREGORIAN_LAST)
         self._last = int(times[-1]) if n else self._last
         put_word(data, 0, self._layout.pack(times.view(np.uint64)))
         put_word(data, 1, np.array([self._low], np.uint64))
@@ -106,7 +91,7 @@ class NodeLayout(WriterLayout):
         """The times in keys; UsageError for those of another version."""
 
     def start(self, writer: Writer) -> Stream:
-        """A stream with a clock sequence and a node of its own."""
+        """A stream that draws its clock sequence and node."""
         return NodeUuids(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -153,7 +138,7 @@ class TimedV8(WriterLayout):
 
 
 class TimedV8Uuids(GuidStream):
-    """60 bits of time, 62 random ones."""
+    """60 bits of time, then 62 random bits."""
 
     def __init__(self, name: str, writer: Writer) -> None:
         self._name = name

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.core.keystream import Keystream
+from keybench.generators.core.entropy.keystream import Keystream
 
 Bytes = NDArray[np.uint8]
 

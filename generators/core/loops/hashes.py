@@ -1,8 +1,8 @@
 """MD5, SHA-1 and SHA-256 of many short messages at once.
 
-Messages of at most 55 bytes are one block for each. Those are hashed side by side, one message a lane of 32-bit words:
-by compiled loops where those are at hand (`bulk`), which takes a tenth of the time that calling hashlib for each does;
-else MD5 (RFC 1321) and SHA-1 (RFC 3174) by numpy, in a third of it. What remains goes to hashlib one by one.
+A message of at most 55 bytes is a single block. Such messages are hashed side by side, each in a lane of 32-bit words:
+by kernels where they are loaded (`loading`), in a tenth of the time of one hashlib call a message; else MD5 (RFC 1321)
+and SHA-1 (RFC 3174) by numpy, in a third of that time. All other messages go to hashlib one by one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.core.loops.choice import loops
+from keybench.generators.core.loops.loading import kernels_for
 from keybench.model.keys import Bytes, Ints
 
 Algorithm = Literal["md5", "sha1", "sha256"]
@@ -26,7 +26,7 @@ Lanes = NDArray[np.uint32]
 _WIDTH: Final[dict[Algorithm, int]] = {"md5": 16, "sha1": 20, "sha256": 32}
 _ONE_BLOCK: Final = 55
 _WORTHWHILE: Final = 512
-"""Messages from which on lanes are faster; some hundreds of numpy's calls cost what as many of hashlib's do."""
+"""Messages from which on lanes are faster: they take some hundreds of numpy calls, each about one hashlib call long."""
 
 _HASHLIB: Final[dict[Algorithm, Any]] = {"md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256}
 _MD5_ADD: Final = tuple(np.uint32(floor(2**32 * abs(sin(i + 1)))) for i in range(64))
@@ -40,55 +40,55 @@ _SHA1_ADD: Final = (0x5A827999, 0x6ED9EBA1, 0x8F1BBCDC, 0xCA62C1D6)
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """Messages side by side: `data` is uint8 (n, width), of each row of which the first `lengths` bytes count."""
+    """Messages side by side: `data` is uint8 (n, width); the first `lengths` bytes of a row are its message."""
 
     data: Bytes
     lengths: Ints
 
     @classmethod
-    def of(cls, texts: Sequence[bytes]) -> Messages:
+    def from_texts(cls, texts: Sequence[bytes]) -> Messages:
         """The given messages."""
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         width = int(lengths.max(initial=0))
-        # A padded copy of each, made by numpy in one go; trailing zeros it drops are zeros in the padding.
+        # numpy pads all of them with zeros in one call; trailing zeros that it drops come back as padding.
         data = np.array(texts, f"S{max(width, 1)}").view(np.uint8).reshape(len(texts), max(width, 1))
         return cls(data, lengths)
 
-    def after(self, prefix: bytes) -> Messages:
-        """The same messages, each behind `prefix`."""
+    def with_prefix(self, prefix: bytes) -> Messages:
+        """Each message with `prefix` before it."""
         data = np.empty((len(self.data), len(prefix) + self.data.shape[1]), np.uint8)
         data[:, : len(prefix)] = np.frombuffer(prefix, np.uint8)
         data[:, len(prefix) :] = self.data
         return Messages(data, self.lengths + len(prefix))
 
-    def before(self, texts: Bytes) -> Messages:
-        """The same messages, each before the row of `texts`, uint8 (n, width), that stands beside it."""
-        (n, width), more = self.data.shape, texts.shape[1]
+    def with_suffixes(self, suffixes: Bytes) -> Messages:
+        """Each message with its row of `suffixes`, uint8 (n, width), after it."""
+        (n, width), more = self.data.shape, suffixes.shape[1]
         data = np.zeros((n, width + more), np.uint8)
         data[:, :width] = self.data
-        if loops(n):
-            from keybench.generators.core.loops import text as _text_loops
+        if kernels_for(n):
+            from keybench.generators.core.loops import text_kernels
 
-            _text_loops.append(data, self.lengths, texts)
+            text_kernels.append(data, self.lengths, suffixes)
         else:
-            np.put_along_axis(data, self.lengths[:, None] + np.arange(more), texts, axis=1)
+            np.put_along_axis(data, self.lengths[:, None] + np.arange(more), suffixes, axis=1)
         return Messages(data, self.lengths + more)
 
 
 def digests(algorithm: Algorithm, messages: Messages) -> Bytes:
     """The digest of each message: uint8 (n, 16), (n, 20) or (n, 32)."""
     n, lengths = len(messages.data), messages.lengths
-    together = _TOGETHER.get(algorithm) if loops(n) is None else partial(_compiled, algorithm)
-    if together is None or n < _WORTHWHILE:
+    in_lanes = _NUMPY.get(algorithm) if kernels_for(n) is None else partial(_compiled, algorithm)
+    if in_lanes is None or n < _WORTHWHILE:
         return _one_by_one(algorithm, messages)
     short = lengths <= _ONE_BLOCK
     if short.all():
-        return together(messages)
-    # Few of them in lanes cost more than they would one by one, but that is rare.
+        return in_lanes(messages)
+    # If only a few are short, one by one would be faster; that is rare.
     out = np.empty((n, _WIDTH[algorithm]), np.uint8)
     out[~short] = _one_by_one(algorithm, Messages(messages.data[~short], lengths[~short]))
     if short.any():
-        out[short] = together(Messages(messages.data[short, :_ONE_BLOCK], lengths[short]))
+        out[short] = in_lanes(Messages(messages.data[short, :_ONE_BLOCK], lengths[short]))
     return out
 
 
@@ -100,7 +100,7 @@ def _one_by_one(algorithm: Algorithm, messages: Messages) -> Bytes:
 
 
 def _blocks(messages: Messages, order: Literal["<", ">"]) -> Lanes:
-    """The padded blocks as 16 rows of one word a message."""
+    """The padded blocks: 16 rows, one word a message in each."""
     n, lengths = len(messages.data), messages.lengths
     width = min(messages.data.shape[1], _ONE_BLOCK)
     used = width // 4 + 1
@@ -118,7 +118,7 @@ def _blocks(messages: Messages, order: Literal["<", ">"]) -> Lanes:
 
 @cache
 def _tables(algorithm: Algorithm) -> tuple[NDArray[Any], ...]:
-    """What a compiled loop takes beside the messages: where it starts, and the constants of its steps."""
+    """A kernel's arguments beside the messages: the initial state, and the constants of its steps."""
     start = np.array(_START, np.uint32)
     if algorithm == "md5":
         return start[:4], np.array(_MD5_ADD), np.array(_MD5_TURN), np.array(_MD5_WORD)
@@ -140,24 +140,24 @@ def _root(number: int, degree: int) -> int:
 
 
 def _compiled(algorithm: Algorithm, messages: Messages) -> Bytes:
-    from keybench.generators.core.loops import hashing as _hash_loops
+    from keybench.generators.core.loops import hash_kernels
 
     n, width = len(messages.data), min(messages.data.shape[1], _ONE_BLOCK)
     texts = np.zeros((n, width // 4 * 4 + 4), np.uint8)
     texts[:, :width] = messages.data[:, :width]
     digest = np.empty((n, _WIDTH[algorithm] // 4), np.uint32)
-    getattr(_hash_loops, algorithm)(texts.view(np.uint32), messages.lengths, *_tables(algorithm), digest)
+    getattr(hash_kernels, algorithm)(texts.view(np.uint32), messages.lengths, *_tables(algorithm), digest)
     return digest.astype("<u4" if algorithm == "md5" else ">u4", copy=False).view(np.uint8)
 
 
-class _Turns:
-    """Words of all lanes turned left, into memory that is used again."""
+class _Rotation:
+    """Rotates the words of all lanes left, and reuses its memory."""
 
     def __init__(self, n: int) -> None:
         self._spare = np.empty(n, np.uint32)
 
     def left(self, word: Lanes, by: int, out: Lanes) -> Lanes:
-        """Turns `word` left by so many bits; `out` may be `word`."""
+        """Rotates `word` left by `by` bits; `out` may be `word`."""
         np.right_shift(word, np.uint32(32 - by), out=self._spare)
         np.left_shift(word, np.uint32(by), out=out)
         return np.bitwise_or(out, self._spare, out=out)
@@ -166,7 +166,7 @@ class _Turns:
 def _md5(messages: Messages) -> Bytes:
     block = _blocks(messages, "<")
     n = block.shape[1]
-    turns, mixed = _Turns(n), np.empty(n, np.uint32)
+    rotation, mixed = _Rotation(n), np.empty(n, np.uint32)
     a, b, c, d = (np.full(n, start, np.uint32) for start in _START[:4])
     for i in range(64):
         if i < 16:
@@ -187,7 +187,7 @@ def _md5(messages: Messages) -> Bytes:
         a += mixed
         a += block[_MD5_WORD[i]]
         a += _MD5_ADD[i]
-        turns.left(a, _MD5_TURN[i], out=a)
+        rotation.left(a, _MD5_TURN[i], out=a)
         a += b
         a, b, c, d = d, a, b, c
     state = np.empty((n, 4), "<u4")
@@ -199,16 +199,16 @@ def _md5(messages: Messages) -> Bytes:
 def _sha1(messages: Messages) -> Bytes:
     block = _blocks(messages, ">")
     n = block.shape[1]
-    turns, mixed, sums = _Turns(n), np.empty(n, np.uint32), np.empty(n, np.uint32)
+    rotation, mixed, sums = _Rotation(n), np.empty(n, np.uint32), np.empty(n, np.uint32)
     a, b, c, d, e = (np.full(n, start, np.uint32) for start in _START)
     for i in range(80):
         word = block[i % 16]
         if i >= 16:
-            # The schedule needs only the last 16 words: each new one takes the oldest's place.
+            # The schedule needs only the last 16 words: each new one overwrites the oldest.
             word ^= block[(i - 3) % 16]
             word ^= block[(i - 8) % 16]
             word ^= block[(i - 14) % 16]
-            turns.left(word, 1, out=word)
+            rotation.left(word, 1, out=word)
         if i < 20:
             np.bitwise_xor(c, d, out=mixed)
             mixed &= b
@@ -224,8 +224,8 @@ def _sha1(messages: Messages) -> Bytes:
         e += mixed
         e += word
         e += np.uint32(_SHA1_ADD[i // 20])
-        e += turns.left(a, 5, out=sums)
-        turns.left(b, 30, out=b)
+        e += rotation.left(a, 5, out=sums)
+        rotation.left(b, 30, out=b)
         a, b, c, d, e = e, a, b, c, d
     state = np.empty((n, 5), ">u4")
     for column, (word, start) in enumerate(zip((a, b, c, d, e), _START, strict=True)):
@@ -233,4 +233,4 @@ def _sha1(messages: Messages) -> Bytes:
     return state.view(np.uint8)
 
 
-_TOGETHER: Final[dict[Algorithm, Callable[[Messages], Bytes]]] = {"md5": _md5, "sha1": _sha1}
+_NUMPY: Final[dict[Algorithm, Callable[[Messages], Bytes]]] = {"md5": _md5, "sha1": _sha1}

@@ -1,8 +1,8 @@
-"""MD5, SHA-1 and SHA-256 of many one-block messages, as compiled loops: see `hashes` and `_loops`.
+"""Kernels for MD5, SHA-1 and SHA-256 of many one-block messages: see `hashes`.
 
-The innermost loops go over lanes, one message each, which LLVM turns into vector instructions: sixteen messages at a
-time where the processor has AVX-512. `texts` are uint32 (n, words), the messages as little-endian words, of each of
-which the first bytes count, so many as `lengths` say, with a byte to spare; `out` is uint32 (n, words of a digest).
+The innermost loops go over lanes, one message each; LLVM turns them into vector instructions, with AVX-512 for sixteen
+messages at a time. `texts` are the messages as little-endian words: uint32 (n, words), with at least one byte more than
+the longest message. The first `lengths` bytes of a row are its message. `out` is uint32 (n, words of a digest).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ U32 = np.uint32
 U64 = np.uint64
 
 _LANES: Final = 64
-"""Messages at once: enough vectors to work on, and few enough that they stay in the first-level cache."""
+"""Messages at once: enough for several vectors, few enough to stay in the first-level cache."""
 
 
 @kernel
 def _left(word: U32, by: int) -> U32:
-    """Turned left by so many bits."""
+    """Rotates the word left by `by` bits."""
     return U32(U32(word << U64(by)) | U32(word) >> U64(32 - by))
 
 
 @kernel
 def _load(texts: Words, lengths: Ints, reverse: bool, first: int, count: int, lanes: Words) -> None:
-    """The padded blocks of `count` messages into the first 16 rows of `lanes`; `reverse` makes words big-endian."""
+    """Writes the padded blocks of `count` messages to the first 16 rows of `lanes`; `reverse` for big-endian words."""
     for row in range(16):
         for j in range(_LANES):
             lanes[row, j] = 0

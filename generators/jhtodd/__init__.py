@@ -26,20 +26,13 @@ from typing import Final, Literal
 
 import numpy as np
 
-from keybench.generators.core.bits import (
-    draw_bytes,
-    get_u48,
-    has_version,
-    put_u48,
-    put_u48_net,
-    swap_net,
-    swap_third_field,
-)
+from keybench.generators.core.bits import draw_bytes, get_u48, put_u48, put_u48_net, swap_net, swap_third_field
 from keybench.generators.core.clock import TICKS_PER_MS
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import milliseconds, refuse_keys, require_instants
+from keybench.generators.core.instants import milliseconds, require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.uuids import require_version
 from keybench.model.keys import Bytes, Keys, Order
 
 _RANDOM_BYTES: Final = 10
@@ -64,7 +57,7 @@ class Sequential(WriterLayout):
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond, taken to lie before the first wrap; UsageError for a version and variant that lack."""
         if self.versioned:
-            refuse_keys(self.name, keys, ~has_version(keys, 4), "version and variant are not those of UUIDv4")
+            require_version(self.name, keys, 4)
         return Decoded(get_u48(keys, self.time_at, self.time_order).view(np.int64) * TICKS_PER_MS)
 
 
