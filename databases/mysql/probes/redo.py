@@ -1,10 +1,10 @@
 """Reads MariaDB's redo log: which rows came into an index, in the order in which its pages were changed.
 
-Before InnoDB puts a row into a clustered index it writes an undo record of it, the row's primary key in full, while it
-holds the leaf: these records lie in the log in the order of the insertions. An entry of a secondary index is told by
-the row's number at its end, which no record of the log leaves out. Format of MariaDB 10.8 and later
-(storage/innobase: log0log.h, mtr0log.h, mtr0types.h; of the undo record trx0rec.cc): a file that is written in a circle
-behind a header, without blocks. In it lie mini-transactions: records, a byte that ends them, a checksum.
+Before InnoDB puts a row into a clustered index it writes an undo record with the row's whole primary key, while it
+holds the leaf. So these records are in the log in the order of the insertions. An entry of a secondary index is
+identified by the row's number at its end, which every record of the log contains. Format of MariaDB 10.8 and later
+(storage/innobase: log0log.h, mtr0log.h, mtr0types.h; undo records: trx0rec.cc): a header, and behind it a circular file
+without blocks. It holds mini-transactions: records, a byte that ends them, a checksum.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ _FORMAT = b"Phys"
 _FIRST_LSN, _ENCRYPTED = slice(8, 16), slice(48, 508)
 _HEADER_BYTES = 0x3000
 _LARGEST = 1 << 20
-"""Bytes of a mini-transaction at most."""
+"""Most bytes of a mini-transaction."""
 _WINDOW = 1 << 26
 
 _SMALLEST, _LONGEST, _CHECKSUM_BYTES = 4, 16, 4
-"""Bytes of a record of interest at least; of the numbers in front of one at most."""
+"""Fewest bytes of a record of interest; most bytes of the numbers in front of one."""
 
 _EXTENDED, _UNDO_APPEND, _INSERT_HEAP, _INSERT_REUSE = 0x20, 3, 6, 7
 _INSERTED = 11
-"""The kind of an undo record."""
+"""The type of an undo record of an insertion."""
 _SIGN = np.uint64(1 << 63)
-"""Turned over in numbers that InnoDB stores."""
+"""InnoDB stores signed numbers with this bit inverted."""
 _DAMAGED = -1
 
 
 class UnreadableLogError(Exception):
-    """The log does not hold what was asked for; the message says why."""
+    """The log does not hold the insertions; the message says why."""
 
 
 def inserted(path: Path, begin: int, end: int, table: int, width: int, rows: int) -> NDArray[np.uint8]:
     """Primary keys of the rows inserted into a table between two positions of the log, in order: uint8 (rows, width).
 
-    `table` is InnoDB's number of it; keys are as InnoDB stores them. UnreadableLogError where there are not so many.
+    `table` is InnoDB's id of it; keys are as InnoDB stores them. UnreadableLogError where their number is another.
     """
-    keys, found = np.empty((rows, width), np.uint8), 0
+    keys, count = np.empty((rows, width), np.uint8), 0
     for data, records in _windows(path, begin, end):
-        found = _undone(data, records, table, keys, found)
-    _require(found, rows)
+        count = _inserted_keys(data, records, table, keys, count)
+    _require(count, rows)
     return keys
 
 
@@ -60,25 +60,25 @@ def entered(path: Path, begin: int, end: int, pages: tuple[int, NDArray[np.int64
     """Row numbers in the order in which their entries came into a secondary index: int64 (rows,).
 
     `pages` are the index's tablespace and page numbers, `last` the largest row number. An entry ends with the row's
-    number, and later ones of the same are copies, made where a page was split. UnreadableLogError as of `inserted`.
+    number; later entries with the same number are copies, made by page splits. UnreadableLogError as of `inserted`.
     """
     space, numbers = pages
-    own = np.zeros(int(numbers.max()) + 1, np.bool_)
-    own[numbers] = True
-    order, seen, found = np.empty(rows, np.int64), np.zeros(last + 1, np.bool_), 0
+    of_index = np.zeros(int(numbers.max()) + 1, np.bool_)
+    of_index[numbers] = True
+    order, seen, count = np.empty(rows, np.int64), np.zeros(last + 1, np.bool_), 0
     for data, records in _windows(path, begin, end):
-        found = _entries(data, records, space, own, seen, order, found)
-    _require(found, rows)
+        count = _entered_rows(data, records, space, of_index, seen, order, count)
+    _require(count, rows)
     return order
 
 
-def _require(found: int, rows: int) -> None:
-    if found != rows:
-        raise UnreadableLogError(f"it shows {found} insertions of {rows} rows.")
+def _require(count: int, rows: int) -> None:
+    if count != rows:
+        raise UnreadableLogError(f"it shows {count} insertions of {rows} rows.")
 
 
 def _windows(path: Path, begin: int, end: int) -> Iterator[tuple[NDArray[np.uint8], Numbers]]:
-    """Successive pieces of the log and the records in them (`_records`)."""
+    """Successive pieces of the log, and the records in each (`_records`)."""
     log = np.memmap(path, np.uint8, mode="r")
     head = log[:_HEADER_BYTES].tobytes()
     if not head.startswith(_FORMAT):
@@ -97,16 +97,16 @@ def _windows(path: Path, begin: int, end: int) -> Iterator[tuple[NDArray[np.uint
         rest = log[_HEADER_BYTES : _HEADER_BYTES + stop - begin - len(piece)]
         data = np.concatenate([piece, rest, np.zeros(_LONGEST, np.uint8)])
         records = np.empty((len(data) // _SMALLEST, 4), np.int64)
-        read, found = _records(data, 0 if stop == end else _LARGEST, records)
+        read, count = _records(data, 0 if stop == end else _LARGEST, records)
         if read <= 0:
-            raise UnreadableLogError("its records are none that keybench knows.")
-        yield data, records[:found]
+            raise UnreadableLogError("keybench does not know its records.")
+        yield data, records[:count]
         begin += read
 
 
 @kernel
 def _number_bytes(first: int) -> int:
-    """Bytes of a number of the log, or of an undo record, by the first: as many as it has leading ones, and one."""
+    """Bytes of a number of the log or of an undo record: one more than its first byte has leading one bits."""
     length = 1
     while length < 5 and first & (0x100 >> length):
         length += 1
@@ -115,7 +115,7 @@ def _number_bytes(first: int) -> int:
 
 @kernel
 def _number(data: NDArray[np.uint8], at: int, offset: bool) -> int:
-    """A number; with `offset` (in the log) those of more bytes begin where those of fewer end."""
+    """A number. With `offset`, as in the log, numbers of n + 1 bytes begin after the largest number of n bytes."""
     length = _number_bytes(data[at])
     value = int(data[at]) & ((0xFF >> length) if length < 5 else 0)
     before = 0
@@ -127,12 +127,12 @@ def _number(data: NDArray[np.uint8], at: int, offset: bool) -> int:
 
 @kernel
 def _records(data: NDArray[np.uint8], ahead: int, records: Numbers) -> tuple[int, int]:
-    """Notes the records that insert into pages, mini-transaction by mini-transaction, as long as more than `ahead`
-    bytes follow: where each begins and ends, its tablespace and page. (bytes read, or _DAMAGED; records noted).
+    """(Bytes read, or _DAMAGED; number of records noted). Reads whole mini-transactions while more than `ahead` bytes
+    follow, and notes each record that inserts into a page: begin, end, tablespace, page.
 
-    _LONGEST bytes behind the last are looked at where it is damaged.
+    Where the log is damaged, up to _LONGEST bytes behind its end are read.
     """
-    n, at, found = len(data) - _LONGEST, 0, 0
+    n, at, count = len(data) - _LONGEST, 0, 0
     while at < n - ahead:
         space = page = -1
         while at < n and data[at] > 1:
@@ -144,26 +144,26 @@ def _records(data: NDArray[np.uint8], ahead: int, records: Numbers) -> tuple[int
                 begin += _number_bytes(data[begin])
             at = begin + length
             if at >= n:
-                return _DAMAGED, found
-            if kind & 0x80 == 0:  # of another page than the record before
+                return _DAMAGED, count
+            if kind & 0x80 == 0:  # another page than that of the record before
                 space = _number(data, begin, True)
                 begin += _number_bytes(data[begin])
                 page = _number(data, begin, True)
                 begin += _number_bytes(data[begin])
-            elif space < 0:  # of a file
+            elif space < 0:  # a record about a file
                 continue
-            if kind & 0x70 != _EXTENDED or begin >= at or found == len(records):
+            if kind & 0x70 != _EXTENDED or begin >= at or count == len(records):
                 continue
             if data[begin] == _UNDO_APPEND or data[begin] == _INSERT_HEAP or data[begin] == _INSERT_REUSE:
-                records[found, 0], records[found, 1], records[found, 2], records[found, 3] = begin, at, space, page
-                found += 1
+                records[count, 0], records[count, 1], records[count, 2], records[count, 3] = begin, at, space, page
+                count += 1
         at += 1 + _CHECKSUM_BYTES
-    return (at if at <= n else _DAMAGED), found
+    return (at if at <= n else _DAMAGED), count
 
 
 @kernel
-def _undone(data: NDArray[np.uint8], records: Numbers, table: int, keys: NDArray[np.uint8], found: int) -> int:
-    """Keeps the keys of undo records of insertions into a table; how many there are then."""
+def _inserted_keys(data: NDArray[np.uint8], records: Numbers, table: int, keys: NDArray[np.uint8], count: int) -> int:
+    """Adds the keys of undo records of insertions into a table to the `count` already in `keys`; the new count."""
     width = keys.shape[1]
     for i in range(len(records)):
         at, end = records[i, 0], records[i, 1]
@@ -171,32 +171,32 @@ def _undone(data: NDArray[np.uint8], records: Numbers, table: int, keys: NDArray
             continue
         at += 2
         at += _number_bytes(data[at])  # the number of the row in its transaction
-        of = _number(data, at, False)
+        its_table = _number(data, at, False)
         at += _number_bytes(data[at])
-        if of != table or data[at] != width or at + 1 + width > end:
+        if its_table != table or data[at] != width or at + 1 + width > end:
             continue
-        if found < len(keys):
-            keys[found] = data[at + 1 : at + 1 + width]
-        found += 1
-    return found
+        if count < len(keys):
+            keys[count] = data[at + 1 : at + 1 + width]
+        count += 1
+    return count
 
 
 @kernel
-def _entries(
-    data: NDArray[np.uint8], records: Numbers, space: int, own: Flags, seen: Flags, order: Numbers, found: int
+def _entered_rows(
+    data: NDArray[np.uint8], records: Numbers, space: int, of_index: Flags, seen: Flags, order: Numbers, count: int
 ) -> int:
-    """Keeps the row numbers of entries that are new in one of an index's own pages; how many there are then."""
+    """Adds the row numbers of new entries in pages of the index to the `count` already in `order`; the new count."""
     for i in range(len(records)):
         end, page = records[i, 1], records[i, 3]
-        if records[i, 2] != space or page >= len(own) or not own[page] or data[records[i, 0]] == _UNDO_APPEND:
+        if records[i, 2] != space or page >= len(of_index) or not of_index[page] or data[records[i, 0]] == _UNDO_APPEND:
             continue
         row = np.uint64(0)
         for at in range(max(records[i, 0], end - 8), end):
             row = row << np.uint64(8) | np.uint64(data[at])
         row ^= _SIGN
-        if row < np.uint64(len(seen)) and not seen[row]:  # of a node pointer the page number would be its end
+        if row < np.uint64(len(seen)) and not seen[row]:  # a node pointer ends with a page number instead
             seen[row] = True
-            if found < len(order):
-                order[found] = row
-            found += 1
-    return found
+            if count < len(order):
+                order[count] = row
+            count += 1
+    return count

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.files import redo
 from keybench.databases.mysql.flavour import MARIADB
+from keybench.databases.mysql.probes import redo
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -168,7 +168,7 @@ def test_windows_end_between_mini_transactions(tmp_path, monkeypatch) -> None:
             12_001,
             "of 12,001 bytes it keeps 12,000: take fewer rows or a larger innodb_log_file_size.",
         ),
-        ({}, 61, "its records are none that keybench knows."),
+        ({}, 61, "keybench does not know its records."),
         ({}, 62, "it shows 2 insertions of 3 rows."),
     ],
 )
@@ -216,10 +216,10 @@ def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
     on = Table("trial", ENGINE.column("bigint"), 0)
     for change, said in (
         ({"log_position": ""}, "."),
-        ({"log_flushed": "Innodb_master_thread_idle_loops"}, ": the log does not tell more, for "),
+        ({"log_flushed": "Innodb_master_thread_idle_loops"}, ": the log cannot be used, because "),
     ):
         monkeypatch.setattr(admin, "flavour", replace(MARIADB, **change))
-        monkeypatch.setattr("keybench.databases.mysql.files.arrival_order._FLUSH_SECONDS", 0.0)
+        monkeypatch.setattr("keybench.databases.mysql.probes.arrival_order._FLUSH_SECONDS", 0.0)
         admin.create(on)
         recorder = admin.arrival_recorder()
         recorder.before(on)

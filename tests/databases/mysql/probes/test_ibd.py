@@ -9,9 +9,10 @@ import pytest
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.files import ibd as pages
-from keybench.databases.mysql.files.ibd import UnreadablePagesError
-from keybench.databases.mysql.probes import read_index
+from keybench.databases.mysql.probes import ibd as pages
+from keybench.databases.mysql.probes.ibd import UnreadablePagesError
+from keybench.databases.mysql.probes.pages import data_file, read_index
+from keybench.databases.mysql.probes.tables import index_id, innodb_name
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -140,9 +141,9 @@ def test_what_is_no_whole_index_is_refused(admin) -> None:
     admin.create(on)
     send(admin.address, on, random(5000))
     assert read_index(admin, on)
-    index = admin.index(on)
-    with admin.file(on) as found:
-        file = found
+    index = index_id(admin, on)
+    with data_file(admin, f"{innodb_name(on)}.ibd") as file:
+        assert file
     content = np.fromfile(file, np.uint8).reshape(-1, 16_384)
     whole = pages.summarise(content, index)
     assert whole.leaf > 10
@@ -155,7 +156,7 @@ def test_what_is_no_whole_index_is_refused(admin) -> None:
     assert len(leaves) == whole.leaf
     first = next(n for n in leaves if content[n, 8:12].tobytes() == b"\xff" * 4)
     inner = next(n for n in leaves if n != first)
-    refused = rf"^level 0 of the index is no chain of the {whole.leaf} pages that it should have\.$"
+    refused = rf"^level 0 of the index is not a chain of {whole.leaf} pages\.$"
     for page, field, value in ((inner, slice(None), 0), (inner, slice(8, 12), 255), (first, slice(12, 16), 255)):
         torn = content.copy()
         torn[page, field] = value
@@ -168,8 +169,9 @@ def test_free_pages_that_keep_what_they_held_are_not_counted(admin) -> None:
     admin.create(on)
     send(admin.address, on, random(20_000))
     read_index(admin, on)  # writes everything to the file
-    index = admin.index(on)
-    with admin.file(on) as file:
+    index = index_id(admin, on)
+    with data_file(admin, f"{innodb_name(on)}.ibd") as file:
+        assert file
         content = np.fromfile(file, np.uint8).reshape(-1, 16_384)
     whole = pages.summarise(content, index)
     free = [n for n in range(len(content)) if not content[n, 24:26].any()][:3]
@@ -196,4 +198,4 @@ def test_free_pages_that_keep_what_they_held_are_not_counted(admin) -> None:
 def test_a_table_that_is_not_there(admin) -> None:
     admin.drop(table())
     with pytest.raises(ServerError, match=r"^MariaDB: there is no table `keybench`\.`trial`\.$"):
-        admin.index(table())
+        index_id(admin, table())

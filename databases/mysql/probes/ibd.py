@@ -1,8 +1,8 @@
 """Reads the pages of an index from a table's .ibd file: how many leaves, how full, in which order.
 
-A page (big-endian) has at 4 its number, at 8 and 12 its neighbours in key order on its level, at 24 its type, at 40 the
-top of its heap of records, at 46 the bytes of records that are no longer used, at 54 the number of records, at 64 its
-level, at 66 its index (storage/innobase/include/fil0types.h, page0types.h). Records lie from byte 120 on.
+Fields of a page, big-endian, by offset: 4 its number; 8 and 12 its neighbours in key order on its level; 24 its type;
+40 the top of its heap of records; 46 the bytes of records that are no longer used; 54 the number of records; 64 its
+level; 66 its index (storage/innobase/include/fil0types.h, page0types.h). Records begin at byte 120.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class UnreadablePagesError(Exception):
 
 @dataclass(frozen=True)
 class IndexPages:
-    """What the pages of an index amount to; shares in per cent. `height` is the levels above the leaves.
+    """The structure of an index; shares in per cent.
 
-    `garbage` is the bytes of records in leaves that are no longer used; `levels` the page numbers of each level in key
-    order, leaves first.
+    `height` is the number of levels above the leaves, `garbage` the bytes of records in leaves that are no longer used,
+    `levels` the page numbers of each level in key order, leaves first.
     """
 
     leaf: int
@@ -59,13 +59,13 @@ class IndexPages:
 
 
 def pages_of(path: Path, page_bytes: int) -> NDArray[np.uint8]:
-    """All pages of a file in order, as it is on disk: uint8 (n, page bytes)."""
+    """All pages of a file in order, mapped from disk: uint8 (n, page bytes)."""
     pages = np.memmap(path, np.uint8, mode="r")
     return pages[: len(pages) // page_bytes * page_bytes].reshape(-1, page_bytes)
 
 
 def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
-    """The index of that id among all pages of a file (`pages_of`); UnreadablePagesError where a level is no chain."""
+    """The index of that id among all pages of a file; UnreadablePagesError where a level is not one chain."""
     heads, levels = _levels(pages, index)
     leaves = levels[0]
     data = heads["top"][leaves].astype(np.int64) - _RECORDS - heads["garbage"][leaves]
@@ -85,12 +85,12 @@ def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
 
 
 def leaves(pages: NDArray[np.uint8], index: int) -> NDArray[np.uint8]:
-    """The leaf pages of the index of that id in key order: uint8 (leaves, page bytes)."""
+    """The leaf pages of the index of that id, in key order: uint8 (leaves, page bytes)."""
     return pages[_levels(pages, index)[1][0]]
 
 
 def space(pages: NDArray[np.uint8]) -> int:
-    """The number of the tablespace that the pages are of."""
+    """The number of the tablespace of these pages."""
     return int(pages[0, _SPACE].copy().view(">u4")[0])
 
 
@@ -120,19 +120,19 @@ def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], lis
 def _chain(heads: NDArray[np.void], pages: NDArray[np.int64], level: int, expected: int) -> NDArray[np.int64]:
     """The numbers of a level's pages in key order: as many as the level above has records.
 
-    Others may be among `pages`: one that was merged into its neighbour is free, but keeps its contents, or those of its
+    `pages` may hold others: a page that was merged into its neighbour is free, but keeps its contents, or those of its
     last write, until it is used again.
     """
     members = set(pages.tolist())
     for first in pages[heads["prev"][pages] == _NONE].tolist():
-        chain = list(_followed(heads, members, first))
+        chain = list(_following(heads, members, first))
         if len(chain) == expected and heads["next"][chain[-1]] == _NONE:
             return np.array(chain, np.int64)
-    raise UnreadablePagesError(f"level {level} of the index is no chain of the {expected} pages that it should have.")
+    raise UnreadablePagesError(f"level {level} of the index is not a chain of {expected} pages.")
 
 
-def _followed(heads: NDArray[np.void], members: Set[int], page: int) -> Iterator[int]:
-    """From a page to the next, as long as that is a member and leads back."""
+def _following(heads: NDArray[np.void], members: Set[int], page: int) -> Iterator[int]:
+    """The page and those after it, as long as each is a member and points back to the one before."""
     following, preceding = heads["next"], heads["prev"]
     while True:
         yield page

@@ -9,10 +9,10 @@ import pytest
 
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.databases.mysql import installation, settings
-from keybench.databases.mysql.flavour import MARIADB, require, spoken
+from keybench.databases.mysql import local, settings
+from keybench.databases.mysql.flavour import MARIADB, flavour_of, require
 from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
-from keybench.databases.mysql.server import PrivateServer
+from keybench.databases.mysql.local import LocalServer
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, UsageError
 
@@ -74,7 +74,7 @@ def test_it_is_reached_by_a_private_socket_alone_and_is_recorded_as_mariadb(admi
 def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     wrong = replace(SMALL, values={**SMALL.values, "innodb_flush_method": "several"})
     with pytest.raises(EnvironmentMissing) as caught:
-        PrivateServer(MARIADB, "local", wrong).start()
+        LocalServer(MARIADB, "local", wrong).start()
     message = str(caught.value)
     assert message.startswith("the private MariaDB server ended while it started. The end of its log:\n")
     assert "Error while setting value 'several' to 'innodb-flush-method'" in message
@@ -84,7 +84,7 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
 
 def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(installation, "_PLACES", ())
+    monkeypatch.setattr(local, "_FOLDERS", ())
     reason = (
         "no MariaDB server is installed: apt-get install mariadb-server (Debian, Ubuntu) "
         "or dnf install mariadb-server (Fedora, RHEL)."
@@ -106,26 +106,26 @@ def test_a_mysqld_of_mariadb_is_no_mysql(tmp_path, monkeypatch) -> None:
         program.chmod(0o755)
         return program
 
-    monkeypatch.setattr(installation, "_PLACES", ())
+    monkeypatch.setattr(local, "_FOLDERS", ())
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
-    installation._version.cache_clear()
+    local._version.cache_clear()
     found = install("mysqld", "mysqld  Ver 10.11.19-MariaDB for debian-linux-gnu on x86_64 (Debian 12)")
-    assert installation.program(MARIADB) == found
-    assert installation.program(MYSQL_FLAVOUR) is None
+    assert local.program(MARIADB) == found
+    assert local.program(MYSQL_FLAVOUR) is None
     assert MYSQL.missing("local") == (
         "no MySQL server is installed: see https://dev.mysql.com/downloads/mysql/ (Debian's mysqld is MariaDB's: "
         "--db mariadb)."
     )
-    installation._version.cache_clear()
+    local._version.cache_clear()
     install("mysqld", "/usr/sbin/mysqld  Ver 8.4.6 for Linux on x86_64 (MySQL Community Server - GPL)")
-    assert installation.program(MARIADB) is None
-    assert installation.program(MYSQL_FLAVOUR) == found
-    installation._version.cache_clear()
+    assert local.program(MARIADB) is None
+    assert local.program(MYSQL_FLAVOUR) == found
+    local._version.cache_clear()
 
 
 def test_a_server_goes_under_its_own_name_alone() -> None:
-    assert spoken("11.4.2-MariaDB-log") is MARIADB
-    assert spoken("8.4.6") is MYSQL_FLAVOUR
+    assert flavour_of("11.4.2-MariaDB-log") is MARIADB
+    assert flavour_of("8.4.6") is MYSQL_FLAVOUR
     require(MARIADB, "5.5.5-10.11.19-MariaDB-0+deb12u1")
     with pytest.raises(
         EnvironmentMissing, match=r"^this server is MariaDB \(10\.11\.19-MariaDB\), not MySQL: use --db m"

@@ -1,7 +1,7 @@
-"""Rows as statements and as the text of LOAD DATA, packed by numpy; keys as literals.
+"""Rows as INSERT statements and as the text of LOAD DATA, packed by numpy; keys as literals.
 
-LOAD DATA reads rows of fixed width (its format without separators) where a key is bytes: nothing is escaped, and any
-byte may be in a key. Texts and numbers go in lines with tabs, for they hold none of those characters.
+Rows with keys of bytes go to LOAD DATA in rows of fixed width (its format without separators): nothing is escaped, and
+a key may hold any byte. Texts and numbers go in lines with tabs, because they contain neither.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.core.packing import beside, decimal, repeated
-from keybench.databases.mysql import ddl as layout
+from keybench.databases.mysql import ddl
 from keybench.model.byteorder import hexadecimal, text36
 from keybench.model.column import Column
 from keybench.model.keys import Bytes, Keys
@@ -26,7 +26,7 @@ _BIGINT_CHARACTERS = 20
 """Width of the field of a bigint in rows of fixed width (manual, "LOAD DATA Statement")."""
 
 STATEMENT_BYTES = 8 << 20
-"""Longest INSERT: half of what servers take unless told otherwise (max_allowed_packet)."""
+"""Longest INSERT: half of the servers' default of max_allowed_packet."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Inserted:
 
 
 def is_uuid(column: Column) -> bool:
-    """Whether the server reads the key as the text of a GUID."""
+    """Whether the server takes the key as the text of a GUID."""
     return column.sql_type == "uuid"
 
 
@@ -60,7 +60,7 @@ def key_text(column: Column, keys: Keys) -> Bytes:
 
 
 def literals(column: Column, keys: Keys) -> Bytes:
-    """The keys as they stand in a statement: uint8 (n, width)."""
+    """The keys as literals of a statement: uint8 (n, width)."""
     text, n = key_text(column, keys), len(keys)
     if column.form == "int":
         return text
@@ -79,9 +79,9 @@ def load_statement(table: Table) -> bytes:
     fields, lines = ("", "") if fixed else ("\\t", "\\n")
     character_set = "binary" if fixed else "utf8mb4"
     return (
-        f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {layout.name(table)} CHARACTER SET {character_set} "
+        f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {ddl.name(table)} CHARACTER SET {character_set} "
         f"FIELDS TERMINATED BY '{fields}' ENCLOSED BY '' ESCAPED BY '' LINES TERMINATED BY '{lines}' "
-        f"({layout.sent(table)})"
+        f"({ddl.sent(table)})"
     ).encode()
 
 
@@ -89,7 +89,7 @@ def loads(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: M
     """Batches for LOAD DATA. `payload` is uint8 (n, characters), `moments` int64 (n,) of a table by date."""
     n, text = len(keys), key_text(table.column, keys)
     fixed = _is_fixed(table)
-    if table.dated:  # in rows of fixed width, as wide as a bigint can get
+    if table.dated:  # in rows of fixed width, as wide as any bigint
         digits = decimal(moments)
         pad = repeated(b" " * (_BIGINT_CHARACTERS - digits.shape[1]) if fixed else b"\t", n)
         text = beside(pad, digits, text) if fixed else beside(digits, pad, text)
@@ -117,7 +117,7 @@ def _loaded(lines: Bytes, rows_per_tx: int) -> list[Loaded]:
 def inserts(
     table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: Moments = NO_MOMENTS
 ) -> list[Inserted]:
-    """Batches of INSERT statements of many rows. `payload` and `moments` as of `loads`."""
+    """Batches of INSERT statements of many rows. `payload` and `moments` as in `loads`."""
     n = len(keys)
     parts = [repeated(b"(", n)]
     if table.dated:
@@ -136,7 +136,7 @@ def inserts_without_keys(table: Table, payload: Bytes, rows_per_tx: int) -> list
 
 def _inserted(table: Table, values: Bytes, rows_per_tx: int) -> list[Inserted]:
     n = len(values)
-    head = f"INSERT INTO {layout.name(table)} ({layout.sent(table)}) VALUES ".encode()  # noqa: S608  # our own names
+    head = f"INSERT INTO {ddl.name(table)} ({ddl.sent(table)}) VALUES ".encode()  # noqa: S608  # our own names
     most = max(1, (STATEMENT_BYTES - len(head)) // max(1, values.shape[1]))
     batches = []
     for first in range(0, n, rows_per_tx):
