@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 Profile = Literal["durable", "fast"]

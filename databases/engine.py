@@ -21,7 +21,8 @@ from keybench.databases.hosting.leftovers import Leftovers
 from keybench.errors import UsageError, unknown_name
 from keybench.model.column import Column, FixedBits
 from keybench.model.keys import Kind, Order
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, ServerKeys, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 
