@@ -11,27 +11,18 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.options import ContainerOptions, Profile
 from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-
-Profile = Literal["durable", "fast"]
-CacheSize = Literal["default", "small"]
-LoadPath = Literal["rows", "bulk"]
-"""`rows`: one index insertion a row, in order of arrival. `bulk`: what the server offers to load many rows fast.
-
-Servers sort the rows of a bulk load (SQL Server's bulk copy), or merge them into the index at the end (Oracle's direct
-path). The page splits of rows in order of arrival then do not happen. So results name the load path, and rows loaded in
-bulk are never compared with a page model, which inserts row by row.
-"""
 
 
 @dataclass(frozen=True)
@@ -52,19 +43,6 @@ class Secret:
             return Path(self.file).read_text(encoding="utf-8").rstrip("\n")
         except OSError as error:
             raise EnvironmentMissing(f"the password file {self.file} cannot be read: {error.strerror}.") from None
-
-
-@dataclass(frozen=True)
-class ContainerOptions:
-    """What the user chooses of a container. The limits are the same for every database, so that results compare."""
-
-    image: str = ""
-    """Name and tag; the engine's own choice where empty."""
-    memory_bytes: int = 4 << 30
-    cpus: float = 2.0
-    """At most; fewer where the machine has fewer."""
-    keep: bool = False
-    """Whether it stays when the run ends."""
 
 
 @dataclass(frozen=True)

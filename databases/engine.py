@@ -7,17 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from keybench.databases.contract import (
-    Address,
-    Admin,
-    CacheSize,
-    LoadPath,
-    Profile,
-    Provision,
-    Session,
-    Settings,
-)
+from keybench.databases.contract import Address, Admin, Provision, Session, Settings
 from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.options import CacheSize, LoadPath, Profile
 from keybench.errors import UsageError, unknown_name
 from keybench.model.column import Column, FixedBits
 from keybench.model.keys import Kind, Order

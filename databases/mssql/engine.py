@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from keybench.databases.contract import Address, Admin, CacheSize, LoadPath, Profile, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
 from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mssql import checks, drivers, keys, licence, options, settings
 from keybench.databases.mssql import ddl as table
+from keybench.databases.options import CacheSize, LoadPath, Profile
 from keybench.databases.registry import engines
 from keybench.model.column import Column
 from keybench.model.metric import Metric

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from keybench.databases.contract import Address, Admin, CacheSize, Profile, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.databases.options import CacheSize, Profile
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table

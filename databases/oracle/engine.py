@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
-from keybench.databases.contract import Address, Admin, CacheSize, Profile, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
 from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.options import CacheSize, Profile
 from keybench.databases.oracle import checks, connection, keys, options, settings
 from keybench.databases.oracle import ddl as table
 from keybench.databases.registry import engines

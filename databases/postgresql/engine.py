@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from keybench.databases.contract import Address, Admin, CacheSize, Profile, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.options import CacheSize, Profile
 from keybench.databases.postgresql import ddl as table
 from keybench.databases.postgresql import installation, keys, settings
 from keybench.model.column import Column

@@ -9,7 +9,8 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract import Address, LoadPath
+from keybench.databases.contract import Address
+from keybench.databases.options import LoadPath
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.table import Table

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.capabilities import LoadsInBulk, MakesKeys, StampsTransactions
-from keybench.databases.contract import Address, LoadPath, Session
+from keybench.databases.contract import Address, Session
+from keybench.databases.options import LoadPath
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.payload import Payload

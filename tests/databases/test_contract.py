@@ -11,8 +11,9 @@ from typing import NoReturn, get_args
 import numpy as np
 import pytest
 
-from keybench.databases.contract import Address, Admin, CacheSize, Profile, Provision, Secret, Session, Settings
+from keybench.databases.contract import Address, Admin, Provision, Secret, Session, Settings
 from keybench.databases.engine import Engine
+from keybench.databases.options import CacheSize, Profile
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.column import Column
