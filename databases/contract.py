@@ -22,8 +22,9 @@ from keybench.databases.hosting.secret import Secret
 from keybench.errors import UsageError, unknown_name
 from keybench.model.column import Column, FixedBits
 from keybench.model.keys import Keys, Kind, Order
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import KeyRole as KeyRole
 from keybench.model.table import ServerKeys as ServerKeys
 from keybench.model.table import Table as Table
@@ -214,6 +215,8 @@ class Engine(ABC):
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[LoadPath, ...] = ("rows",)
     """How its sessions load rows; with `bulk` among them they are `LoadsInBulk`."""
+    key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
+    """What the key can be to a table; the first is the one that trials use unless they say otherwise."""
     page_bytes: int = 0
     """Size of a page of an index, where an empty one does not show it."""
     caveat: str = ""

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
-import shutil
 import signal
 import tempfile
-from multiprocessing.util import Finalize
+import uuid
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from keybench.model.keys import Keys
+from keybench.testing.contract.servers import folder_for_servers
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that; tests that
 # interrupt a program could not be run so.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _ORDER = {"runners": 0, "notebooks": 0, "contract": 0, "generators": 2}
-
-_MEMORY, _ROOM = Path("/dev/shm"), 8 << 30
-
-
-def folder_for_servers() -> Path:
-    """A new directory for private servers, which every user can enter; in memory where there is plenty: what the tests
-    look at is not how long a disk takes to sync. It is gone when the tests are."""
-    in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
-    folder = Path(tempfile.mkdtemp(prefix="kb-", dir=_MEMORY if in_memory else None))
-    folder.chmod(0o755)
-    Finalize(None, shutil.rmtree, (folder, True), exitpriority=-200)  # after those of what multiprocessing has there
-    return folder
-
 
 if "PYTEST_XDIST_WORKER" not in os.environ:  # those have it from the process that started them
     os.environ["TMPDIR"] = str(folder_for_servers())
@@ -46,3 +39,43 @@ def pytest_collection_finish() -> None:
     """Thousands of tests and what they imported stay to the end: no collection of garbage need look at them again."""
     gc.collect()
     gc.freeze()
+
+
+Vector = dict[str, Any]
+Vectors = Callable[[str], list[Vector]]
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Vectors:
+    """The golden vectors of one layout; an error if there are none."""
+
+    files = sorted((Path(__file__).parent / "generators").glob("golden*.json"))
+    golden = [vector for file in files for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]]
+
+    def named(name: str) -> list[Vector]:
+        chosen = [vector for vector in golden if vector["layout"] == name]
+        assert chosen, f"no golden vector of {name}"
+        return chosen
+
+    return named
+
+
+@pytest.fixture(scope="session")
+def guids_of() -> Callable[[Sequence[str]], Keys]:
+    """Keys of GUIDs given as text."""
+
+    def keys(texts: Sequence[str]) -> Keys:
+        data = b"".join(uuid.UUID(text).bytes for text in texts)
+        return Keys(np.frombuffer(data, np.uint8).reshape(-1, 16).copy(), "uuid")
+
+    return keys
+
+
+@pytest.fixture(scope="session")
+def texts_of() -> Callable[[Keys], list[str]]:
+    """GUIDs as text."""
+
+    def texts(keys: Keys) -> list[str]:
+        return [str(uuid.UUID(bytes=row.tobytes())) for row in keys.data]
+
+    return texts

@@ -28,7 +28,8 @@ from keybench.databases.mssql import checks, drivers, keys, licence, options, se
 from keybench.databases.mssql import ddl as table
 from keybench.databases.registry import engines
 from keybench.model.column import Column
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 
@@ -128,7 +129,7 @@ class SqlServer(Engine):
         """RT.Comb's functions."""
         from keybench.databases.core.functions import scripts
 
-        return scripts(__name__)
+        return scripts("keybench.databases.mssql")
 
 
 ENGINE = SqlServer(

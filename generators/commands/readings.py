@@ -18,7 +18,7 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND
-from keybench.generators.core.instants import DATETIME_LAST, text_of
+from keybench.generators.core.instants import DATETIME_LAST, iso_text
 from keybench.generators.core.layout import Layout, NothingToRead, layouts
 from keybench.model.byteorder import PERMUTATIONS
 from keybench.model.keys import Bytes, Keys, Order
@@ -115,7 +115,7 @@ def read(layout: Layout, keys: Keys, now: int) -> Reading:
     if near is None:
         return Reading(layout, "possible", fixed or "nothing speaks against it", chance, None, fields)
     if not _EARLIEST <= near <= now + _TOMORROW:
-        where = text_of(near) if 0 <= near <= DATETIME_LAST else "outside the years 1 to 9999"
+        where = iso_text(near) if 0 <= near <= DATETIME_LAST else "outside the years 1 to 9999"
         return Reading(layout, "unlikely", f"its time would be {where}", chance, ticks, fields)
     first, last = (said.time.first, said.time.last) if said.time else (0, (1 << 63) - 1)
     chance *= min(1.0, (now + _TOMORROW - _EARLIEST) / (last - first + 1))

@@ -12,7 +12,7 @@ from keybench.generators.commands.ascent import ORDERS, Ascends, Within, ascents
 from keybench.generators.commands.readings import Reading
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND
 from keybench.generators.core.description import Ascent, Description, Part, Uniqueness
-from keybench.generators.core.instants import text_of
+from keybench.generators.core.instants import iso_text
 from keybench.generators.core.layout import Layout
 from keybench.model.keys import Kind, Order
 
@@ -144,7 +144,7 @@ def _facts(layout: Layout, sample: str) -> Iterator[tuple[str, str]]:
     yield "Kind", size(layout)
     if time:
         yield "Time", f"{time.unit}, to {duration(time.resolution)}"
-        yield "From, to", f"{text_of(time.first)}, {text_of(time.last)}; outside: {time.outside}"
+        yield "From, to", f"{iso_text(time.first)}, {iso_text(time.last)}; outside: {time.outside}"
         if time.period:
             yield "Starts again", f"every {duration(time.period)}"
     yield "Reads clock", layout.reads_clock
@@ -266,7 +266,7 @@ def decoded(key: str, found: Sequence[Reading], width: int, *, everything: bool)
 
 def _reading(one: Reading, width: int) -> Iterator[Text]:
     line = Text(f"  {one.layout.name.ljust(28)} ", style="cyan")
-    line.append(text_of(one.ticks) if one.ticks is not None else "no time", style="default")
+    line.append(iso_text(one.ticks) if one.ticks is not None else "no time", style="default")
     yield line
     fields = "".join(f"; {name} {value}" for name, value in one.fields.items())
     chance = f" ({odds(one.chance)})" if one.verdict in {"likely", "possible"} else ""

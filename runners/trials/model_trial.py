@@ -17,8 +17,10 @@ from keybench.databases.contract import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.model.metric import MODEL, Metric, Reading, Series
+from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import MODEL, Subject
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageStats, predict, readings
 from keybench.results.store import blobs
@@ -161,7 +163,7 @@ def _variants(on: Engine, table: Table, keys: Keys, note: str) -> list[Reading]:
     found = []
     for name, parameters in on.model_variants.items():
         stats = predict(on.page_model(table, **parameters), table.column, keys)
-        found += readings(stats, f"{MODEL}: {name}", note)
+        found += readings(stats, Subject.model(name), note)
     return found
 
 

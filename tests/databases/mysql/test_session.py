@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql.connection import connect
-from keybench.databases.mysql.sending import statements as rows
 from keybench.databases.mysql.session import MySqlSession, Path, default_path
+from keybench.databases.mysql.session import statements as rows
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.keys import increasing, random, taken_by
+from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import send
 from tests.databases.mysql.test_order import version4
 

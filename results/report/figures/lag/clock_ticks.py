@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from keybench.model.metric import GRID, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import SubjectKind
 from keybench.results.analysis.groups import Arm, Group
 from keybench.results.plots.labels import SMALL
 from keybench.results.plots.palette import INK, PAPER, PLAIN
@@ -19,7 +19,6 @@ from keybench.results.report.figures.figure import Figure, GroupFigure, Styles
 from keybench.results.report.figures.selection import MOST_CLOUDS, evenly_chosen, named_rows
 from keybench.results.wording import plural
 
-_CELL: Final = re.compile(re.escape(GRID) + r"(\d+) processes, (\d+) rows a tick")
 _HEIGHT: Final = 19.0
 _PALE, _DARK = 35.0, 100.0
 """Densities, in %, of the palest and the darkest cell."""
@@ -98,12 +97,12 @@ def _drawn(
 
 def _cells(arm: Arm) -> Cells:
     return {
-        (int(cell[1]), int(cell[2])): reading.value
+        reading.subject.cell: reading.value
         for trial in arm.trials
         for reading in trial.readings
         if reading.metric == Metric.LEAF_DENSITY
         and reading.value is not None
-        and (cell := _CELL.fullmatch(reading.object))
+        and reading.subject.kind == SubjectKind.GRID
     }
 
 

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.metric import MODEL, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import MODEL
 from keybench.results.analysis.groups import Arm, Group
 from keybench.results.plots.labels import SMALL
 from keybench.results.plots.palette import INK, SOFT

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.metric import Metric, Series
+from keybench.model.metric import Metric
+from keybench.model.reading import Series
 from keybench.results.analysis.groups import Arm
 
 

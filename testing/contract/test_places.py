@@ -1,0 +1,17 @@
+"""Every engine takes part in the suite where a server of it can be had, and says why not where none can."""
+
+from __future__ import annotations
+
+import pytest
+
+from keybench.databases.contract import Engine
+from keybench.databases.registry import engines
+from keybench.testing.contract.places import Place, asked, missing, places
+
+
+@pytest.mark.parametrize("on", engines().values(), ids=lambda on: on.name)
+def test_an_engine_takes_part_or_says_why_not(on: Engine) -> None:
+    reasons = [missing(Place(on, kind)) for kind in on.servers]
+    if reasons and all(reasons):
+        pytest.skip(" ".join(reasons[0].split()))
+    assert asked() or any(place.engine is on for place in places())

@@ -1,0 +1,87 @@
+"""Readings agree with one another and with the rows, on every engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keybench.databases.core.pageorder import ReadsPageOrder
+from keybench.model.column import Column
+from keybench.model.definitions import DEFINITIONS
+from keybench.model.keys import Keys
+from keybench.model.metric import OF_SOME_ENGINES, Metric
+from keybench.model.table import KeyRole
+from keybench.testing.contract.bench import Bench
+from keybench.testing.contract.keys import descending, increasing, lagging, random
+
+ROWS = 30_000
+SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+STREAMS = {"increasing": increasing, "random": random, "lagging": lagging, "descending": descending}
+
+
+@pytest.mark.parametrize(
+    ("stream", "role"),
+    [*((name, "clustered") for name in STREAMS), ("increasing", "nonclustered"), ("random", "nonclustered")],
+)
+def test_identities(bench: Bench, guids: Column, stream: str, role: KeyRole) -> None:
+    table = bench.table(guids, 50, role)
+    bench.admin.create(table)
+    page_bytes = bench.engine.page_bytes or bench.admin.index_bytes(table)  # an empty index is one page
+    found = bench.measured(table, STREAMS[stream](ROWS))
+    values = {metric: reading.value for metric, reading in found.items() if reading.value is not None}
+    for reading in found.values():
+        assert (reading.value is None) == (reading.origin == "absent") == bool(reading.reason)
+
+    index, everything = bench.engine.bytes_per_row(table.column, table.payload, role)
+    assert values[Metric.INDEX_BYTES] == bench.admin.index_bytes(table)
+    assert values[Metric.INDEX_BYTES] <= values[Metric.TABLE_BYTES] <= everything * ROWS
+    if stream == "increasing":  # beside its pages an index may hold an extent of 64 that are not used yet
+        assert 0.9 * index * ROWS < values[Metric.INDEX_BYTES] < 1.1 * index * ROWS + 64 * page_bytes
+    assert values.get(Metric.LOG_BYTES, 51 * ROWS) > 50 * ROWS
+
+    if (leaves := values.get(Metric.LEAF_PAGES)) is not None:
+        assert (leaves + values[Metric.BRANCH_PAGES]) * page_bytes <= values[Metric.INDEX_BYTES]
+        on_leaves = leaves * page_bytes * values[Metric.LEAF_DENSITY] / 100
+        entry = on_leaves / ROWS  # what a row takes on the leaves, in whatever order they were filled
+        assert 0.75 * index < entry < 1.05 * index
+        assert 30 < values[Metric.LEAF_DENSITY] <= 100
+    if (fragmentation := values.get(Metric.LEAF_FRAGMENTATION)) is not None:
+        assert (fragmentation == 0) == (stream == "increasing")
+        assert fragmentation <= values[Metric.LEAF_NONADJACENT] + 1
+    if isinstance(bench.admin, ReadsPageOrder) and (order := bench.admin.page_order(table)):
+        assert len(order.numbers) == len(order.rows) == leaves
+        back = 100 * np.count_nonzero(np.diff(order.numbers) < 0) / len(order.numbers)
+        assert back == pytest.approx(values[Metric.LEAF_FRAGMENTATION])
+        assert ROWS - leaves < order.rows.sum() <= ROWS  # in SQLite a branch page has a row for each leaf but the last
+    if Metric.APPENDS in values:
+        appends, *others = (values[metric] for metric in (*SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS) if metric in values)
+        assert appends + sum(others) == values[Metric.LEAF_PAGES] - 1
+        assert (sum(others) == 0) == (stream == "increasing")
+    if (heap := values.get(Metric.HEAP_CORRELATION)) is not None:
+        expected = {"increasing": 1, "random": 0, "descending": -1}.get(stream, heap)
+        assert heap == pytest.approx(expected, abs=0.03)
+
+
+def test_a_tree_of_one_leaf(bench: Bench, guids: Column) -> None:
+    found = bench.measured(bench.table(guids, 0, "nonclustered"), random(1))
+    for metric, value in ((Metric.LEAF_PAGES, 1), (Metric.BRANCH_PAGES, 0), (Metric.LEAF_FRAGMENTATION, 0)):
+        assert metric in bench.engine.absent or found[metric].value in {value, None}
+    if Metric.HEAP_CORRELATION not in bench.engine.absent:
+        assert found[Metric.HEAP_CORRELATION].reason == "fewer than two rows have no order."
+
+
+def test_a_table_of_integers_without_payload(bench: Bench, integers: Column) -> None:
+    keys = Keys(increasing(ROWS).data[:, :8].copy().view(">i8").ravel().astype("i8"), "int")
+    found = bench.measured(bench.table(integers), keys)
+    assert Metric.LEAF_FRAGMENTATION in bench.engine.absent or found[Metric.LEAF_FRAGMENTATION].value in {0, None}
+
+
+def test_every_metric_of_pages_log_and_sizes_is_supplied_or_absent_for_a_reason(bench: Bench) -> None:
+    supplied = [metric for probe in bench.admin.probes() for metric in probe.supplies]
+    assert len(supplied) == len(set(supplied))
+    never = set(bench.engine.absent)
+    kinds = ("leaf", "branch", "log", "append", "edge_split", "interior", "heap", "split", "pages_")
+    assert not set(supplied) & never
+    wanted = {metric for metric in DEFINITIONS if metric.startswith(kinds)} | {Metric.INDEX_BYTES, Metric.TABLE_BYTES}
+    assert (set(supplied) | never) - set(OF_SOME_ENGINES) == wanted - set(OF_SOME_ENGINES)
+    assert all(reason.endswith(".") for reason in bench.engine.absent.values())

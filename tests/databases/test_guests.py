@@ -1,0 +1,314 @@
+"""On somebody's own server: everything is left as it was found, two runs do not meet, and no password is shown.
+
+How such a server is made, and dumped, is in the engine's own folder (`owner.py`), which is found by the engine's name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import secrets
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from keybench.databases.contract import Engine
+from keybench.databases.registry import engines
+from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+from keybench.model.table import Table
+from keybench.testing.contract.places import places
+from keybench.testing.contract.servers import Servers
+
+PASSWORD = "s3cret/hunter:2 %@x" + secrets.token_hex(6)
+WORK = ("--layout", "uuid-v4", "--rows", "2000", "--blocks", "1")
+LONG = ("--layout", "uuid-v4", "--rows", "400000", "--blocks", "1")
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+pytestmark = pytest.mark.usefixtures("environment")
+
+
+def owners() -> dict[str, tuple[Engine, str, Any]]:
+    """Engines that run here and whose folder has an `owner.py`: the engine, a server kind and the class."""
+    found: dict[str, tuple[Engine, str, Any]] = {}
+    for place in places():
+        folder = type(place.engine).__module__.split(".")[2]
+        if place.is_url or place.engine.name in found or not find_spec(f"tests.databases.{folder}.owner"):
+            continue
+        module = importlib.import_module(f"tests.databases.{folder}.owner")
+        found[place.engine.name] = place.engine, place.server, module.Owner
+    return found
+
+
+@pytest.fixture(scope="module", params=sorted(owners()))
+def server(request: pytest.FixtureRequest, servers: Servers) -> Iterator[tuple[Engine, Any]]:
+    engine, kind, owner_of = owners()[request.param]
+    owner = owner_of(servers.address(engine, kind), PASSWORD)
+    yield engine, owner
+    owner.close()
+
+
+@pytest.fixture
+def engine(server: tuple[Engine, Any]) -> Engine:
+    return server[0]
+
+
+@pytest.fixture
+def owner(server: tuple[Engine, Any]) -> Any:
+    return server[1]
+
+
+def provision(engine: Engine, url: str) -> Any:
+    return engine.provision(url, engine.settings("durable", "small"))
+
+
+def hidden(*shown: object) -> bool:
+    text = "\n".join(str(part) for part in shown)
+    return PASSWORD not in text and quote(PASSWORD, safe="") not in text
+
+
+def failure(engine: Engine, url: str) -> KeybenchError:
+    with pytest.raises(KeybenchError) as caught:
+        provision(engine, url).start()
+    assert hidden(*traceback.format_exception(caught.value), caught.value.__cause__)
+    return caught.value
+
+
+def test_the_password_goes_into_the_environment_and_nowhere_else(engine: Engine, owner: Any) -> None:
+    there = provision(engine, owner.url(PASSWORD))
+    address = there.start()
+    try:
+        assert address.secret
+        assert os.environ[address.secret.variable] == PASSWORD
+        assert address.secret.variable.startswith("KEYBENCH_PASSWORD_")
+        assert PASSWORD.encode() not in pickle.dumps(address)
+        assert hidden(repr(address), address, vars(there), repr(there))
+        assert (address.server, address.settings) == ("url", None)
+        assert pickle.loads(pickle.dumps(address)) == address
+        assert there.alive()
+        variable = address.secret.variable
+    finally:
+        there.stop()
+    again = provision(engine, owner.url(PASSWORD))
+    assert again.start().secret.variable == variable  # no second one
+    again.stop()
+
+
+def test_a_password_can_come_from_the_environment_or_a_file(
+    engine: Engine, owner: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text(PASSWORD + "\n")
+    for name, value in (("KEYBENCH_PASSWORD", PASSWORD), ("KEYBENCH_PASSWORD_FILE", str(tmp_path / "secret"))):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            there = provision(engine, owner.url(""))
+            address = there.start()
+            engine.admin(address).close()
+            there.stop()
+            assert PASSWORD.encode() not in pickle.dumps(address)
+
+
+def test_a_second_run_is_refused_until_the_first_has_ended(engine: Engine, owner: Any) -> None:
+    first, second = provision(engine, owner.url(PASSWORD)), provision(engine, owner.url(PASSWORD))
+    admin = engine.admin(first.start())
+    admin.create(Table("trial", engine.columns[0], 10))
+    with pytest.raises(EnvironmentMissing) as refused:
+        second.start()
+    message = str(refused.value)
+    assert message.startswith(f"{owner.title} at ")
+    assert message.endswith(
+        ": another run of keybench is using it, and both would use the same tables.\n"
+        "Wait until that run has ended, or choose another --server."
+    )
+    second.stop()
+    assert list(admin.stored_keys(Table("trial", engine.columns[0], 10))) == []  # the first one's table is there
+    admin.close()
+    first.stop()
+    assert not owner.place_is_there()
+    second.start()
+    second.stop()
+    second.stop()
+    assert not owner.place_is_there()
+
+
+def test_a_place_that_was_there_stays_and_so_does_what_is_in_it(engine: Engine, owner: Any) -> None:
+    owner.make_place()
+    try:
+        before = owner.dump()
+        there = provision(engine, owner.url(PASSWORD))
+        admin = engine.admin(there.start())
+        admin.create(Table("rows", engine.columns[0], 0))
+        admin.close()
+        there.stop()
+        assert owner.dump() == before
+    finally:
+        owner.drop_place()
+
+
+def test_a_wrong_password_is_not_shown(engine: Engine, owner: Any) -> None:
+    for wrong in (PASSWORD + "!", "!" + PASSWORD):
+        error = failure(engine, owner.url(wrong))
+        assert isinstance(error, EnvironmentMissing)
+        assert owner.wrong_password in str(error)
+        assert wrong not in str(error)
+        assert str(error).endswith("in the URL, and that the server is up.")
+
+
+def test_a_user_who_may_make_nothing_is_told_what_to_ask_for(engine: Engine, owner: Any) -> None:
+    error = failure(engine, owner.url(PASSWORD, "stranger"))
+    assert isinstance(error, EnvironmentMissing)
+    assert f" refuses keybench a place of its own: {owner.title}: " in str(error)
+    assert "\nLet its administrator run: CREATE " in str(error)
+
+
+@pytest.fixture
+def command(variables: dict[str, str], tmp_path: Path) -> Command:
+    """A command in a folder of its own, to its end; its server is told by the environment, as a password should be."""
+
+    def run(module: str, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", f"keybench.{module}", *arguments],
+            cwd=tmp_path,
+            env={**variables, **changes},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+
+    return run
+
+
+class Watch(threading.Thread):
+    """Looks for the password in the command lines of all processes, until told to stop."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.seen: set[str] = set()
+        self.looks = 0
+        self._end = threading.Event()
+
+    def run(self) -> None:
+        while not self._end.wait(0.1):
+            self.looks += 1
+            for entry in Path("/proc").glob("[0-9]*/cmdline"):
+                with suppress(OSError):
+                    line = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                    if not hidden(line):
+                        self.seen.add(line)
+
+    def __enter__(self) -> Watch:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="process lists are read from /proc")
+def test_a_run_leaves_everything_as_it_was_and_shows_no_password(
+    engine: Engine, owner: Any, command: Command, tmp_path: Path
+) -> None:
+    before = owner.dump()
+    run = ("runners.run", "--db", engine.name, *WORK)
+    shown = ["--results", str(tmp_path / "results.sqlite")]
+    with Watch() as watch:
+        done = command(*run, *shown, KEYBENCH_SERVER=owner.url(PASSWORD))
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+        assert owner.dump() == before
+        wrong = command(*run, *shown, KEYBENCH_SERVER=owner.url(PASSWORD + "!"))
+        assert wrong.returncode == 4
+        assert owner.wrong_password in wrong.stderr
+        report = command("results.report", "latest", *shown, "-o", "report.html")
+    assert watch.looks > 10
+    assert watch.seen == set()
+    told = [part for did in (done, wrong, report) for part in (did.stdout, did.stderr)]
+    files = {path.name: path.read_bytes().decode("utf-8", "replace") for path in tmp_path.iterdir() if path.is_file()}
+    assert {"results.sqlite", "report.html"} <= files.keys()
+    assert hidden(*told, *files.values(), owner.log())
+    assert owner.dump() == before
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_after_kill_and_clean_everything_is_as_it_was(
+    engine: Engine, owner: Any, command: Command, variables: dict[str, str], tmp_path: Path
+) -> None:
+    before, url = owner.dump(), owner.url("")
+    secret = {"KEYBENCH_PASSWORD": PASSWORD}
+    (tmp_path / "first").mkdir()
+    run = subprocess.Popen(
+        [sys.executable, "-m", "keybench.runners.run", "--db", engine.name, "--server", url, *LONG],
+        cwd=tmp_path / "first",
+        env={**variables, **secret},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(owner.table_is_there)
+        second = failure(engine, owner.url(PASSWORD))
+        assert "another run of keybench is using it" in str(second)
+        with closing(engine.leftovers(owner.url(PASSWORD))) as left:
+            assert left.in_use()
+            assert left.remove() == []
+        wait_for(owner.table_is_there)
+        assert run.poll() is None
+    finally:
+        run.kill()
+        run.wait()
+    wait_for(owner.idle)
+    assert owner.table_is_there()
+
+    with closing(engine.leftovers(owner.url(PASSWORD))) as left:
+        assert not left.in_use()
+        table, place = left.found()
+        assert table.startswith(f"table {owner.table}, ")
+        assert place == f"{owner.place_of_its_own}, unless something else is in it"
+    done = command("runners.clean", "--server", url, "--yes", **secret)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(f": removed table {owner.table}, {owner.place_of_its_own}\n")
+    assert hidden(done.stdout)
+    assert owner.dump() == before
+
+
+@pytest.fixture(
+    params=[on.name for on in engines().values() if on.url_schemes and all(map(find_spec, on.drivers or ["-"]))]
+)
+def by_url(request: pytest.FixtureRequest) -> Engine:
+    """An engine that is reached by URLs, and whose driver is here; no server is needed."""
+    return engines()[request.param]
+
+
+def test_an_address_where_nothing_answers_names_host_and_port(by_url: Engine, free_port: int) -> None:
+    error = failure(by_url, f"{by_url.url_schemes[0]}://guest:{quote(PASSWORD, safe='')}@127.0.0.1:{free_port}")
+    assert isinstance(error, EnvironmentMissing)
+    assert str(error).startswith(f"{by_url.title} at 127.0.0.1:{free_port} cannot be reached: ")
+    assert "Connection refused" in str(error)
+    assert str(error).endswith("in the URL, and that the server is up.")
+
+
+@pytest.mark.parametrize("rest", [f"guest:{PASSWORD}@[::1/x", "h:port/?nonsense=1"], ids=["host", "port"])
+def test_a_url_that_cannot_be_understood_is_not_repeated(by_url: Engine, rest: str) -> None:
+    error = failure(by_url, f"{by_url.url_schemes[0]}://{rest}")
+    assert isinstance(error, UsageError)
+    assert str(error).startswith(
+        f"the {by_url.title} URL cannot be understood: write {by_url.url_schemes[0]}://user@host"
+    )
+    assert error.__context__ is None
