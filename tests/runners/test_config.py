@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from keybench.errors import UsageError
-from keybench.runners.planning.config import options
+from keybench.runners.config import options
 
 
 def test_options_of_a_command(tmp_path: Path) -> None:

@@ -1,19 +1,32 @@
-"""Options from `keybench.toml`: the defaults of a folder, below the environment and the command line."""
+"""Defaults of options: keybench's own, and those that `keybench.toml` in the current folder sets.
+
+The command line and the environment take precedence over the file.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from keybench.errors import UsageError, unknown_name
 
-FILE = "keybench.toml"
+DATABASES: Final = ("postgresql", "sqlite")
+SERVER: Final = "embedded"
+"""Where the databases run if the command names none."""
+SCENARIO: Final = "quick"
+RESULTS: Final = "keybench-results.sqlite"
+
+FILE: Final = "keybench.toml"
 
 
 def options(command: str, known: Iterable[str], path: Path = Path(FILE)) -> dict[str, Any]:
-    """The table `[command]` of the file, or nothing where there is no file; UsageError for an unknown option."""
+    """Options in the file's table `[command]` by name; empty if there is no file.
+
+    `known` are the names of the command's options, with underscores. Raises UsageError for any other name and for a
+    file that cannot be read.
+    """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
