@@ -52,7 +52,7 @@ COMMANDS: Final = {
     ),
     "export": Command(
         "keybench.results.export",
-        "Write the values of runs as tidy data, one row a value, absent ones with their reason.",
+        "Export the values of runs as tidy data: one row a value, with the reason for each absent value.",
     ),
     "claims": Command(
         "keybench.results.claims.command",
