@@ -9,7 +9,9 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.metric import KEY, Metric, Origin, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Origin, Reading
+from keybench.model.subject import KEY, Subject
 
 
 class LeafOrder(NamedTuple):
@@ -118,10 +120,10 @@ class PageStats:
         )
 
 
-def readings(stats: PageStats, of: str = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:
+def readings(stats: PageStats, of: Subject = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:
     """The model's figures under the names of the measured ones. Fragmentation there is the common definition.
 
-    `of` is the readings' object; `note` says what is uncertain about the order of arrival.
+    `of` is the readings' subject; `note` says what is uncertain about the order of arrival.
     """
     values: dict[Metric, float | None] = {
         Metric.LEAF_PAGES: stats.leaf_pages,

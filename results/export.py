@@ -10,13 +10,13 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from keybench import commandline
+from keybench import cli
 from keybench.errors import UsageError
 from keybench.results import tidy
 from keybench.results.output import atomic_file
 from keybench.results.store.store import Store
 
-app = commandline.application()
+app = cli.application()
 
 
 class Form(StrEnum):
@@ -27,7 +27,7 @@ class Form(StrEnum):
     PARQUET = "parquet"
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def export(
     run: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs: an id, a unique prefix of it, or `latest`.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; else standard output.")] = None,
@@ -84,7 +84,7 @@ def _write_parquet(rows: list[dict[str, Any]], output: Path, *, points: bool) ->
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)
 
 
 if __name__ == "__main__":

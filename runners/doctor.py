@@ -15,20 +15,20 @@ import psutil
 import typer
 from rich.console import Console
 
-from keybench import commandline
-from keybench.databases.contract import Engine
+from keybench import cli
+from keybench.databases.engine import Engine
 from keybench.databases.hosting import container, daemon, docker
 from keybench.databases.hosting.private_folder import Kept, base_directory, server_user
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
-from keybench.runners.command import DEFAULT_DATABASES, DEFAULT_SCENARIO, DEFAULT_SERVER
+from keybench.runners import config
 from keybench.runners.execute import say
 from keybench.runners.measuring import machine
 from keybench.runners.planning.estimate import check_disk, disk_bytes, gigabytes
 from keybench.runners.planning.plan import Request, plan, resolve_layouts
 from keybench.scenarios.schema import load_scenario
 
-app = commandline.application()
+app = cli.application()
 
 _START_SECONDS = 20.0
 _OTHER_MEMORY = 500_000_000
@@ -39,7 +39,7 @@ Problems = Mapping[str, str]
 """What is in the way, by what it concerns; an empty text where nothing is."""
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def doctor(
     start: Annotated[
         bool, typer.Option("--start", help="Start every private server once and stop it again, to be sure.")
@@ -82,7 +82,7 @@ def doctor(
             problems[name, kind] = problem
             _print(kind, problem or ("starts" if start else "ready"), console)
     console.print()
-    wanted = {f"{name} ({DEFAULT_SERVER})": problems.get((name, DEFAULT_SERVER), "") for name in DEFAULT_DATABASES}
+    wanted = {f"{name} ({config.SERVER})": problems.get((name, config.SERVER), "") for name in config.DATABASES}
     _conclude({**common, **wanted}, console)
     return 0
 
@@ -118,10 +118,10 @@ def _free() -> int:
 
 def _disk() -> str:
     """Why the default run would be refused for its disk."""
-    scenario = load_scenario(DEFAULT_SCENARIO)
+    scenario = load_scenario(config.SCENARIO)
     request = Request(
-        databases=DEFAULT_DATABASES,
-        servers=dict.fromkeys(DEFAULT_DATABASES, DEFAULT_SERVER),
+        databases=config.DATABASES,
+        servers=dict.fromkeys(config.DATABASES, config.SERVER),
         scenario=scenario,
         layouts=resolve_layouts((), scenario),
         columns=(),
@@ -142,8 +142,8 @@ def _disk() -> str:
 
 def _memory(available: int) -> str:
     """Why the memory does not suffice for the servers of the default run."""
-    cache = load_scenario(DEFAULT_SCENARIO).server.cache
-    need = sum(engine(name).settings("durable", cache).cache_bytes for name in DEFAULT_DATABASES) + _OTHER_MEMORY
+    cache = load_scenario(config.SCENARIO).server.cache
+    need = sum(engine(name).settings("durable", cache).cache_bytes for name in config.DATABASES) + _OTHER_MEMORY
     if available >= need:
         return ""
     return f"{gigabytes(need)} are needed and {gigabytes(available)} available: end other programs."
@@ -200,7 +200,7 @@ def _print(what: str, text: str, console: Console) -> None:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 import apsw
 import numpy as np
 
-from keybench.databases.core.pageorder import PageOrder
+from keybench.databases.capabilities import PageOrder
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.databases.sqlite.ddl import Files, Statements
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.sqlite.records import PAGE_SIZE
 from keybench.pagemodels.stats import LeafOrder

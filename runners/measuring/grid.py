@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.model.metric import Metric, Reading, grid_cell
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import Subject
 from keybench.pagemodels.predict import predict
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import created_in_order, key_sources
@@ -27,12 +29,12 @@ def readings(request: Request, trial: TrialPlan) -> list[Reading]:
     for processes in cells.processes:
         for together in cells.rows_per_tick:
             rows = max(processes, min(cells.rows, trial.rows))
-            name = grid_cell(processes, together)
+            name = Subject.grid(processes, together)
             try:
                 density = _density(replace(request, scenario=_cell(request.scenario, processes, together, rows)), trial)
             except UsageError as error:
                 return [Reading(Metric.LEAF_DENSITY, None, "absent", f"No prediction: {error}", name)]
-            found.append(Reading(Metric.LEAF_DENSITY, density, "modelled", object=name))
+            found.append(Reading(Metric.LEAF_DENSITY, density, "modelled", subject=name))
     return found
 
 

@@ -16,7 +16,9 @@ from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.model.byteorder import sort_words
 from keybench.model.column import Column
 from keybench.model.keys import Keys
-from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, KEY, WINDOW_ROWS, WRITER, Metric, Reading, Series
+from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, WINDOW_ROWS, Metric
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import KEY, Subject
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.planning.sources import KeySource
@@ -107,7 +109,7 @@ def readings(
     for i, source in enumerate(sources if len(sources) > 1 else ()):
         own = found.writer == i
         if own.any():
-            values += _values(found, shares, own, rows_a_leaf, WRITER + source.writer.id, note)
+            values += _values(found, shares, own, rows_a_leaf, Subject.writer(source.writer.id), note)
     if len(found.fronts):
         values.append(Reading(Metric.FRONTS, float(np.median(found.fronts)), "derived", note))
     else:
@@ -128,7 +130,7 @@ def _values(
     shares: NDArray[np.float64],
     chosen: NDArray[np.bool_],
     rows_a_leaf: float | None,
-    of: str,
+    of: Subject,
     note: str,
 ) -> list[Reading]:
     above = found.above[chosen]

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, VerificationError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import ServerKeys
 from keybench.runners.trials.verify import Stored
 from keybench.scenarios.schema import Scenario

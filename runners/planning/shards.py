@@ -1,6 +1,6 @@
 """A trial's rows in several tables: each writer's go to that of its shard, as an application routes by region.
 
-Each shard's index is measured and predicted by itself, and has an object of its own (`SHARD` and its number from 1);
+Each shard's index is measured and predicted by itself, and has a subject of its own (`Subject.shard`);
 the trial's values are those of all shards together.
 """
 
@@ -11,8 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from keybench.databases.contract import Admin, Probe, ServerWide
-from keybench.model.metric import KEY, SHARD, Metric, Reading
+from keybench.databases.capabilities import ServerWide
+from keybench.databases.contract import Admin, Probe
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, Subject
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
 from keybench.runners.trials import others
@@ -84,17 +87,17 @@ class Probes:
 
 
 def together(parts: Sequence[Sequence[Reading]]) -> list[Reading]:
-    """The readings of all shards as those of the trial, and each shard's key under an object of its own."""
+    """The readings of all shards as those of the trial, and each shard's key under a subject of its own."""
     if len(parts) == 1:
         return list(parts[0])
-    names = dict.fromkeys((reading.object, reading.metric) for part in parts for reading in part)
+    names = dict.fromkeys((reading.subject, reading.metric) for part in parts for reading in part)
     found = [_added(of, metric, parts) for of, metric in names]
     for number, part in enumerate(parts, start=1):
-        found += [replace(reading, object=f"{SHARD}{number}") for reading in part if reading.object == KEY]
+        found += [replace(reading, subject=Subject.shard(number)) for reading in part if reading.subject == KEY]
     return found
 
 
-def _added(of: str, metric: Metric, parts: Sequence[Sequence[Reading]]) -> Reading:
+def _added(of: Subject, metric: Metric, parts: Sequence[Sequence[Reading]]) -> Reading:
     read = [_one(of, metric, part) for part in parts]
     if metric in _OF_ONE:
         return Reading(metric, None, "absent", _OF_ONE[metric], of)
@@ -110,5 +113,5 @@ def _added(of: str, metric: Metric, parts: Sequence[Sequence[Reading]]) -> Readi
     return replace(first, value=float(np.average(values, weights=weights)))
 
 
-def _one(of: str, metric: Metric, part: Iterable[Reading]) -> Reading | None:
-    return next((reading for reading in part if (reading.object, reading.metric) == (of, metric)), None)
+def _one(of: Subject, metric: Metric, part: Iterable[Reading]) -> Reading | None:
+    return next((reading for reading in part if (reading.subject, reading.metric) == (of, metric)), None)

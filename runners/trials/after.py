@@ -16,7 +16,8 @@ from keybench.errors import VerificationError
 from keybench.generators.core.layout import layout
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from keybench.errors import KeybenchError
-from keybench.model.metric import Reading, Series
+from keybench.model.reading import Reading, Series
 from keybench.results.store.blobs import Blob
 from keybench.results.store.store import Trial
 from keybench.runners.planning.plan import Request, TrialPlan

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.model.metric import MODEL, Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
+from keybench.model.reading import Reading
+from keybench.model.subject import MODEL
 from keybench.runners.measuring import position
 from keybench.scenarios.schema import Scenario
 

@@ -21,7 +21,8 @@ from keybench.generators.core.layout import Layout, Stream, layout
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys, Order
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.results.store.store import Trial
 from keybench.runners.measuring.conditions import Conditions
 from keybench.runners.planning.plan import Request, TrialPlan

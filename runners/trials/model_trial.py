@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import keybench
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.model.metric import MODEL, Metric, Reading, Series
+from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import MODEL, Subject
 from keybench.model.table import Table
 from keybench.pagemodels.predict import predict
 from keybench.pagemodels.stats import PageStats, readings
@@ -162,7 +164,7 @@ def _variants(on: Engine, table: Table, keys: Keys, note: str) -> list[Reading]:
     found = []
     for name, parameters in on.model_variants.items():
         stats = predict(on.page_model(table, **parameters), table.column, keys)
-        found += readings(stats, f"{MODEL}: {name}", note)
+        found += readings(stats, Subject.model(name), note)
     return found
 
 

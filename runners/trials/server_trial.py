@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from keybench.databases.contract import Address, Admin, Engine
-from keybench.databases.core.pageorder import ReadsPageOrder
+from keybench.databases.capabilities import ReadsPageOrder
+from keybench.databases.contract import Address, Admin
+from keybench.databases.engine import Engine
 from keybench.model.keys import Keys
-from keybench.model.metric import KEY, MODEL, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, MODEL
 from keybench.model.table import Table
 from keybench.results.store import blobs
 from keybench.results.store.store import Trial
@@ -141,7 +144,7 @@ def _predicted(on: Engine, part: shards.Shard, arrived: tuple[Keys, Order], meas
 
 def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:
     """Of the index as measured, else as predicted; None where neither is known."""
-    pages = {r.object: r.value for r in readings if r.metric == Metric.LEAF_PAGES and r.object in (KEY, MODEL)}
+    pages = {r.subject: r.value for r in readings if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
     known = pages.get(KEY) or pages.get(MODEL)
     return rows / known if known else None
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract import Address
-from keybench.databases.core.bulk import LoadPath
-from keybench.model.metric import Metric, Reading, Series
+from keybench.databases.options import LoadPath
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading, Series
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
 from keybench.runners.writers.barrier import Release

@@ -12,8 +12,9 @@ from keybench.databases.contract import Probe
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
-from keybench.model.metric import CLUSTERED, PARENT, Metric
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
 from keybench.pagemodels.predict import predict
 from keybench.pagemodels.stats import readings
@@ -79,7 +80,7 @@ def test_a_table_by_date_and_the_index_of_its_key(bench: Bench, guids: Column) -
         assert session.find(session.prepare_keys(keys[5:6])[0]) == 1
         assert session.between(low, high) == 9000
     beside = others.readings(table, bench.admin.probes())
-    assert {reading.object for reading in beside} == {CLUSTERED}
+    assert {reading.subject for reading in beside} == {CLUSTERED}
     pages = {reading.metric: reading.value for reading in beside if reading.value is not None}
     assert pages[Metric.INDEX_BYTES] != real[Metric.INDEX_BYTES]
     assert pages.get(Metric.LEAF_PAGES, 0) != real[Metric.LEAF_PAGES]

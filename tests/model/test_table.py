@@ -1,7 +1,7 @@
 """The tables of a trial, and what else than the key's index there is to look at."""
 
 from keybench.databases.registry import engine
-from keybench.model.metric import CLUSTERED, PARENT
+from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
 
 COLUMN = engine("sqlite").column("binary16")

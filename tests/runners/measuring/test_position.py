@@ -9,7 +9,9 @@ import pytest
 
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
-from keybench.model.metric import KEY, WRITER, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, Subject
 from keybench.runners.measuring import position
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import KeySource, key_sources
@@ -35,7 +37,7 @@ def found(work: Scenario, name: str, rows: int) -> dict[str, dict[Metric, float 
     assert (line.metric, line.x[-1]) == (Metric.POSITION_MEAN, rows)
     values: dict[str, dict[Metric, float | None]] = {}
     for reading in readings:
-        values.setdefault(reading.object, {})[reading.metric] = reading.value
+        values.setdefault(reading.subject, {})[reading.metric] = reading.value
     return values
 
 
@@ -50,9 +52,9 @@ def test_one_ascending_writer_has_no_lag_and_one_front() -> None:
 def test_clocks_apart_are_the_lag_of_each_machine() -> None:
     rows = 40_000  # 200 a second: five seconds are 1,000 rows, of which those above are of the machines ahead
     values = found(load_scenario("clock-skew"), "morris-corrected", rows)
-    assert set(values) == {KEY, *(f"{WRITER}machine-{i}" for i in (1, 2, 3, 4))}
+    assert set(values) == {KEY, *(Subject.writer(f"machine-{i}") for i in (1, 2, 3, 4))}
     for i in range(4):
-        own = values[f"{WRITER}machine-{i + 1}"]
+        own = values[Subject.writer(f"machine-{i + 1}")]
         assert own[Metric.LAG_SECONDS] == pytest.approx(5 * i, abs=0.3)
         above = sum(0.25 * 1000 * (i - j) for j in range(i))
         assert own[Metric.LAG_ROWS] == pytest.approx(above, abs=30)
@@ -61,9 +63,9 @@ def test_clocks_apart_are_the_lag_of_each_machine() -> None:
 def test_ef_core_lags_by_the_time_since_its_processes_started_and_the_corrected_generator_does_not() -> None:
     work = load_scenario("azure-lag")
     values = found(work, "efcore-sequential", 45_000)
-    assert values[f"{WRITER}web-4"][Metric.LAG_ROWS] == 0
+    assert values[Subject.writer("web-4")][Metric.LAG_ROWS] == 0
     for i, start in enumerate([0, 20, 45]):
-        lag = values[f"{WRITER}web-{i + 1}"][Metric.LAG_SECONDS]
+        lag = values[Subject.writer(f"web-{i + 1}")][Metric.LAG_SECONDS]
         assert lag is not None
         assert lag >= (0 if i == 0 else 1500), start
     assert values[KEY][Metric.FRONTS] == 4
@@ -143,7 +145,7 @@ def test_the_sampled_positions_are_those_of_the_metrics_and_only_the_first_block
 
 
 def density(readings: tuple[Reading, ...]) -> float:
-    (value,) = [r.value for r in readings if (r.metric, r.object) == (Metric.LEAF_DENSITY, KEY)]
+    (value,) = [r.value for r in readings if (r.metric, r.subject) == (Metric.LEAF_DENSITY, KEY)]
     assert value is not None
     return value
 

@@ -11,7 +11,8 @@ import pytest
 
 from keybench.databases.registry import engine
 from keybench.errors import VerificationError
-from keybench.model.metric import KEY, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY
 from keybench.results.store.store import Store
 from keybench.runners.planning import server_keys
 
@@ -35,7 +36,7 @@ def test_they_are_measured_where_they_are_made(command: Run, tmp_path: Path) -> 
     }
     for trial in trials:
         assert (trial.status, trial.error) == ("ok", "")
-        readings = {reading.metric: reading for reading in trial.readings if reading.object == KEY}
+        readings = {reading.metric: reading for reading in trial.readings if reading.subject == KEY}
         assert readings[Metric.LEAF_PAGES].value > 5
         looked_up = readings[Metric.POINT_UNIFORM_US]
         if trial.layout.startswith("server-"):

@@ -7,7 +7,9 @@ import pytest
 
 from keybench.databases.registry import engine
 from keybench.generators.core.layout import layout
-from keybench.model.metric import KEY, MODEL, SHARD, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, MODEL, Subject
 from keybench.model.table import Table
 from keybench.runners.planning import shards
 from keybench.runners.planning.plan import Request, TrialPlan
@@ -59,13 +61,13 @@ def test_counts_add_up_and_shares_are_weighted_by_leaves() -> None:
     model = [reading(Metric.LEAF_PAGES, 7, MODEL)]
     order = [reading(Metric.HEAP_CORRELATION, 1.0)]
     found = shards.together([[*first, *order, *model], [*second, *order, *model, reading(Metric.BRANCH_PAGES, 1)]])
-    values = {(of.object, of.metric): of.value for of in found}
+    values = {(of.subject, of.metric): of.value for of in found}
     assert values[KEY, Metric.LEAF_PAGES] == 40
     assert values[KEY, Metric.LEAF_DENSITY] == 75
     assert values[MODEL, Metric.LEAF_PAGES] == 14
-    assert values[f"{SHARD}1", Metric.LEAF_PAGES] == 10
-    assert values[f"{SHARD}2", Metric.LEAF_DENSITY] == 80
-    reasons = {of.metric: of.reason for of in found if of.object == KEY and of.value is None}
+    assert values[Subject.shard(1), Metric.LEAF_PAGES] == 10
+    assert values[Subject.shard(2), Metric.LEAF_DENSITY] == 80
+    reasons = {of.metric: of.reason for of in found if of.subject == KEY and of.value is None}
     assert reasons == {
         Metric.APPENDS: "why.",
         Metric.HEAP_CORRELATION: "Each shard's table has an order of its own.",
@@ -80,5 +82,5 @@ def test_the_page_model_alone(name: str) -> None:
     request = Request((name,), {name: "model"}, work, ("uuid-v4",), (), 2000, 1, "fast", 3, 60.0)
     ended = modelled.run_trial(request, TrialPlan(1, 0, name, "uuid-v4", "binary16-mssql", 100, 2000))
     assert (ended.status, ended.error) == ("ok", "")
-    pages = {of.object: of.value for of in ended.readings if of.metric == Metric.LEAF_PAGES}
-    assert pages[KEY] == sum(pages[f"{SHARD}{number}"] or 0 for number in (1, 2, 3, 4))
+    pages = {of.subject: of.value for of in ended.readings if of.metric == Metric.LEAF_PAGES}
+    assert pages[KEY] == sum(pages[Subject.shard(number)] or 0 for number in (1, 2, 3, 4))

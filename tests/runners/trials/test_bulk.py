@@ -12,8 +12,10 @@ import pytest
 
 from keybench.databases.registry import engines
 from keybench.errors import UsageError
-from keybench.model.metric import KEY, MODEL, Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, MODEL
 from keybench.results.report.page import render
 from keybench.results.store.store import Run as Recorded
 from keybench.results.store.store import Store, Trial
@@ -147,7 +149,7 @@ def plugged(tmp_path: Path) -> dict[str, str]:
 
 
 def measured(trials: list[Trial]) -> dict[str, dict[Metric, Reading]]:
-    return {t.layout: {r.metric: r for r in t.readings if r.object == KEY} for t in trials}
+    return {t.layout: {r.metric: r for r in t.readings if r.subject == KEY} for t in trials}
 
 
 def test_a_bulk_run_is_measured_recorded_and_labelled(command: Run, plugged: dict[str, str], tmp_path: Path) -> None:
@@ -166,7 +168,7 @@ def test_a_bulk_run_is_measured_recorded_and_labelled(command: Run, plugged: dic
     assert (real[Metric.LEAF_FRAGMENTATION].value or 0) < 5  # most of them, in order of arrival: see below
     assert (real[Metric.INSERT_SECONDS].value or 0) > 0
     for trial in trials:
-        (predicted,) = [reading for reading in trial.readings if reading.object.startswith(MODEL)]
+        (predicted,) = [reading for reading in trial.readings if reading.subject.startswith(MODEL)]
         assert (predicted.metric, predicted.value, predicted.origin) == (Metric.LEAF_PAGES, None, "absent")
         assert predicted.reason.startswith("No prediction: rows were loaded in bulk, which the server sorts")
         own = measured([trial])[trial.layout]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
+from keybench.model.reading import Reading
 from keybench.results.store.store import Trial
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.trials import verdicts
