@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from keybench import cli
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.databases.hosting import container, daemon, docker, secret
 from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.hosting.private_folder import base_directory, left_folders, remove_left_folders

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from keybench import cli
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.databases.hosting import container, daemon, docker
 from keybench.databases.hosting.private_folder import Kept, base_directory, server_user
 from keybench.databases.registry import engine, engines

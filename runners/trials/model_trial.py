@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import keybench
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.keys import Keys

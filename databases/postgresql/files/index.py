@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.pageorder import PageOrder
+from keybench.databases.capabilities import PageOrder
 
 _SLICE_PAGES = 8192
 _HEADER_BYTES, _LINE_POINTER = 24, 4

@@ -1,4 +1,4 @@
-"""Published claims on a page: those that its runs answer."""
+"""The section on published claims: those that the runs of a page answer."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from itertools import groupby
 from keybench.results.claims import ClaimRow
 from keybench.results.claims.arms import cells
 from keybench.results.claims.assemble import answers
-from keybench.results.report.figures.claims_picture import claims_figure
 from keybench.results.report.figures.figure import Figure
+from keybench.results.report.figures.published_ratios import claims_figure
 from keybench.results.store.store import Environment, Run, Trial
 
 
 @dataclass(frozen=True)
-class Claimed:
-    """The rows that the runs answer, how many claims are left, and the command that shows those."""
+class ClaimsSection:
+    """The rows that the runs answer, the number of claims they do not answer, and the command that lists those."""
 
     rows: list[ClaimRow]
-    others: int
+    unanswered: int
     command: str
     picture: Figure | None = None
-    """The claims that are ratios, where there are several."""
+    """The claims that are ratios, if there are several."""
 
     @property
     def by_claim(self) -> list[list[ClaimRow]]:
@@ -31,18 +31,17 @@ class Claimed:
 
     @property
     def modelled(self) -> bool:
-        """Whether any row is by a page model."""
+        """Whether a page model answers any row."""
         return any(row.modelled for row in self.rows)
 
 
-def claimed(
+def claims_section(
     runs: Sequence[Run], trials: Mapping[str, Sequence[Trial]], environments: Mapping[str, Sequence[Environment]]
-) -> Claimed:
-    """What these runs, with what is known of them by run, say of published claims."""
+) -> ClaimsSection:
+    """What these runs say about published claims; trials and environments are given by run id."""
     ordered = sorted(runs, key=lambda run: run.started)
-    measured = [cell for run in ordered for cell in cells(run, trials[run.id], environments[run.id])]
-    found = answers(measured)
-    shown = [row for row in found if row.database]
-    others = {row.claim for row in found} - {row.claim for row in shown}
+    rows = answers([cell for run in ordered for cell in cells(run, trials[run.id], environments[run.id])])
+    shown = [row for row in rows if row.database]
+    unanswered = {row.claim for row in rows} - {row.claim for row in shown}
     command = f"keybench claims {' '.join(run.id for run in runs)} --all"
-    return Claimed(shown, len(others), command, claims_figure(shown, "claims-forest"))
+    return ClaimsSection(shown, len(unanswered), command, claims_figure(shown, "claims-forest"))

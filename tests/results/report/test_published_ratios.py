@@ -9,7 +9,7 @@ import pytest
 
 from keybench.results.claims import ClaimRow
 from keybench.results.claims.assemble import answers
-from keybench.results.report.figures.claims_picture import claims_figure
+from keybench.results.report.figures.published_ratios import claims_figure
 from keybench.results.report.page import render
 
 
@@ -37,7 +37,7 @@ def test_ratios_are_drawn_and_told(row) -> None:
     assert figure.alt == (
         "Forest plot of 3 published ratios and ours. In all: 1 reproduced, 1 not reproduced, 1 contradicted."
     )
-    assert "Hollow: by a page model." in figure.caption
+    assert "Hollow: from a page model." in figure.caption
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", figure.svg)
     assert {"jt-pg-string-vs-int · keys alone", "7.8 % longer", "1.12×", "0.50×", "1×"} <= set(texts)
     assert [data[-1] for data in figure.rows] == ["reproduced", "contradicted", "not reproduced"]
@@ -51,7 +51,7 @@ def test_far_ratios_stay_on_the_paper_and_many_rows_are_cut(row) -> None:
     far = replace(row, estimate=4000.0, low=1e-9, high=1e9)
     figure = claims_figure([far, *[row] * 60], "x")
     assert figure is not None
-    assert "The first 48 of 61 are drawn; the numbers have them all." in figure.caption
+    assert "The first 48 of 61 are drawn; the numbers list all." in figure.caption
     assert len(figure.rows) == 61
     places = [float(x) for x in re.findall(r"[ML]\s*(-?[\d.]+) ", figure.svg)]
     assert min(places) >= -1

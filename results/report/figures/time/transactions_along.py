@@ -1,4 +1,4 @@
-"""How long transactions take as the table grows."""
+"""Transaction time as the table grows."""
 
 from __future__ import annotations
 
@@ -7,48 +7,38 @@ from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Arm, Group
-from keybench.results.plots.curves import Curve, curves
-from keybench.results.report.figures.figure import (
-    MOST_PANELS,
-    Figure,
-    GroupFigure,
-    Styles,
-    extremes,
-    join,
-    medians_note,
-    rows_of,
-    shown,
-)
+from keybench.results.plots.curves import Curve, curve_panels
+from keybench.results.report.figures.captions import extremes, join, medians_note
+from keybench.results.report.figures.figure import Figure, GroupFigure, Styles
+from keybench.results.report.figures.selection import MOST_LINES, evenly_chosen, named_rows
 from keybench.results.wording import listed, plural, rows_unit
 
 
-def _along(group: Group, styles: Styles, prefix: str) -> Figure | None:
+def _transactions_along(group: Group, styles: Styles, prefix: str) -> Figure | None:
     both = {arm.name: (_line(arm, Metric.TX_P50_MS), _line(arm, Metric.TX_P99_MS)) for arm in group.arms}
     arms = [arm for arm in group.arms if min(map(len, both[arm.name]))]
     if not arms:
-        return None  # too few transactions for percentiles of parts of them
+        return None  # too few transactions for percentiles of parts of the load
     count = min(len(line) for arm in arms for line in both[arm.name])
     divisor, word = rows_unit(group.rows)
     ends = (np.arange(count) + 1) / count * group.rows
-    chosen, note = shown(group, arms, MOST_PANELS)
-    rows = rows_of(group, chosen, styles)
-    found = [Curve.single(row, both[arm.name][1][:count]) for arm, row in zip(chosen, rows, strict=True)]
+    chosen, note = evenly_chosen(group, arms, MOST_LINES)
+    rows = named_rows(group, chosen, styles)
     names = {arm.name for arm in arms}
     without = [group.label(arm) for arm in group.arms if arm.name not in names]
     return Figure(
         key=prefix,
-        title="How long a transaction takes as the table grows",
+        title="Transaction time as the table grows",
         unit="ms, lower is better; solid: 99th percentile, dashed: median",
-        caption=join(medians_note(group), f"No line of {listed(without)}." if without else "", note),
+        caption=join(medians_note(group), f"No line for {listed(without)}." if without else "", note),
         origin="Measured.",
         alt=join(
             f"Small multiples, {plural(len(chosen), 'panel')}. The 99th percentile at the last rows:",
             extremes([(group.label(arm), float(both[arm.name][1][count - 1])) for arm in arms]),
         ),
-        svg=curves(
+        svg=curve_panels(
             (ends - ends[0] / 2) / divisor,
-            found,
-            None,
+            [Curve.single(row, both[arm.name][1][:count]) for arm, row in zip(chosen, rows, strict=True)],
             (f"{word} inserted", "ms"),
             prefix,
             dashed=[both[arm.name][0][:count] for arm in chosen],
@@ -64,11 +54,11 @@ def _along(group: Group, styles: Styles, prefix: str) -> Figure | None:
 
 
 def _line(arm: Arm, metric: Metric) -> NDArray[np.float64]:
-    """The metric in successive equal parts of the load, median over blocks; empty where no block has it."""
+    """The metric in successive equal parts of the load, median over blocks; empty if no block has it."""
     good = [trial for trial in arm.trials if trial.status == "ok"]
-    found = [line.y for trial in good for line in trial.series if line.metric == metric]
-    parts = min(map(len, found), default=0)
-    return np.median([line[:parts] for line in found], axis=0) if parts else np.empty(0)
+    lines = [line.y for trial in good for line in trial.series if line.metric == metric]
+    parts = min(map(len, lines), default=0)
+    return np.median([line[:parts] for line in lines], axis=0) if parts else np.empty(0)
 
 
-FIGURES = (GroupFigure("latency-along", 42, _along),)
+FIGURES = (GroupFigure("latency-along", 42, _transactions_along),)

@@ -1,38 +1,30 @@
-"""How much dearer a row is at the end of the load than at its beginning, and where its cost begins to rise."""
+"""Insert cost at the end of the load over that at its beginning, and where it begins to rise."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.knee import growth, knee
-from keybench.results.plots import rows as plots
-from keybench.results.plots.rows import Dot, Panel
-from keybench.results.report.figures.figure import (
-    Figure,
-    GroupFigure,
-    Styles,
-    Value,
-    blocks_note,
-    extremes,
-    join,
-    missing,
-    rows_of,
-    word,
-)
-from keybench.results.report.figures.time.cost import interval_cost, timed
+from keybench.results.plots.dots import Dot, Panel, dot_plot
+from keybench.results.report.figures.captions import blocks_note, extremes, join, missing, placeholder
+from keybench.results.report.figures.figure import Figure, GroupFigure, Styles, Value
+from keybench.results.report.figures.selection import named_rows
+from keybench.results.report.figures.time.along import insert_times, interval_cost
 from keybench.results.wording import listed, number, ratio
 
-_INTERVALS = 40
+_INTERVALS: Final = 40
 
 
-def _dearer(group: Group, styles: Styles, prefix: str) -> Figure:
-    title = "How much dearer a row gets"
-    unit = "cost of a row over the last tenth of the load, × the first tenth, lower is better"
+def _cost_growth(group: Group, styles: Styles, prefix: str) -> Figure:
+    title = "Growth of the insert cost"
+    unit = "cost of a row in the last tenth of the load over that in the first tenth, lower is better"
     edges = np.linspace(0, group.rows, _INTERVALS + 1)
     costs = {
-        arm.name: np.array([interval_cost(line, edges) for line in timed(arm) if len(line.x) >= _INTERVALS])
+        arm.name: np.array([interval_cost(line, edges) for line in insert_times(arm) if len(line.x) >= _INTERVALS])
         for arm in group.arms
     }
     if not any(len(own) for own in costs.values()):
@@ -44,7 +36,7 @@ def _dearer(group: Group, styles: Styles, prefix: str) -> Figure:
     for arm in group.arms:
         own = costs[arm.name]
         if not len(own):
-            dots.append(Dot(None, text=word(arm)))
+            dots.append(Dot(None, text=placeholder(arm)))
             rows.append((arm.layout, arm.column, None, None, None, None))
             continue
         grown = np.array([growth(cost) for cost in own])
@@ -64,16 +56,16 @@ def _dearer(group: Group, styles: Styles, prefix: str) -> Figure:
         caption=join(
             blocks_note(group),
             "The line at 1× is a cost that does not grow.",
-            f"It begins to rise, by two straight lines fitted to the medians, of {listed(knees)}."
+            f"The cost begins to rise for {listed(knees)}, by two straight lines fitted to the medians."
             if knees
-            else "Of no layout does a place stand out from which on it rises.",
+            else "For no layout does the cost begin to rise at a clear place.",
         ),
         origin="Derived from insert times: measured.",
         alt=f"Dot plot of the growth of a row's cost. {extremes(ratios)}",
-        svg=plots.dots(rows_of(group, group.arms, styles), [panel], prefix),
+        svg=dot_plot(named_rows(group, group.arms, styles), [panel], prefix),
         header=("layout", "column", "growth, median", "lowest", "highest", "begins to rise at, rows"),
         rows=tuple(rows),
     )
 
 
-FIGURES = (GroupFigure("dearer", 34, _dearer),)
+FIGURES = (GroupFigure("dearer", 34, _cost_growth),)
