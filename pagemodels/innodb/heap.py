@@ -1,6 +1,7 @@
-"""The leaves of an index of InnoDB in memory: records by their place in a page's heap (btree.md B1, B2).
+"""The leaves of an index of InnoDB in memory: records by their place in a page's heap.
 
-Only a split, and the rules of an almost full leaf, ask for the order of records; until then a row costs one write.
+Rules: docs/internals/innodb.md §1, §2. Only a split, and the rules of an almost full leaf, need the order of records;
+otherwise a row costs one write.
 """
 
 from __future__ import annotations

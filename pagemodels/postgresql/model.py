@@ -1,18 +1,19 @@
-"""The page model of nbtree, PostgreSQL 13 to 18, for unique keys of one size in an index of one column.
+"""The page model of nbtree, PostgreSQL 13 to 18, for keys of one size in an index of one column.
 
-A leaf that overflows is split where the free bytes of its halves, weighed by the fill factor if it is the rightmost and
-evenly if not, come out nearest (nbtsplitloc.c; btree.md A1 and A2 tell the source read and the runs that it was checked
-on: equal to the page). With one unique column no other candidate can be better, so position and content of the new
-entry do not matter. The new page always is the right half and always lies at the end of the file.
+A full leaf splits where the free bytes of its halves come out nearest: weighed by the fill factor if the leaf is the
+rightmost, evenly if not (nbtsplitloc.c; docs/internals/postgresql.md §2). With one unique column no other split can be
+better, so position and content of the new entry do not matter. The new page is always the right half and lies at the
+end of the file.
 
-A foreign key's index holds each key several times, and nbtree weighs that: of the splits nearly as good as the best
-(within a twentieth of the page's entries by their free bytes) it takes the best that lies between two different keys,
-for there the new high key needs no TID. As long as a page's equal keys are fewer than those splits, this is all.
+A foreign key's index holds each key several times, and nbtree takes that into account (docs/internals/postgresql.md
+§4): of the splits nearly as good as the best (within a twentieth of the page's entries by their free bytes) it takes
+the best that lies between two different keys, because the new high key then needs no TID. As long as a key has fewer
+entries than there are such splits, this rule is enough.
 
-Branch pages follow the same rule with a fill factor of 70 and a first entry without its key. There two splits can be
-equally good, and the server takes the one that its sorting routine puts first (`qsort`). That too was equal to live
-servers wherever it was compared, but it is the routine's doing and no rule of nbtree: take branch pages, and what
-derives from their number (`nonadjacent`), as an approximation, within 1 %, on versions other than 15 and 18.
+Branch pages follow the same rule with a fill factor of 70 and a first entry without a key. There two splits can be
+equally good, and the server takes the one that its sorting routine puts first (`qsort.py`). This too equalled live
+servers wherever it was compared, but it is a property of the routine and no rule of nbtree: on versions other than 15
+and 18, take branch pages, and `nonadjacent`, which depends on them, as an approximation within 1 %.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The order in which a trial's rows reached the key's index.
 
 One writer's is the planned one. Of several, the server or the writers' own stamps tell how their transactions lay
-between one another; inside a transaction the rows keep the order in which they were sent.
+between one another; inside a transaction the rows keep the order in which they were sent. How each engine tells it:
+docs/internals/arrival-order.md.
 """
 
 from __future__ import annotations

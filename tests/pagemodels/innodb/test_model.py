@@ -100,7 +100,7 @@ def test_so_it_does_with_pages_of_16_kib(engine, stream: str) -> None:
     ],
 )
 def test_a_million_increasing_keys(column, leaf, branch, density, garbage, counter, file_pages) -> None:
-    """As MariaDB 10.11.19 had them (btree.md D2)."""
+    """As MariaDB 10.11.19 had them (docs/internals/innodb.md §8)."""
     found = ENGINE.page_model(table(column)).insert(np.arange(1_000_000))
     assert isinstance(found, InnodbStats)
     assert (found.leaf_pages, found.branch_pages, found.garbage_bytes) == (leaf, branch, garbage)
