@@ -25,7 +25,7 @@ STATISTICS = '"keybench_statistics"'
 """The table in which writers' sessions store their own statistics when they end."""
 LOCK = '"keybench_lock"'
 BOARD = '"keybench_board"'
-"""The board of writers on many machines: `coordination.TABLE`, quoted."""
+"""The coordination table of writers on many machines: `core.coordination.TABLE`, quoted."""
 
 _WIDEST_TEXT = 4000
 _BLOCK_BYTES = 8192

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from keybench.databases.capabilities import ReadsInOrder
 from keybench.databases.contract import Probe
-from keybench.databases.core.key_order import PlaceProbe, ReadsInOrder
+from keybench.databases.core.key_order import PlaceProbe
 from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.probes.counters import LogProbe, OperationsProbe
 from keybench.databases.mssql.probes.pages import PagesProbe, SizesProbe

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from keybench.databases.capabilities import ReadsInOrder
 from keybench.databases.contract import Probe
-from keybench.databases.core.key_order import PlaceProbe, ReadsInOrder
+from keybench.databases.core.key_order import PlaceProbe
 from keybench.databases.oracle.connection import Connection
 from keybench.databases.oracle.probes.index import SizesProbe, StructureProbe
 from keybench.databases.oracle.probes.statistics import SessionsProbe
