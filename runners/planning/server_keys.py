@@ -19,9 +19,6 @@ from keybench.model.table import ServerKeys
 from keybench.runners.trials.verify import Stored
 from keybench.scenarios.schema import Scenario
 
-_READS = (Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW)
-
-
 def made_by(on: Engine, name: str) -> ServerKeys | None:
     """The layout of that name that the engine's servers make; None where they make none."""
     return next((made for made in on.makes if made.name == name), None)
@@ -63,23 +60,6 @@ def _unfit(scenario: Scenario) -> str:
     if 0 in scenario.table.payload:
         return "its rows have nothing beside the key, and rows without a key would have nothing at all"
     return ""
-
-
-def verify(rows: int, found: Iterable[Stored]) -> None:
-    """VerificationError unless the table holds so many keys, all different."""
-    slices = list(found)
-    held = np.concatenate(slices) if slices else np.empty(0, np.int64)
-    different = len(np.unique(held, axis=0))
-    if (len(held), different) != (rows, rows):
-        raise VerificationError(
-            f"the table holds {len(held)} rows where {rows} were acknowledged, with {different} different keys."
-        )
-
-
-def without_reads(asked: int) -> list[Reading]:
-    """What stands for the look-ups that a scenario asks for."""
-    reason = "The server made the keys: there is no list of them in order of arrival to choose from."
-    return list(Reading.absent(_READS, reason)) if asked else []
 
 
 def _either(names: Sequence[str]) -> str:
