@@ -40,7 +40,7 @@ test-all: servers lint
 
 contract: export KEYBENCH_CONTRACT := $(or $(DB),$(KEYBENCH_CONTRACT))
 contract: env
-	$(BIN)/python -m pytest tests/databases/contract
+	$(BIN)/python -m pytest testing/contract
 
 lint: env
 	$(BIN)/ruff check .

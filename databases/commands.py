@@ -11,17 +11,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from keybench import commandline
+from keybench import cli
 from keybench.databases.contract import Engine
 from keybench.databases.core import functions
 from keybench.databases.registry import engine, engines
 
-app = commandline.application(
+app = cli.application(
     name="databases", help="Databases: their servers and columns, SQL functions to install.", no_args_is_help=True
 )
 
 
-@app.command("list", epilog=commandline.EXIT_CODES)
+@app.command("list", epilog=cli.EXIT_CODES)
 def list_databases(
     name: Annotated[str, typer.Argument(metavar="[ENGINE]", help="One engine; else all.")] = "",
 ) -> None:
@@ -40,7 +40,7 @@ def list_databases(
         console.print(_columns(on))
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def sql(
     name: Annotated[str, typer.Argument(metavar="ENGINE", help="A database engine.")],
     function: Annotated[str, typer.Argument(metavar="[FUNCTION]", help="One function; else all.")] = "",
@@ -83,4 +83,4 @@ def _columns(on: Engine) -> Table:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)

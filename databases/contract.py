@@ -214,6 +214,8 @@ class Engine(ABC):
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[LoadPath, ...] = ("rows",)
     """How its sessions load rows; with `bulk` among them they are `LoadsInBulk`."""
+    key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
+    """What the key can be to a table; the first is the one that trials use unless they say otherwise."""
     page_bytes: int = 0
     """Size of a page of an index, where an empty one does not show it."""
     caveat: str = ""

@@ -1,33 +1,128 @@
-"""The console command `keybench`: every command under one name.
+"""The command `keybench`: all commands under one name, and how every command ends.
 
-Worker processes import the program that started them, so everything is imported inside `main`.
+The module of a command is imported when that command is used: `keybench --help` imports none of them.
 """
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, NoReturn
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+from keybench.errors import KeybenchError, UsageError
+
+EXIT_CODES: Final = """\
+Exit codes: 0 ok · 1 failed trials or a regression · 2 wrong input · 3 inconclusive · 4 a server, driver or disk is
+missing · 130 interrupted."""
+
+INTERRUPTED: Final = 130
+
+
+class Command(NamedTuple):
+    """A command that is not imported yet."""
+
+    module: str
+    """Its module, whose `app` is the typer application."""
+    help: str
+    """The first paragraph of its help. A test compares the two."""
+
+
+COMMANDS: Final = {
+    "run": Command(
+        "keybench.runners.command",
+        "Insert rows under each key layout into real servers and measure what that does to the index.",
+    ),
+    "report": Command(
+        "keybench.results.report.command",
+        "Draw the comparison: one self-contained page, readable on a phone and in print.",
+    ),
+    "check": Command(
+        "keybench.results.check.command",
+        "Compare a run with its baseline: page counts exactly, times as ratios to the control, by their blocks.",
+    ),
+    "compare": Command(
+        "keybench.results.compare.command",
+        "Set two runs, or two parts of one, side by side: what has changed, and whether it is real.",
+    ),
+    "export": Command(
+        "keybench.results.export",
+        "Write the values of runs as tidy data, one row a value, absent ones with their reason.",
+    ),
+    "claims": Command(
+        "keybench.results.claims.command",
+        "Hold published claims against what runs measured: reproduced, not reproduced, contradicted, or undecided.",
+    ),
+    "doctor": Command(
+        "keybench.runners.doctor",
+        "What can run on this machine: every database and server kind, drivers, disk, memory; and what brings the rest.",
+    ),
+    "clean": Command(
+        "keybench.runners.clean",
+        "Remove what killed runs left: folders of private servers, containers, and on your own server keybench's "
+        "tables and schema.",
+    ),
+    "generators": Command(
+        "keybench.generators.commands.app",
+        "Key layouts: choose one, look at its bits, make keys, read a key.",
+    ),
+    "databases": Command(
+        "keybench.databases.commands",
+        "Databases: their servers and columns, SQL functions to install.",
+    ),
+}
+
+
+class _LazyGroup(TyperGroup):
+    """Lists commands by name and help, and imports the one that is used."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)  # ends with a usage error if there is no such command
+        assert name is not None
+        return name, typer.main.get_command(importlib.import_module(COMMANDS[name].module).app), rest
+
+
+def application(**options: Any) -> typer.Typer:
+    """A typer application with the settings that all commands share."""
+    return typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]}, **options)
+
+
+def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs a command and ends the process. A KeybenchError is one message on standard error, without a traceback."""
+    try:
+        result = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
+        code = result if isinstance(result, int) else 0
+    except KeybenchError as error:
+        sys.stderr.write(f"keybench: {error}\n")
+        code = error.exit_code
+    except TyperException as error:
+        sys.stderr.write(f"keybench: {error.format_message().removesuffix('.')}. See --help.\n")
+        code = UsageError.exit_code
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    if code == INTERRUPTED:
+        sys.stderr.write("keybench: interrupted\n")
+    sys.exit(code)
+
 
 def main() -> None:
-    """Runs the command and ends the process."""
-    from keybench import commandline
-    from keybench.databases import commands as databases
-    from keybench.generators.commands import app as generators
-    from keybench.results import export
-    from keybench.results.check import command as check
-    from keybench.results.claims import command as claims
-    from keybench.results.compare import command as compare
-    from keybench.results.report import command as report
-    from keybench.runners import clean, doctor
-    from keybench.runners import command as run
+    """Runs the command named by the first argument and ends the process."""
+    app = application(
+        cls=_LazyGroup, help="Which primary-key layout should this table have? Measured on real servers."
+    )
+    for name, command in COMMANDS.items():
+        app.command(name, help=command.help)(_listed)
+    run(app)
 
-    app = commandline.application(help="Which primary-key layout should this table have? Measured on real servers.")
-    app.add_typer(run.app)
-    app.add_typer(report.app)
-    app.add_typer(check.app)
-    app.add_typer(compare.app)
-    app.add_typer(export.app)
-    app.add_typer(claims.app)
-    app.add_typer(doctor.app)
-    app.add_typer(clean.app)
-    app.add_typer(generators.app, name="generators")
-    app.add_typer(databases.app, name="databases")
-    commandline.run(app)
+
+def _listed() -> None:
+    """Stands for a command in the list of commands; it is never called."""

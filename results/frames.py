@@ -5,66 +5,66 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from keybench.errors import EnvironmentMissing
-from keybench.results import export
+from keybench.results import tidy
 from keybench.results.store.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_NUMBERS = {"block": "int64", "position": "int64", "payload": "int64", "rows": "int64", "writers": "int64"} | {
+_TYPES = {"block": "int64", "position": "int64", "payload": "int64", "rows": "int64", "writers": "int64"} | {
     "rows_per_tx": "int64",
     "seconds": "float64",
     "value": "float64",
     "x": "int64",
     "y": "float64",
 }
+"""Types of the columns that hold numbers; the others hold text."""
 
 
 def values(*runs: str, results: str = "keybench-results.sqlite") -> pd.DataFrame:
-    """A row for each value of these runs (`latest` where none is named): columns `export.TRIAL` and `export.VALUE`."""
-    return typed(_rows(runs, results, along=False))
+    """A row for each value of these runs (default: `latest`), with the columns `tidy.TRIAL` and `tidy.VALUE`."""
+    return typed(_rows(runs, results, points=False))
 
 
 def series(*runs: str, results: str = "keybench-results.sqlite") -> pd.DataFrame:
-    """A row for each point of the series of these runs: columns `export.TRIAL` and `export.POINT`."""
-    return typed(_rows(runs, results, along=True), along=True)
+    """A row for each point of the series of these runs, with the columns `tidy.TRIAL` and `tidy.POINT`."""
+    return typed(_rows(runs, results, points=True), points=True)
 
 
 def runs(results: str = "keybench-results.sqlite") -> pd.DataFrame:
-    """A row for each run of the results database, the oldest first; what is known of its machine as `machine_…`."""
+    """A row for each run of the results database, oldest first; facts of its machine in columns `machine_…`."""
     pandas = _pandas()
     with Store.open(results, write=False) as store:
-        found = store.runs()
+        stored = store.runs()
     plain = ("id", "started", "keybench", "scenario", "profile", "seed", "blocks", "command")
     return pandas.DataFrame(
         [
             {name: getattr(run, name) for name in plain}
             | {f"machine_{name}": value for name, value in run.machine.items()}
-            for run in found
+            for run in stored
         ]
     )
 
 
-def typed(rows: list[dict[str, Any]], *, along: bool = False) -> pd.DataFrame:
-    """Rows of `export.values` or, `along` the trial, of `export.series` as a frame."""
+def typed(rows: list[dict[str, Any]], *, points: bool = False) -> pd.DataFrame:
+    """Rows of `tidy.values`, or with `points` rows of `tidy.series`, as a frame with typed columns."""
     pandas = _pandas()
-    columns = [*export.TRIAL, *(export.POINT if along else export.VALUE)]
+    columns = [*tidy.TRIAL, *(tidy.POINT if points else tidy.VALUE)]
     table = pandas.DataFrame(rows, columns=columns)
     table["started"] = pandas.to_datetime(table["started"], utc=True, format="ISO8601")
-    kinds = {name: _NUMBERS.get(name, "str") for name in columns if name != "started"}
-    return table.astype(kinds)
+    return table.astype({name: _TYPES.get(name, "str") for name in columns if name != "started"})
 
 
-def _rows(names: tuple[str, ...], results: str, *, along: bool) -> list[dict[str, Any]]:
+def _rows(names: tuple[str, ...], results: str, *, points: bool) -> list[dict[str, Any]]:
     with Store.open(results, write=False) as store:
-        found = {run.id: run for run in map(store.run, names or ("latest",))}.values()
-        return [row for run in found for row in export.rows_of(store, run, along=along)]
+        chosen = {run.id: run for run in map(store.run, names or ("latest",))}.values()
+        return [row for run in chosen for row in tidy.rows_of(store, run, points=points)]
 
 
 def _pandas() -> Any:
     try:
         import pandas
-        import pyarrow  # noqa: F401  (texts of a frame are its, and Parquet files)
+        import pyarrow  # noqa: F401  (pandas needs it for text columns and for Parquet files)
     except ImportError:
         raise EnvironmentMissing("frames need pandas and pyarrow: pip install 'keybench[frames]'.") from None
     return pandas

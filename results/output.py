@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Writing files atomically."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A file beside `path` to write to, which takes its place at the end; where anything is raised, nothing is left of
-    it and an earlier `path` stays as it was."""
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Gives a temporary file beside `path` to write to, and renames it to `path` at the end.
+
+    If anything is raised, the temporary file is removed and an existing `path` stays unchanged.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield part

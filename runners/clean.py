@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from keybench import commandline
+from keybench import cli
 from keybench.databases.contract import Engine
 from keybench.databases.hosting import container, daemon, docker, secret
 from keybench.databases.hosting.leftovers import Leftovers
@@ -21,10 +21,10 @@ from keybench.errors import KeybenchError, UsageError
 from keybench.runners.execute import say
 from keybench.runners.servers import is_url
 
-app = commandline.application()
+app = cli.application()
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def clean(
     server: Annotated[
         list[str] | None,
@@ -149,7 +149,7 @@ def _listed(things: Sequence[str]) -> str:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from rich.console import Console
 from sqlalchemy.engine import make_url
 
 import keybench
-from keybench import commandline
+from keybench import cli
 from keybench.databases.contract import Profile
 from keybench.databases.hosting import secret
 from keybench.databases.hosting.container import KIND
@@ -39,7 +39,7 @@ GIB = 1 << 30
 _RESUMABLE = {"resume", "results", "server", "accept_eula", "ask_password"}
 """Options that go with --resume; the rest is the run's own."""
 
-app = commandline.application()
+app = cli.application()
 
 
 def _load_config(context: typer.Context, value: bool) -> bool:
@@ -50,7 +50,7 @@ def _load_config(context: typer.Context, value: bool) -> bool:
     return value
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def run(
     context: typer.Context,
     db: Annotated[
@@ -307,4 +307,4 @@ def _command() -> str:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)

@@ -15,7 +15,7 @@ import psutil
 import typer
 from rich.console import Console
 
-from keybench import commandline
+from keybench import cli
 from keybench.databases.contract import Engine
 from keybench.databases.hosting import container, daemon, docker
 from keybench.databases.hosting.private_folder import Kept, base_directory, server_user
@@ -28,7 +28,7 @@ from keybench.runners.planning.estimate import check_disk, disk_bytes, gigabytes
 from keybench.runners.planning.plan import Request, plan, resolve_layouts
 from keybench.scenarios.schema import load_scenario
 
-app = commandline.application()
+app = cli.application()
 
 _START_SECONDS = 20.0
 _OTHER_MEMORY = 500_000_000
@@ -39,7 +39,7 @@ Problems = Mapping[str, str]
 """What is in the way, by what it concerns; an empty text where nothing is."""
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def doctor(
     start: Annotated[
         bool, typer.Option("--start", help="Start every private server once and stop it again, to be sure.")
@@ -200,7 +200,7 @@ def _print(what: str, text: str, console: Console) -> None:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)
 
 
 if __name__ == "__main__":

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import signal
 import tempfile
-from multiprocessing.util import Finalize
-from pathlib import Path
 
 import pytest
+
+from keybench.testing.contract.servers import folder_for_servers
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that; tests that
 # interrupt a program could not be run so.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _ORDER = {"runners": 0, "notebooks": 0, "contract": 0, "generators": 2}
-
-_MEMORY, _ROOM = Path("/dev/shm"), 8 << 30
-
-
-def folder_for_servers() -> Path:
-    """A new directory for private servers, which every user can enter; in memory where there is plenty: what the tests
-    look at is not how long a disk takes to sync. It is gone when the tests are."""
-    in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
-    folder = Path(tempfile.mkdtemp(prefix="kb-", dir=_MEMORY if in_memory else None))
-    folder.chmod(0o755)
-    Finalize(None, shutil.rmtree, (folder, True), exitpriority=-200)  # after those of what multiprocessing has there
-    return folder
-
 
 if "PYTEST_XDIST_WORKER" not in os.environ:  # those have it from the process that started them
     os.environ["TMPDIR"] = str(folder_for_servers())

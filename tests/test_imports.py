@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SHARED = {"errors", "plugins", "compiled"}
-COMMAND = {"commandline"}
+COMMAND = {"cli"}
 """How commands end; for the modules that are commands."""
 
 ALLOWED = {
@@ -22,6 +22,7 @@ ALLOWED = {
     "runners": SHARED
     | COMMAND
     | {"model", "generators", "scenarios", "pagemodels", "databases", "results.store", "results.output"},
+    "testing": SHARED | {"model", "pagemodels", "databases", "runners"},
 }
 DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}
 

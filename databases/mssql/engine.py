@@ -128,7 +128,7 @@ class SqlServer(Engine):
         """RT.Comb's functions."""
         from keybench.databases.core.functions import scripts
 
-        return scripts(__name__)
+        return scripts("keybench.databases.mssql")
 
 
 ENGINE = SqlServer(

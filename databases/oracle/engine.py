@@ -113,7 +113,7 @@ class Oracle(Engine):
         """RT.Comb's functions for SQL Server, as Oracle's."""
         from keybench.databases.core.functions import scripts
 
-        return scripts(__name__)
+        return scripts("keybench.databases.oracle")
 
 
 ENGINE = Oracle(

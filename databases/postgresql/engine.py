@@ -85,7 +85,7 @@ class PostgreSQL(Engine):
         """RT.Comb's functions for SQL Server, as PostgreSQL's."""
         from keybench.databases.core.functions import scripts
 
-        return scripts(__name__)
+        return scripts("keybench.databases.postgresql")
 
 
 ENGINE = PostgreSQL(

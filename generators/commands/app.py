@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from keybench import commandline
+from keybench import cli
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.commands import screens
 from keybench.generators.commands.ascent import ORDERS, ascents
@@ -24,7 +24,7 @@ from keybench.generators.core.single import objects
 from keybench.model.byteorder import PERMUTATIONS, text36
 from keybench.model.keys import Keys, Order
 
-app = commandline.application(
+app = cli.application(
     name="generators", help="Key layouts: choose one, look at its bits, make keys, read a key.", no_args_is_help=True
 )
 
@@ -43,7 +43,7 @@ _ON: Final[dict[str, Order]] = {
 """What people call the columns, beside the orders themselves."""
 
 
-@app.command("list", epilog=commandline.EXIT_CODES)
+@app.command("list", epilog=cli.EXIT_CODES)
 def list_layouts(
     on: Annotated[
         str, typer.Option(help=f"Only those that ascend there: {', '.join(_ON)}, or an order of columns.")
@@ -77,7 +77,7 @@ def list_layouts(
     console.print("\n`keybench generators show NAME` tells the rest.")
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def show(name: Annotated[str, typer.Argument(help="A layout's name.")]) -> None:
     """One layout: its bits, its facts, and what to beware of.
 
@@ -92,7 +92,7 @@ def show(name: Annotated[str, typer.Argument(help="A layout's name.")]) -> None:
         console.print(line)
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def make(
     name: Annotated[str, typer.Argument(help="A layout's name.")],
     number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many keys.")] = 1,
@@ -119,7 +119,7 @@ def make(
         _write(stream.take(min(_CHUNK, number - start)))
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def decode(
     key: Annotated[str, typer.Argument(help="A GUID in any spelling, an integer, or other keys' text or digits.")],
     as_layout: Annotated[
@@ -185,4 +185,4 @@ def _console() -> Console:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)

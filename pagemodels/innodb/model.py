@@ -1,7 +1,7 @@
 """The page model of InnoDB: a table's clustered index, or a secondary index over an integer primary key.
 
 Rules: btree.md B, and the modules beside this one. Found equal to MariaDB 10.11 in every page number of all levels, in
-records a page, garbage, split counter and file size (tests/databases/mysql/test_pagemodel.py). MySQL differs where
+records a page, garbage, split counter and file size (tests/databases/mysql/test_page_model.py). MySQL differs where
 `mysql` is read; that is from its source and has not been run.
 """
 

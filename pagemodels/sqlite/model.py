@@ -1,7 +1,7 @@
 """The page model of SQLite: a WITHOUT ROWID table, a rowid table, or an index beside one of them.
 
 Rules: btree.md C, and the modules beside this one. Found equal to SQLite 3.54 in every leaf's number and cells
-(tests/databases/sqlite/test_pagemodel.py); for an index, the pages that its table takes lie in between.
+(tests/databases/sqlite/test_page_model.py); for an index, the pages that its table takes lie in between.
 
 In an index b-tree, which a WITHOUT ROWID table is too, interior cells hold rows: `page_rows` are the cells of leaves,
 together fewer than the rows. A balancing that takes a leaf more counts by the leaf that overflowed: as an append where

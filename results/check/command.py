@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from keybench import commandline
+from keybench import cli
 from keybench.errors import KeybenchError, UsageError, unknown_name
 from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.results.store.store import Run, Store
 
-app = commandline.application()
+app = cli.application()
 
 EXIT_CODES = """\
 Exit codes: 0 as the baseline has it · 1 a regression, a changed count, a failed trial · 2 wrong input · 3 inconclusive:
@@ -138,4 +138,4 @@ def _append(path: Path, text: str) -> None:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from keybench import commandline
+from keybench import cli
 from keybench.results.claims.assemble import answers, rows
 from keybench.results.claims.listing import Form, written
 from keybench.results.store.store import Store
 
-app = commandline.application()
+app = cli.application()
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def claims(
     run: Annotated[
         list[str] | None,
@@ -56,4 +56,4 @@ def claims(
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)

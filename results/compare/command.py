@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from keybench import commandline
+from keybench import cli
 from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 INCONCLUSIVE = 3
 
-app = commandline.application()
+app = cli.application()
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="RUN, or RUN:FIELD=VALUE,… for a part of it.")],
     b: Annotated[
@@ -108,4 +108,4 @@ def _metrics(text: str) -> tuple[Metric, ...]:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from keybench import commandline
+from keybench import cli
 from keybench.results.store.store import Store
 
-app = commandline.application()
+app = cli.application()
 
 
-@app.command(epilog=commandline.EXIT_CODES)
+@app.command(epilog=cli.EXIT_CODES)
 def report(
     run: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs: an id, a unique prefix of it, or `latest`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
@@ -40,4 +40,4 @@ def report(
 
 def main() -> None:
     """Runs the command and ends the process."""
-    commandline.run(app)
+    cli.run(app)

@@ -21,7 +21,7 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.groups import ENOUGH_BLOCKS
 from keybench.results.analysis.statistics import ALPHA, MARGIN
-from keybench.results.output import whole
+from keybench.results.output import atomic_file
 from keybench.results.plots.canvas import drawing, styles
 from keybench.results.report.claimed import claimed
 from keybench.results.report.glance import glance
@@ -37,7 +37,7 @@ def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
     """
     page = render(store, run_ids)
     try:
-        with whole(path) as part:
+        with atomic_file(path) as part:
             part.write_text(page, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror}): give -o another file.") from None

@@ -12,7 +12,7 @@ from keybench.results.analysis.groups import Arm, Group, group_trials, incomplet
 from keybench.results.analysis.judgement import Judgement, judge
 from keybench.results.analysis.warnings import warnings
 from keybench.results.plots.canvas import Style
-from keybench.results.report.data import Download, download
+from keybench.results.report.download import Download, download
 from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figures import figures, overview
 from keybench.results.report.figures.figure import Figure

@@ -113,6 +113,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     generation = request.scenario.generation
     count = max(generation.threads) if generation else len(request.scenario.writer)
     _check_before(request)
+    _check_key_role(request)
     if too_small := [cell.rows for cell in cells if cell.rows < count]:
         raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
     trials: list[TrialPlan] = []
@@ -132,6 +133,17 @@ def _check_before(request: Request) -> None:
             raise UsageError(
                 f"{name} keys cannot follow {before.name} in one column, as scenario {request.scenario.name} wants: "
                 f"leave the layout out."
+            )
+
+
+def _check_key_role(request: Request) -> None:
+    """UsageError where a database cannot make the scenario's kind of table."""
+    role = request.scenario.table.key
+    for name in request.databases:
+        if role not in engine(name).key_roles:
+            raise UsageError(
+                f"{engine(name).title} has no tables with a {role} key, which scenario {request.scenario.name} wants: "
+                f"leave {name} out of --db."
             )
 
 

@@ -23,7 +23,7 @@ POLL_SECONDS = 0.1
 context: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
 """Where locks and arrays shared with workers are made."""
 
-context.set_forkserver_preload(["keybench.runners.writers.preload", "psycopg", "apsw"])
+context.set_forkserver_preload(["keybench.cli", "keybench.runners.writers.preload", "psycopg", "apsw"])
 
 
 class WorkerLost(ServerError):

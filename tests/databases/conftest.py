@@ -1,45 +1,14 @@
-"""Servers that live as long as the tests; a directory for private folders, and what is left of what ran in it."""
+"""Servers that live as long as the tests, and the environment of commands."""
 
 import os
 import shutil
-import time
+import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
 
-from keybench.databases.contract import Address, Engine
-from tests.conftest import folder_for_servers
-
-
-class Base:
-    """A directory of its own for private folders (`KEYBENCH_TMP`), which every user can enter."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def processes(self) -> list[str]:
-        """Command lines of other processes that were given this directory, or a folder in it, in their environment."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            with suppress(OSError):
-                if not entry.name.isdigit() or int(entry.name) == os.getpid():
-                    continue
-                if os.fsencode(self.path) in (entry / "environ").read_bytes():
-                    found.append(entry.name + " " + (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        return found
-
-    def left(self) -> list[str]:
-        """All that is left: files and processes."""
-        return [str(path) for path in self.path.iterdir()] + self.processes()
-
-    def assert_nothing_left(self, within: float = 5.0) -> None:
-        """Waits until nothing is left."""
-        deadline = time.monotonic() + within
-        while (left := self.left()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert left == []
+from keybench.testing.contract.servers import Base, Servers, folder_for_servers
 
 
 @pytest.fixture
@@ -50,28 +19,6 @@ def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Base]:
         yield Base(path)
     finally:
         shutil.rmtree(path, ignore_errors=True)
-
-
-class Servers:
-    """Servers of any engine and kind, each started when it is first needed and stopped at the end of all tests."""
-
-    def __init__(self, until: ExitStack) -> None:
-        self._until = until
-        self._folder = folder_for_servers()
-        until.callback(self._folder.rmdir)  # nothing is left in it
-        self._started: dict[tuple[str, str], Address] = {}
-
-    def address(self, engine: Engine, server: str) -> Address:
-        """The server, running; the test is skipped where it cannot be had."""
-        if (engine.name, server) not in self._started:
-            if "://" not in server and (reason := engine.missing(server)):
-                pytest.skip(reason)
-            provision = engine.provision(server, engine.settings("durable", "small"))
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("KEYBENCH_TMP", str(self._folder))
-                self._started[engine.name, server] = provision.start()
-            self._until.callback(provision.stop)
-        return self._started[engine.name, server]
 
 
 @pytest.fixture(scope="session")
@@ -87,3 +34,20 @@ def environment() -> Iterator[None]:
     yield
     os.environ.clear()
     os.environ.update(before)
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port of this machine where nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def variables() -> Iterator[dict[str, str]]:
+    """The environment of a command, without this machine's keybench settings, and with a folder for servers."""
+    folder = folder_for_servers()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KEYBENCH_", "PG"))}
+    yield {**kept, "KEYBENCH_TMP": str(folder), "NO_COLOR": "1", "COLUMNS": "200"}
+    folder.rmdir()  # fails if anything is left in it

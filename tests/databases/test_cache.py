@@ -11,7 +11,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.keys import increasing, random
+from keybench.testing.contract.keys import increasing, random
 
 
 def loaded(database: str, server: str, keys: list[Keys]) -> list[Mapping[Metric, Reading]]:

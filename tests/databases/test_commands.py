@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from keybench import commandline
-from keybench.databases import commands as cli
+from keybench import cli
+from keybench.databases.commands import app
 from keybench.databases.postgresql import engine as postgresql
 from keybench.databases.registry import engines
 
@@ -20,7 +20,7 @@ def command(capsys, monkeypatch) -> Command:
         monkeypatch.setenv("COLUMNS", str(width))
         monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
         with pytest.raises(SystemExit) as end:
-            commandline.run(cli.app, arguments)
+            cli.run(app, arguments)
         printed = capsys.readouterr()
         return end.value.code, printed.out, printed.err
 

@@ -13,7 +13,7 @@ from keybench.pagemodels.contract import PageStats, predict
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.tree import Rule
 from keybench.pagemodels.repeating import repeated
-from tests.databases.keys import random
+from keybench.testing.contract.keys import random
 
 BRANCH = Rule(20, 20, 10, 10, 10)
 

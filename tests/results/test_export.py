@@ -14,9 +14,10 @@ from pathlib import Path
 import pandas
 import pytest
 
-from keybench.results.export import POINT, TRIAL, VALUE, Form, series, values, write
+from keybench.results.export import Form
 from keybench.results.export import export as command
-from keybench.results.output import whole
+from keybench.results.output import atomic_file
+from keybench.results.tidy import POINT, TRIAL, VALUE, series, values, write_csv
 
 FEW = ("bigint-identity", "uuid-v4")
 
@@ -30,7 +31,7 @@ def test_each_reading_is_a_row_with_every_digit(fake_run) -> None:
     store = fake_run(layouts=FEW, blocks=2)
     trials = store.trials("5ca1ab1e00")
     out = io.StringIO()
-    write(list(values("5ca1ab1e00", trials)), Form.CSV, out)
+    write_csv(list(values("5ca1ab1e00", trials)), out)
     rows = list(csv.DictReader(io.StringIO(out.getvalue())))
     assert len(rows) == sum(len(trial.readings) for trial in trials)
     found = {(r["block"], r["database"], r["layout"], r["metric"]): r for r in rows}
@@ -101,7 +102,7 @@ def test_parquet_needs_a_file(fake_run, tmp_path) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
     refused = export(tmp_path, "latest", "--format", "parquet")
     assert refused.returncode == 2
-    assert refused.stderr == "keybench: Parquet is no text for a terminal: give -o a file.\n"
+    assert refused.stderr == "keybench: Parquet is a binary format: name a file with -o.\n"
 
 
 def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(tmp_path) -> None:
@@ -109,7 +110,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(tmp_path) -> None
     there.write_text("earlier", encoding="utf-8")
 
     def interrupted() -> None:
-        with whole(there) as part:
+        with atomic_file(there) as part:
             part.write_text("half", encoding="utf-8")
             raise KeyboardInterrupt
 

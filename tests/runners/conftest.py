@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from keybench import commandline
-from keybench.runners import command as cli
-from tests.conftest import folder_for_servers
+from keybench import cli
+from keybench.runners.command import app
+from keybench.testing.contract.servers import folder_for_servers
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"
 
@@ -70,7 +70,7 @@ def refused(
             monkeypatch.setenv(name, value)
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:
-            commandline.run(cli.app, arguments)
+            cli.run(app, arguments)
         out, err = capsys.readouterr()
         return subprocess.CompletedProcess(arguments, int(end.value.code or 0), out, err)
 

@@ -15,7 +15,7 @@ import pytest
 from keybench.databases.contract import Address
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.engine import ENGINE
-from tests.conftest import folder_for_servers
+from keybench.testing.contract.servers import folder_for_servers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 

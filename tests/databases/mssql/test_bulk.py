@@ -23,7 +23,7 @@ from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.keys import random, taken_by
+from keybench.testing.contract.keys import random, taken_by
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_session import stored_form
 

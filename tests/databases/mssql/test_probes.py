@@ -12,7 +12,7 @@ from keybench.model.byteorder import PERMUTATIONS
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.table import Table
-from tests.databases.keys import random
+from keybench.testing.contract.keys import random
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_statements import ANSWERS
 

@@ -22,8 +22,8 @@ from keybench.databases.mssql.session import MssqlSession
 from keybench.databases.mssql.url import UrlLeftovers, UrlServer
 from keybench.model.payload import Payload
 from keybench.model.table import Table
+from keybench.testing.contract.keys import random
 from tests.databases import boards
-from tests.databases.keys import random
 from tests.databases.mssql.recording import Record
 
 PINNED = Path(__file__).with_name("statements.sql")

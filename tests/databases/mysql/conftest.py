@@ -14,7 +14,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.conftest import Servers
+from keybench.testing.contract.servers import Servers
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, leaf_record
-from tests.databases.keys import increasing, random, taken_by
+from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import send
 
 

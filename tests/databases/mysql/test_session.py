@@ -16,7 +16,7 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.keys import increasing, random, taken_by
+from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import send
 from tests.databases.mysql.test_order import version4
 

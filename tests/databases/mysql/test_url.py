@@ -17,7 +17,7 @@ from keybench.databases.mysql.url import address_of
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
-from tests.databases.keys import increasing
+from keybench.testing.contract.keys import increasing
 from tests.databases.mysql.conftest import measured
 from tests.databases.mysql.owner import Owner
 

@@ -26,8 +26,8 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
+from keybench.testing.contract.keys import random, taken_by
 from tests.databases import boards
-from tests.databases.keys import random, taken_by
 from tests.databases.oracle.recording import Record
 
 PINNED = Path(__file__).with_name("statements.sql")

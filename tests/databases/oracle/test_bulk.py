@@ -18,7 +18,7 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.keys import random, taken_by
+from keybench.testing.contract.keys import random, taken_by
 from tests.databases.oracle.recording import Record
 
 

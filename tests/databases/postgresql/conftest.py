@@ -13,12 +13,12 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric, Reading
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.conftest import Servers
-from tests.databases.keys import descending as descending
-from tests.databases.keys import increasing as increasing
-from tests.databases.keys import integers as integers
-from tests.databases.keys import lagging as lagging
-from tests.databases.keys import random as random
+from keybench.testing.contract.keys import descending as descending
+from keybench.testing.contract.keys import increasing as increasing
+from keybench.testing.contract.keys import integers as integers
+from keybench.testing.contract.keys import lagging as lagging
+from keybench.testing.contract.keys import random as random
+from keybench.testing.contract.servers import Servers
 
 
 @pytest.fixture(scope="session")

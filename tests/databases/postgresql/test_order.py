@@ -10,7 +10,7 @@ from keybench.errors import UsageError
 from keybench.model.byteorder import rank
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import entry_bytes, heap_row_bytes
-from tests.databases.keys import taken_by
+from keybench.testing.contract.keys import taken_by
 from tests.databases.postgresql.conftest import random, send
 
 

@@ -11,7 +11,7 @@ from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from keybench.pagemodels.sqlite.records import bytes_per_row, is_rowid
-from tests.databases.keys import taken_by
+from keybench.testing.contract.keys import taken_by
 
 if TYPE_CHECKING:
     from pathlib import Path

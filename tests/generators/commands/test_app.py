@@ -11,8 +11,8 @@ from unicodedata import east_asian_width
 
 import pytest
 
-from keybench import commandline
-from keybench.generators.commands import app as cli
+from keybench import cli
+from keybench.generators.commands.app import app
 from keybench.generators.commands.screens import digits_of, duration, odds
 from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.core.layout import layout, layouts
@@ -29,7 +29,7 @@ def command(capsys, monkeypatch) -> Command:
     def run(*arguments: str, width: int = 80) -> tuple[int, str, str]:
         monkeypatch.setenv("COLUMNS", str(width))
         with pytest.raises(SystemExit) as end:
-            commandline.run(cli.app, arguments)
+            cli.run(app, arguments)
         printed = capsys.readouterr()
         return end.value.code, printed.out, printed.err
 

@@ -1,6 +1,6 @@
 """InnoDB's b-tree and its space in plain Python: every rule as it reads, nothing made fast. The kernel must equal it.
 
-Its own truth is the live server's files (test_pagemodel.py).
+Its own truth is the live server's files (tests/databases/mysql/test_page_model.py).
 """
 
 from __future__ import annotations

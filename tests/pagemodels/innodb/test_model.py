@@ -1,4 +1,4 @@
-"""The model of InnoDB: its kernel against rules in plain Python, and against live servers, page by page."""
+"""The model of InnoDB: its kernel against rules in plain Python."""
 
 from __future__ import annotations
 
@@ -11,26 +11,13 @@ from numpy.typing import NDArray
 from benchmarks import streams
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.probes import read_index
 from keybench.errors import UsageError
-from keybench.model.keys import Keys
-from keybench.model.metric import Metric
 from keybench.model.table import Table
-from keybench.pagemodels.contract import predict, ranked, readings
+from keybench.pagemodels.contract import ranked
 from keybench.pagemodels.innodb.model import InnodbModel, InnodbStats, of
-from tests.databases.mysql.conftest import measured
 from tests.pagemodels.innodb.reference import Space, Tree
 
 Ranks = NDArray[np.int64]
-
-EXACT = (
-    Metric.LEAF_PAGES,
-    Metric.BRANCH_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.LEAF_NONADJACENT,
-)
 
 
 def table(column: str = "binary16", payload: int = 0, role: str = "clustered", engine=ENGINE) -> Table:
@@ -171,63 +158,3 @@ def test_what_the_model_does_not_know_is_refused() -> None:
         UsageError, match=r"^the width of the column binary is not known: size it by a layout's keys first\.$"
     ):
         ENGINE.page_model(table("binary"))
-
-
-def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
-    admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%'")
-    merges = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'index_page_merge_successful'"
-    before = admin.value(merges)
-    real = {metric: reading.value for metric, reading in measured(admin, on, keys).items()}
-    found = read_index(admin, on)
-    assert found
-    model = predict(ENGINE.page_model(on), on.column, keys)
-    assert isinstance(model, InnodbStats)
-    said = {reading.metric: reading.value for reading in readings(model)}
-    assert {metric: said[metric] for metric in EXACT} == {metric: real[metric] for metric in EXACT}
-    assert np.array_equal(found.levels[0], model.page_numbers)
-    assert found.garbage == model.garbage_bytes
-    assert admin.value(merges) - before == model.merges
-    with admin.file(on) as file:
-        assert file
-        assert file.stat().st_size == 16_384 * model.file_pages
-    assert real[Metric.SPLIT_COUNTER] == model.split_counter
-
-
-def keys_in(stream: str, on: Table, rows: int) -> Keys:
-    return streams.keys(streams.STREAMS[stream](rows), on.column)
-
-
-@pytest.mark.parametrize("stream", streams.STREAMS)
-def test_the_index_on_a_server_is_that_of_the_model(admin, stream: str) -> None:
-    on = table(payload=100)
-    assert_as_the_server(admin, on, keys_in(stream, on, 60_000))
-
-
-@pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "wrapping"])
-@pytest.mark.parametrize(
-    ("column", "payload", "role"),
-    [("bigint", 0, "clustered"), ("char36", 300, "clustered"), ("char36", 0, "nonclustered")],
-)
-def test_so_it_is_with_other_tables(admin, column: str, payload: int, role: str, stream: str) -> None:
-    on = table(column, payload, role)
-    assert_as_the_server(admin, on, keys_in(stream, on, 50_000))
-
-
-def test_a_page_that_becomes_the_roots_only_child_goes_up_into_it(admin) -> None:
-    """When its neighbour loses its only node pointer, at row 57,003; the root splits again at once, in the middle."""
-    on = table("char36")
-    keys = keys_in("same millisecond", on, 1_000_000)[:57_011]
-    assert_as_the_server(admin, on, keys)
-    found = predict(ENGINE.page_model(on), on.column, keys)
-    assert isinstance(found, InnodbStats)
-    assert (found.branch_pages, found.split_counter) == (3, 380)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("stream", streams.STREAMS)
-@pytest.mark.parametrize("role", ["clustered", "nonclustered"])
-@pytest.mark.parametrize("payload", [0, 100])
-@pytest.mark.parametrize("column", ["binary16", "char36", "bigint"])
-def test_so_it_is_with_all_of_them(admin, column: str, payload: int, role: str, stream: str) -> None:
-    on = table(column, payload, role)
-    assert_as_the_server(admin, on, keys_in(stream, on, 200_000))

@@ -23,7 +23,7 @@ def test_sorted_and_few_elements_keep_their_sequence() -> None:
 def test_of_two_middles_it_takes_the_one_that_the_server_takes(splits: int, first: int) -> None:
     """Branch pages of uuid, character(36) and bytea keys: an even number of splits, the middle two equally good.
 
-    Those of live servers tell which: `test_pagemodel` compares their branch pages.
+    Those of live servers tell which: tests/databases/postgresql/test_page_model.py compares their branch pages.
     """
     middle = (splits - 1) / 2
     assert qsort.order([int(2 * abs(place - middle)) for place in range(splits)])[0] == first

@@ -1,6 +1,6 @@
 """SQLite's b-trees in plain Python: every rule of btree.c as it reads, nothing made fast. The kernel must equal it.
 
-Its own truth is `dbstat` (test_pagemodel.py).
+Its own truth is `dbstat` (tests/databases/sqlite/test_page_model.py).
 """
 
 from __future__ import annotations

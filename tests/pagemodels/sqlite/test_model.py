@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,29 +12,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from benchmarks import streams
-from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import PageStats, predict, ranked, readings
+from keybench.pagemodels.contract import PageStats, predict, ranked
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.load import load
 from tests.pagemodels.sqlite.reference import File, Tree
-
-if TYPE_CHECKING:
-    from conftest import Bench
-
-EXACT = (
-    Metric.LEAF_PAGES,
-    Metric.BRANCH_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.LEAF_NONADJACENT,
-)
 
 TABLES: list[tuple[str, int, KeyRole]] = [
     ("binary16", 0, "clustered"),
@@ -284,37 +270,3 @@ def test_what_the_model_does_not_know_is_refused() -> None:
         UsageError, match=r"^the width of the column blob is not known: size it by a layout's keys first\.$"
     ):
         ENGINE.page_model(Table("trial", ENGINE.column("blob"), 0))
-
-
-def assert_as_sqlite(bench: Bench, given: tuple[str, int, KeyRole], stream: str, rows: int) -> None:
-    column, payload, role = given
-    on = bench.table(column, payload, role)
-    keys = streams.keys(streams.STREAMS[stream](rows), on.column)
-    real = {metric: reading.value for metric, reading in bench.load(on, keys).items()}
-    model = modelled(on, keys)
-    said = {reading.metric: reading.value for reading in readings(model)}
-    assert {metric: said[metric] for metric in EXACT} == pytest.approx(
-        {metric: real[metric] for metric in EXACT}, 1e-12
-    )
-    leaves = bench.admin._connection(on).execute(  # type: ignore[attr-defined]
-        "SELECT pageno, ncell FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (Statements(on).tree,)
-    )
-    assert leaves.fetchall() == list(zip(model.page_numbers.tolist(), model.page_rows.tolist(), strict=True))
-
-
-@pytest.mark.parametrize("stream", streams.STREAMS)
-def test_a_b_tree_of_sqlite_is_that_of_the_model(bench: Bench, stream: str) -> None:
-    assert_as_sqlite(bench, ("binary16", 100, "clustered"), stream, 20_000)
-
-
-@pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "wrapping"])
-@pytest.mark.parametrize("given", TABLES)
-def test_so_it_is_with_other_tables(bench: Bench, given: tuple[str, int, KeyRole], stream: str) -> None:
-    assert_as_sqlite(bench, given, stream, 20_000)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("stream", streams.STREAMS)
-@pytest.mark.parametrize("given", [*TABLES, ("binary16", 100, "nonclustered"), ("bigint", 100, "nonclustered")])
-def test_so_it_is_with_many_rows(bench: Bench, given: tuple[str, int, KeyRole], stream: str) -> None:
-    assert_as_sqlite(bench, given, stream, 150_000)

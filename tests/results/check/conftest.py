@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from keybench import commandline
+from keybench import cli
 from keybench.results.check.command import app
 from keybench.results.store.store import Store
 from keybench.runners.planning.plan import Request, plan
@@ -38,7 +38,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         monkeypatch.chdir(tmp_path)
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:
-            commandline.run(app, [*arguments, "--baseline", "base.json", "--results", "results.sqlite"])
+            cli.run(app, [*arguments, "--baseline", "base.json", "--results", "results.sqlite"])
         return Done(int(end.value.code or 0), *capsys.readouterr())
 
     return run

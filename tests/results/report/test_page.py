@@ -18,7 +18,7 @@ import pytest
 from keybench.errors import UsageError
 from keybench.model.metric import Metric, Reading
 from keybench.results.claims import rows
-from keybench.results.report import data
+from keybench.results.report import download
 from keybench.results.report.page import render, write_report
 from tests.results.report.page import Page
 
@@ -44,7 +44,7 @@ def test_the_page_needs_nothing_but_itself(fake_run) -> None:
 def test_the_one_script_is_our_own_and_the_only_one_that_may_run(fake_run) -> None:
     text = render(fake_run(layouts=FEW), ["latest"])
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
-    assert script == files("keybench.results.report").joinpath("report.js").read_text(encoding="utf-8")
+    assert script == files("keybench.results.report").joinpath("template", "report.js").read_text(encoding="utf-8")
     allowed = b64encode(sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{allowed}'" in unescape(Page(text).attributes("content")[-1])
 
@@ -226,10 +226,10 @@ def test_all_values_lie_in_the_page_or_the_command_that_writes_them(fake_run, mo
     downloads = read(store).downloads()
     table = list(csv.DictReader(io.StringIO(unquote(downloads["keybench-5ca1ab1e00.csv"].partition(",")[2]))))
     assert len(table) == count
-    monkeypatch.setattr(data, "_MOST_PLAIN", 1000)
+    monkeypatch.setattr(download, "_MOST_PLAIN", 1000)
     packed = read(store).downloads()["keybench-5ca1ab1e00.csv.gz"].partition(",")[2]
     assert list(csv.DictReader(io.StringIO(gzip.decompress(b64decode(packed)).decode()))) == table
-    monkeypatch.setattr(data, "MOST_VALUES", count - 1)
+    monkeypatch.setattr(download, "MOST_VALUES", count - 1)
     page = read(store)
     assert not any("keybench-" in name for name in page.downloads())
     assert f"{count:,} values are too many for this page." in page.text

@@ -14,10 +14,10 @@ from keybench.databases.registry import engines
 from keybench.errors import UsageError
 from keybench.model.metric import KEY, MODEL, Metric, Reading
 from keybench.model.names import MODEL_SERVER
-from keybench.results.export import values
 from keybench.results.report.page import render
 from keybench.results.store.store import Run as Recorded
 from keybench.results.store.store import Store, Trial
+from keybench.results.tidy import values
 from keybench.runners.measuring import position
 from keybench.runners.planning import server_keys
 from keybench.runners.trials import bulk, verdicts

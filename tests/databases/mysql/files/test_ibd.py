@@ -16,7 +16,7 @@ from keybench.errors import ServerError
 from keybench.model.metric import Metric, Reading
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, leaf_record
-from tests.databases.keys import descending, increasing, integers, lagging, random
+from keybench.testing.contract.keys import descending, increasing, integers, lagging, random
 from tests.databases.mysql.conftest import as_url, measured, send
 
 ROWS = 60_000

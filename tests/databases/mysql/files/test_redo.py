@@ -18,7 +18,7 @@ from keybench.databases.mysql.flavour import MARIADB
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from tests.databases.keys import increasing, random, taken_by
+from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import as_url, send
 from tests.databases.mysql.test_order import version4
 

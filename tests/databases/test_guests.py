@@ -27,8 +27,8 @@ from keybench.databases.contract import Engine
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.table import Table
-from tests.databases.conftest import Servers
-from tests.databases.contract.conftest import here
+from keybench.testing.contract.places import places
+from keybench.testing.contract.servers import Servers
 
 PASSWORD = "s3cret/hunter:2 %@x" + secrets.token_hex(6)
 WORK = ("--layout", "uuid-v4", "--rows", "2000", "--blocks", "1")
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("environment")
 def owners() -> dict[str, tuple[Engine, str, Any]]:
     """Engines that run here and whose folder has an `owner.py`: the engine, a server kind and the class."""
     found: dict[str, tuple[Engine, str, Any]] = {}
-    for place in here():
+    for place in places():
         folder = type(place.engine).__module__.split(".")[2]
         if place.is_url or place.engine.name in found or not find_spec(f"tests.databases.{folder}.owner"):
             continue

@@ -25,10 +25,10 @@ from keybench.errors import KeybenchError, ServerError
 from keybench.model.column import Column
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases.conftest import Base
-from tests.databases.contract.conftest import Bench
-from tests.databases.contract.places import Place
-from tests.databases.keys import random
+from keybench.testing.contract.bench import Bench
+from keybench.testing.contract.keys import random
+from keybench.testing.contract.places import Place
+from keybench.testing.contract.servers import Base
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 MB = 1 << 20

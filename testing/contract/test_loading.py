@@ -14,7 +14,7 @@ import pytest
 from keybench.databases.contract import MakesKeys
 from keybench.databases.core.bulk import LoadsInBulk
 from keybench.databases.core.key_order import ReadsInOrder
-from keybench.errors import ServerError
+from keybench.errors import ServerError, VerificationError
 from keybench.model.byteorder import rank
 from keybench.model.column import Column
 from keybench.model.keys import Keys
@@ -23,8 +23,8 @@ from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, ServerKeys, Table
 from keybench.runners.planning import server_keys
 from keybench.runners.trials import verify
-from tests.databases.contract.conftest import Bench, accepted
-from tests.databases.keys import increasing, random
+from keybench.testing.contract.bench import Bench, accepted
+from keybench.testing.contract.keys import increasing, random
 
 WRITER = """
 import pickle, sys
@@ -50,7 +50,7 @@ def test_what_is_sent_is_acknowledged_stored_and_gone_after_drop(
 ) -> None:
     sized, keys = accepted(native, random(1400))
     keys = keys[:1251]
-    table = Table("odd name", sized, payload, role)
+    table = bench.table(sized, payload, role, name="odd name")
     bench.admin.create(table)
     assert list(bench.admin.stored_keys(table)) == []
     empty = bench.admin.index_bytes(table)
@@ -82,7 +82,9 @@ def test_rows_are_inserted_in_order_of_arrival(bench: Bench, guids: Column) -> N
     ascending = Keys(keys.data[np.argsort(rank(keys, guids.order))], "uuid")
     table = bench.table(guids)
     ordered, disordered = bench.measured(table, ascending), bench.measured(table, keys)
-    if Metric.LEAF_FRAGMENTATION in bench.engine.absent:
+    if Metric.LEAF_DENSITY in bench.engine.absent:
+        pass  # the order of arrival, below, has to do
+    elif Metric.LEAF_FRAGMENTATION in bench.engine.absent:
         assert (disordered[Metric.LEAF_DENSITY].value or 0) < 85 < (ordered[Metric.LEAF_DENSITY].value or 0)
     elif (fragmentation := ordered[Metric.LEAF_FRAGMENTATION].value) is None:
         assert ordered[Metric.LEAF_FRAGMENTATION].reason
@@ -92,10 +94,10 @@ def test_rows_are_inserted_in_order_of_arrival(bench: Bench, guids: Column) -> N
     beside = bench.table(guids, 10, "nonclustered")
     bench.admin.create(beside)
     bench.send(beside, keys, len(keys))
-    assert isinstance(bench.admin, ReadsInOrder)
-    arrived = bench.admin.arrived_keys(beside)
-    assert arrived is not None
-    assert np.array_equal(arrived, guids.encode(keys))
+    if isinstance(bench.admin, ReadsInOrder):
+        arrived = bench.admin.arrived_keys(beside)
+        assert arrived is not None
+        assert np.array_equal(arrived, guids.encode(keys))
 
 
 def test_the_bulk_path_loads_all_rows_of_each_transaction_or_is_refused(bench: Bench, native: Column) -> None:
@@ -190,10 +192,9 @@ def test_keys_that_the_server_makes(bench: Bench, made: ServerKeys) -> None:
         batches = session.prepare_without_keys(Payload(20), 4090, 2501, 1000)
         assert [session.send(batch) for batch in batches] == [1000, 1000, 501]
     server_keys.verify(2501, bench.admin.stored_keys(table))
-    assert isinstance(bench.admin, ReadsInOrder)
-    arrived, ordered = bench.admin.arrived_keys(table), bench.admin.ordered_keys(table)
-    if arrived is not None and made.order == table.column.order:
-        assert np.array_equal(arrived, ordered)
+    if isinstance(bench.admin, ReadsInOrder) and made.order == table.column.order:
+        arrived, ordered = bench.admin.arrived_keys(table), bench.admin.ordered_keys(table)
+        assert arrived is None or np.array_equal(arrived, ordered)
 
 
 def test_a_table_that_is_gone(bench: Bench, guids: Column) -> None:
@@ -212,7 +213,7 @@ def test_verification_finds_what_was_lost_changed_added_and_doubled(bench: Bench
     bench.send(table, keys[:500])
 
     def found() -> str:
-        with pytest.raises(verify.VerificationError) as caught:
+        with pytest.raises(VerificationError) as caught:
             verify.check(sent, bench.admin.stored_keys(table))
         return str(caught.value)
 
@@ -229,5 +230,5 @@ def test_verification_finds_what_was_lost_changed_added_and_doubled(bench: Bench
     with closing(bench.session(table)) as session:
         assert session.delete(session.prepare_keys(keys[555:556])) == 1
     held = list(bench.admin.stored_keys(table))
-    with pytest.raises(verify.VerificationError, match=r" 501 rows .*: 0 keys missing, 0 never sent, 1 repeated\.$"):
+    with pytest.raises(VerificationError, match=r" 501 rows .*: 0 keys missing, 0 never sent, 1 repeated\.$"):
         verify.check(sent, [*held, held[0][:1]])

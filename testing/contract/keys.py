@@ -14,7 +14,7 @@ BYTES = 12
 
 def taken_by(column: Column, guids: Keys) -> tuple[Column, Keys]:
     """The column for the keys that come of the GUIDs' first bytes where it takes no GUIDs, and those keys."""
-    first = np.ascontiguousarray(guids.data[:, :BYTES])
+    first = guids.data[:, :BYTES].copy().view(np.uint8)
     if "int" in column.kinds:
         return column, Keys(guids.data[:, :8].copy().view(">i8").ravel().astype(np.int64), "int")
     if "bytes" in column.kinds:

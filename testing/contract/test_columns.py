@@ -15,8 +15,8 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole
 from keybench.runners.trials import verify
-from tests.databases.contract.conftest import Bench, accepted
-from tests.databases.keys import adversarial, distinct, extremes
+from keybench.testing.contract.bench import Bench, accepted
+from keybench.testing.contract.keys import adversarial, distinct, extremes
 
 KEYS = 10_000
 ALL = adversarial()
@@ -36,19 +36,20 @@ def test_the_server_orders_a_column_as_byteorder_says(bench: Bench, column: Colu
     assert len(keys) == KEYS
     sent = sized.encode(keys)
     expected = sent[np.lexsort(sort_words(keys, sized.order).T[::-1])]
-    roles: tuple[KeyRole, ...] = ("nonclustered", "clustered") if column.native else ("clustered",)
-    for role in roles:
+    both: tuple[KeyRole, ...] = ("nonclustered", "clustered")
+    roles = [role for role in both if role in bench.engine.key_roles]
+    for role in roles if column.native else roles[-1:]:
         table = bench.table(sized, 0, role)
         bench.admin.create(table)
         assert bench.send(table, keys, 3000) == [3000, 3000, 3000, 1000]
         verify.check(sent, bench.admin.stored_keys(table))
-        assert isinstance(bench.admin, ReadsInOrder)
-        found = bench.admin.ordered_keys(table)
-        assert found.dtype == sent.dtype
-        assert np.array_equal(found, expected)
-        arrived = bench.admin.arrived_keys(table)
-        assert arrived is not None or role == "clustered"
-        assert arrived is None or np.array_equal(arrived, sent)
+        if isinstance(bench.admin, ReadsInOrder):
+            ordered_by_server = bench.admin.ordered_keys(table)
+            assert ordered_by_server.dtype == sent.dtype
+            assert np.array_equal(ordered_by_server, expected)
+            arrived = bench.admin.arrived_keys(table)
+            assert arrived is not None or role == "clustered"
+            assert arrived is None or np.array_equal(arrived, sent)
 
     # By look-ups alone: exactly the two of each neighbouring pair lie between them.
     some = keys[np.argsort(rank(keys, sized.order))[4900:5000]]

@@ -6,8 +6,7 @@ import pytest
 
 from keybench.databases.contract import Engine
 from keybench.databases.registry import engines
-from tests.databases.contract.conftest import here
-from tests.databases.contract.places import Place, asked, missing
+from keybench.testing.contract.places import Place, asked, missing, places
 
 
 @pytest.mark.parametrize("on", engines().values(), ids=lambda on: on.name)
@@ -15,4 +14,4 @@ def test_an_engine_takes_part_or_says_why_not(on: Engine) -> None:
     reasons = [missing(Place(on, kind)) for kind in on.servers]
     if reasons and all(reasons):
         pytest.skip(" ".join(reasons[0].split()))
-    assert asked() or any(place.engine is on for place in here())
+    assert asked() or any(place.engine is on for place in places())

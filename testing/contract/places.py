@@ -1,5 +1,7 @@
-"""Where the suite runs: every engine of the registry on every kind of server that can be started here, or what
-`KEYBENCH_CONTRACT` names (`make contract DB=…`): engines, engine=kind, URLs, engine=URL, separated by spaces or commas.
+"""Where the suite runs.
+
+By default: every engine of the registry, on every kind of server that can be started here. `KEYBENCH_CONTRACT` (or
+`make contract DB=…`) names others: engines, engine=kind, URLs, engine=URL, separated by spaces or commas.
 """
 
 from __future__ import annotations
@@ -7,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -33,7 +36,7 @@ class Place:
 
 
 def asked() -> list[Place]:
-    """The places that the environment names; empty where it names none. UsageError for a name that is none."""
+    """The places that the environment names; empty where it names none. UsageError for an unknown name."""
     named = os.environ.get(VARIABLE, "").replace(",", " ").split()
     return [place for name in named for place in _named(name)]
 
@@ -43,14 +46,14 @@ def _named(name: str) -> Iterator[Place]:
     if "://" in name and "://" not in before:
         yield Place(engine(before), after)
     elif "://" in name:
-        yield Place(_of_scheme(name.partition("://")[0]), name)
+        yield Place(_engine_of_scheme(name.partition("://")[0]), name)
     elif after:
         yield Place(engine(before), after)
     else:
         yield from (Place(engine(name), kind) for kind in engine(name).servers)
 
 
-def _of_scheme(scheme: str) -> Engine:
+def _engine_of_scheme(scheme: str) -> Engine:
     fitting = [on for on in engines().values() if scheme in on.url_schemes]
     if not fitting:
         raise UsageError(f"{VARIABLE}: no database is reached by {scheme}:// URLs: name another.")
@@ -62,8 +65,9 @@ def missing(place: Place) -> str:
     return "" if place.is_url else place.engine.missing(place.server)
 
 
+@cache
 def places() -> list[Place]:
-    """Where the suite runs. What was asked for by name and cannot be had ends the tests."""
+    """Where the suite runs. The tests end if none of the places that were named can be had."""
     try:
         named = asked()
         available = [place for place in named if not missing(place)]

@@ -1,0 +1,68 @@
+"""A server, and what a trial does on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+import pytest
+
+from keybench.databases.contract import Address, Admin, Engine, Session
+from keybench.model.column import Column
+from keybench.model.keys import Keys
+from keybench.model.metric import Metric, Reading
+from keybench.model.payload import Payload
+from keybench.model.table import KeyRole, Table
+from keybench.testing.contract.keys import taken_by
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A server and what a trial does on it."""
+
+    engine: Engine
+    address: Address
+    admin: Admin
+
+    def table(
+        self, column: Column, payload: int = 0, key: KeyRole | None = None, name: str = "contract", children: int = 1
+    ) -> Table:
+        """A table whose key has that role, else the engine's first one; skips the test where the engine has no such."""
+        role = key or self.engine.key_roles[0]
+        if role not in self.engine.key_roles:
+            pytest.skip(f"{self.engine.title} declares no tables with a {role} key")
+        return Table(name, column, payload, role, children=children)
+
+    def session(self, table: Table) -> Session:
+        return self.engine.session(self.address, table)
+
+    def send(self, table: Table, keys: Keys, rows_per_tx: int = 1000, start: int = 0) -> list[int]:
+        """Sends the keys in their order by one session; the rows that each batch was acknowledged with."""
+        with closing(self.session(table)) as session:
+            return [session.send(batch) for batch in session.prepare(keys, Payload(table.payload), start, rows_per_tx)]
+
+    def measured(self, table: Table, keys: Keys) -> Mapping[Metric, Reading]:
+        """Creates the table, loads it, and gives all readings: one for each metric that its probe supplies."""
+        self.admin.create(table)
+        probes = self.admin.probes()
+        for probe in probes:
+            probe.before(table)
+        assert sum(self.send(table, keys)) == len(keys)
+        readings: dict[Metric, Reading] = {}
+        for probe in probes:
+            supplied = list(probe.after(table))
+            assert sorted(reading.metric for reading in supplied) == sorted(probe.supplies)
+            readings |= {reading.metric: reading for reading in supplied}
+        return readings
+
+
+def open_bench(engine: Engine, address: Address) -> Iterator[Bench]:
+    with closing(engine.admin(address)) as admin:
+        yield Bench(engine, address, admin)
+
+
+def accepted(column: Column, keys: Keys) -> tuple[Column, Keys]:
+    """The column and those of the keys (`taken_by`) that it accepts."""
+    sized, keys = taken_by(column, keys)
+    return sized, keys[sized.accepts(keys).nonzero()[0]]

@@ -1,0 +1,80 @@
+"""The parameters of the suite, and its fixtures."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from keybench.databases.contract import Engine
+from keybench.model.column import Column
+from keybench.model.table import ServerKeys
+from keybench.testing.contract.bench import Bench, open_bench
+from keybench.testing.contract.places import Place, places
+from keybench.testing.contract.servers import Base, Servers, folder_for_servers
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Gives each test its servers.
+
+    `place`: every server on which the suite runs. `private`: keybench's own servers among them, without containers,
+    which Docker alone may kill. With `column`, `native` or `made`, also each column, each native column, or each layout
+    that the engine's server makes.
+    """
+    wanted = {"place", "private", "column", "native", "made"} & set(metafunc.fixturenames)
+    if not wanted:
+        return
+    chosen = [
+        place for place in places() if not ("private" in wanted and (place.is_url or place.server == "container"))
+    ]
+    for name in ("column", "native", "made"):
+        if name in wanted:
+            pairs = [(place, value) for place in chosen for value in _declared(place.engine, name)]
+            ids = [f"{place}-{value.name}" for place, value in pairs]
+            metafunc.parametrize(("place", name), pairs, ids=ids)
+            return
+    metafunc.parametrize("private" if "private" in wanted else "place", chosen, ids=str)
+
+
+def _declared(engine: Engine, name: str) -> Iterable[Column | ServerKeys]:
+    return engine.makes if name == "made" else (c for c in engine.columns if name == "column" or c.native)
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """The servers of all tests."""
+    with ExitStack() as until:
+        yield Servers(until)
+
+
+@pytest.fixture
+def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Base]:
+    """A folder of this test's own for private servers."""
+    path = folder_for_servers()
+    monkeypatch.setenv("KEYBENCH_TMP", str(path))
+    try:
+        yield Base(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def bench(place: Place, servers: Servers) -> Iterator[Bench]:
+    """The server of the place, shared by all tests."""
+    yield from open_bench(place.engine, servers.address(place.engine, place.server))
+
+
+@pytest.fixture
+def integers(bench: Bench) -> Column:
+    """The engine's first column for integers."""
+    columns = [column for column in bench.engine.columns if "int" in column.kinds]
+    return columns[0] if columns else pytest.skip(f"{bench.engine.title} declares no column for integers")
+
+
+@pytest.fixture
+def guids(bench: Bench) -> Column:
+    """The engine's native column for GUIDs."""
+    columns = [column for column in bench.engine.columns if "uuid" in column.kinds and column.native]
+    return columns[0] if columns else pytest.skip(f"{bench.engine.title} declares no native column for GUIDs")

@@ -1,0 +1,81 @@
+"""The index on live servers equals that of the page model, page for page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import streams
+from keybench.databases.contract import Address
+from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.databases.postgresql.engine import ENGINE
+from keybench.model.column import Column
+from keybench.model.keys import Keys
+from keybench.model.metric import Metric
+from keybench.model.table import Table
+from keybench.pagemodels.contract import predict, readings
+from tests.databases.postgresql.conftest import measured
+
+EXACT = (
+    Metric.LEAF_PAGES,
+    Metric.BRANCH_PAGES,
+    Metric.LEAF_DENSITY,
+    Metric.LEAF_FRAGMENTATION,
+    Metric.LEAF_NONADJACENT,
+    Metric.APPENDS,
+    Metric.EDGE_SPLITS,
+    Metric.INTERIOR_SPLITS,
+)
+
+
+def sized(name: str, width: int = 16) -> Column:
+    """The column for keys of that many bytes, of which those of kind text have two characters each."""
+    column = ENGINE.column(name)
+    return column.sized(2 * width if "text" in column.kinds else width)
+
+
+def assert_as_the_server(admin: PostgresAdmin, column: Column, stream: str, rows: int, payload: int = 0) -> None:
+    assert_the_same(admin, Table("trial", column, payload), streams.keys(streams.STREAMS[stream](rows), column))
+
+
+def assert_the_same(admin: PostgresAdmin, table: Table, keys: Keys) -> None:
+    column = table.column
+    real = {metric: reading.value for metric, reading in measured(admin, table, keys).items()}
+    predicted = readings(predict(ENGINE.page_model(table), column, keys))
+    model = {reading.metric: reading.value for reading in predicted}
+    assert {metric: model[metric] for metric in EXACT} == {metric: real[metric] for metric in EXACT}
+
+
+@pytest.mark.parametrize("stream", streams.STREAMS)
+def test_the_index_on_a_server_is_that_of_the_model(admin: PostgresAdmin, stream: str) -> None:
+    assert_as_the_server(admin, sized("uuid"), stream, 60_000)
+
+
+@pytest.mark.parametrize("stream", ["random", "descending", "4 lagging by 0.5 %"])
+@pytest.mark.parametrize("name", ["char36", "bigint", "bytea", "text"])
+def test_so_it_is_with_other_columns(embedded: Address, name: str, stream: str) -> None:
+    admin = PostgresAdmin(embedded)
+    try:
+        assert_as_the_server(admin, sized(name), stream, 40_000, payload=10)
+    finally:
+        admin.close()
+
+
+@pytest.mark.parametrize("width", [126, 127, 506])
+def test_so_it_is_with_wide_keys(embedded: Address, width: int) -> None:
+    column, numbers = sized("bytea", width), streams.random(20_000)
+    data = np.zeros((len(numbers), width), np.uint8)
+    data[:, :8] = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
+    admin = PostgresAdmin(embedded)
+    try:
+        assert_the_same(admin, Table("trial", column, 0), Keys(data, "bytes"))
+    finally:
+        admin.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("payload", [0, 100])
+@pytest.mark.parametrize("stream", streams.STREAMS)
+@pytest.mark.parametrize("name", ["uuid", "char36", "bigint"])
+def test_so_it_is_with_many_rows(admin: PostgresAdmin, name: str, stream: str, payload: int) -> None:
+    assert_as_the_server(admin, sized(name), stream, 200_000, payload)

@@ -1,0 +1,59 @@
+"""The command `keybench`: its list of commands, and what it imports before one of them is used."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from keybench.cli import COMMANDS
+
+
+def keybench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "keybench", *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_gives_the_first_paragraph_of_a_commands_own_help(name: str) -> None:
+    command = typer.main.get_command(importlib.import_module(COMMANDS[name].module).app)
+    assert command.help is not None
+    first = inspect.cleandoc(command.help).split("\n\n")[0]
+    assert " ".join(first.split()) == COMMANDS[name].help
+
+
+def test_the_list_has_every_command() -> None:
+    done = keybench("--help")
+    assert done.returncode == 0
+    assert all(f" {name} " in done.stdout for name in COMMANDS)
+
+
+def test_a_command_is_found_by_its_name() -> None:
+    done = keybench("generators", "list", "--on", "mssql")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "rt-comb-sql" in done.stdout
+
+
+def test_an_unknown_command_is_one_line_and_exit_2() -> None:
+    done = keybench("reprot")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "keybench: No such command 'reprot'. Did you mean 'report', 'export'?. See --help.\n"
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    code = """
+import sys
+from keybench.cli import main
+sys.argv = ["keybench", "--help"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+heavy = {"numpy", "sqlalchemy", "pydantic", "matplotlib", "pandas", "scipy", "numba"}
+print("imported:", *sorted(heavy & sys.modules.keys()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "imported:"
