@@ -15,7 +15,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.bulk import LoadPath
+from keybench.model.load_path import Transport
 from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.hosting.recipe import ContainerOptions
 from keybench.databases.hosting.secret import Secret
@@ -212,7 +212,7 @@ class Engine(ABC):
     """Keys that its servers make; its sessions then are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
-    paths: tuple[LoadPath, ...] = ("rows",)
+    paths: tuple[Transport, ...] = ("rows",)
     """How its sessions load rows; with `bulk` among them they are `LoadsInBulk`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """What the key can be to a table; the first is the one that trials use unless they say otherwise."""
@@ -231,7 +231,7 @@ class Engine(ABC):
     def missing(self, server: str) -> str:
         """Why this server kind cannot be started here and what would bring it; empty where it can. Within 2 s."""
 
-    def refuses(self, path: LoadPath, server: str) -> str:  # noqa: ARG002 (engines may look at the kind or URL)
+    def refuses(self, path: Transport, server: str) -> str:  # noqa: ARG002 (engines may look at the kind or URL)
         """Why rows cannot take that path to a server of that kind or URL; empty where they can."""
         if path in self.paths:
             return ""

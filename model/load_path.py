@@ -14,7 +14,7 @@ from typing import ClassVar, Final, Literal, Protocol, runtime_checkable
 from keybench.errors import unknown_name
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
-from keybench.model.table import KeyRole
+from keybench.model.table import KeyRole, is_key_and_payload
 
 Transport = Literal["rows", "bulk"]
 """What an engine offers to a load path: inserts, one index insertion a row in order of arrival; or its bulk path."""
@@ -118,7 +118,7 @@ class BulkLoad(LoadPath):
 
     def refuses_table(self, key: KeyRole) -> str:
         """Bulk paths load two columns of one table."""
-        if key in ("by-date", "fk"):
+        if not is_key_and_payload(key):
             return f'the bulk path loads a key and its payload alone: leave out key = "{key}"'
         return ""
 

@@ -20,6 +20,11 @@ KeyRole = Literal["clustered", "nonclustered", "by-date", "fk"]
 """What the key is to its table."""
 
 
+def is_key_and_payload(role: KeyRole) -> bool:
+    """Whether a table with that role of the key is one table of two columns, the key and its payload."""
+    return role in ("clustered", "nonclustered")
+
+
 @dataclass(frozen=True)
 class ServerKeys:
     """A layout that only a server of one engine makes: rows are sent without keys, which carry the server's clock."""

@@ -7,15 +7,13 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.contract import Engine, Keepable, Profile, Provision
+from keybench.databases.contract import Keepable, Profile, Provision
 from keybench.databases.hosting.container import KIND, Contained
 from keybench.databases.registry import engine
-from keybench.errors import EnvironmentMissing, UsageError
-from keybench.model.names import MODEL_SERVER
 from keybench.results.store.store import Environment
 from keybench.runners.planning.plan import Request
-from keybench.runners.trials import bulk
 from keybench.runners.planning.target import Target
+
 
 class Servers:
     """All servers of one run, as a context manager."""
@@ -27,8 +25,8 @@ class Servers:
         note: Callable[[Environment], None],
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`urls` holds the URLs as the user gave them, with passwords; `note` is told each server's environment, `say`
-        what a person should know."""
+        """`urls` are as the user gave them, with passwords. `note` is called with the environment of each server that is
+        started, `say` with lines for people."""
         self._request = request
         self._urls = urls
         self._note = note
@@ -36,7 +34,7 @@ class Servers:
         self._running: dict[str, tuple[Provision, Target]] = {}
 
     def reach(self, database: str) -> Target:
-        """The database's server, running."""
+        """The database's server, started where it does not run."""
         provision, target = self._running.get(database, (None, None))
         if provision is not None and target is not None:
             if provision.alive():
@@ -60,8 +58,7 @@ class Servers:
             versions, values = dict(admin.versions()), dict(admin.settings())
             if isinstance(provision, Contained):
                 values |= provision.described()
-            if bulk.chosen(self._request.scenario):
-                values |= bulk.RECORDED
+            values |= self._request.scenario.load_path.environment
         finally:
             admin.close()
         self._note(Environment(database, target.server, versions, values, settings.cache_bytes))

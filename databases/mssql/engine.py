@@ -20,7 +20,7 @@ from keybench.databases.contract import (
     Settings,
     Verdict,
 )
-from keybench.databases.core.bulk import LoadPath
+from keybench.model.load_path import Transport
 from keybench.databases.core.coordination import Board
 from keybench.databases.hosting.container import missing as without_containers
 from keybench.databases.hosting.leftovers import Leftovers
@@ -62,7 +62,7 @@ class SqlServer(Engine):
             return f"SQL Server has no server kind {server}: {_instead()}"
         return without_containers("SQL Server", _instead()) or licence.missing() or drivers.missing()
 
-    def refuses(self, path: LoadPath, server: str) -> str:
+    def refuses(self, path: Transport, server: str) -> str:
         """Why rows cannot take that path; bulk copy is mssql-python's alone."""
         if path != "bulk":
             return super().refuses(path, server)

@@ -38,7 +38,7 @@ def after_load(
     if refill:
         refilled = writers.load(
             target.address,
-            [table] * len(sources),
+            table,
             sources,
             rows_per_tx=work.rows_per_tx,
             skew_rows=work.skew_rows,

@@ -104,13 +104,14 @@ class ServerTrial(Trial):
         interference = Interference.before()
         loaded = writers.load(
             target.address,
-            table_of_each_writer(self.tables),
+            self.tables[0].table,
             self.sources,
             rows_per_tx=self.request.scenario.load.rows_per_tx,
             skew_rows=self.request.scenario.load.skew_rows,
             timeout=self.deadline - time.monotonic(),
             path=self.path,
             crew=self.resources.crew,
+            tables=table_of_each_writer(self.tables),
             progress=self.resources.progress,
         )
         of_machine = interference.after()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract import MakesKeys
-from keybench.databases.core.bulk import LoadsInBulk
+from keybench.model.load_path import LoadsInBulk
 from keybench.databases.core.key_order import ReadsInOrder
 from keybench.errors import ServerError, VerificationError
 from keybench.model.byteorder import rank

@@ -9,7 +9,7 @@ import oracledb
 import pytest
 
 from keybench.databases.contract import Address
-from keybench.databases.core.bulk import LoadsInBulk
+from keybench.model.load_path import LoadsInBulk
 from keybench.databases.oracle import session as load
 from keybench.databases.oracle import statistics
 from keybench.databases.oracle.engine import ENGINE
