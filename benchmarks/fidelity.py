@@ -18,8 +18,9 @@ from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
-from keybench.model.metric import KEY, Metric
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.subject import KEY
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import predict, readings
 
@@ -81,7 +82,7 @@ def real(on: Engine, address: Address, table: Table, keys: Keys) -> tuple[Mappin
             session.close()
         found = [reading for probe in probes for reading in probe.after(table)]
         admin.drop(table)
-        values = {r.metric: r.value for r in found if r.object == KEY and r.value is not None}
+        values = {r.metric: r.value for r in found if r.subject == KEY and r.value is not None}
         return values, len(keys) / seconds
     finally:
         admin.close()

@@ -16,8 +16,10 @@ import numpy as np
 
 from keybench.databases.registry import engines
 from keybench.generators.core.layout import layouts
-from keybench.model.metric import MODEL, OF_MACHINE, Metric, Reading, Series
+from keybench.model.metric import OF_MACHINE, Metric
 from keybench.model.names import CONTROL
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import MODEL
 from keybench.results.store.store import Environment, Run, Store, Trial
 
 TARGET = 10.0
@@ -81,7 +83,7 @@ def _trial(block: int, position: int, database: str, layout: str, rng: np.random
     metrics = [metric for metric in Metric if metric not in OF_MACHINE]
     amounts = 1 + 50 * rng.random(len(metrics))
     readings = [Reading(metric, float(amount), "measured") for metric, amount in zip(metrics, amounts, strict=True)]
-    predicted = [replace(reading, object=MODEL) for reading in readings if reading.metric in _PREDICTED]
+    predicted = [replace(reading, subject=MODEL) for reading in readings if reading.metric in _PREDICTED]
     seconds = np.cumsum(rng.random(_POINTS)) / _POINTS
     line = Series(Metric.INSERT_SECONDS, np.arange(1, _POINTS + 1) * 10_000, seconds)
     return Trial(

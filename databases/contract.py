@@ -15,15 +15,16 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.load_path import Transport
 from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.hosting.recipe import ContainerOptions
 from keybench.databases.hosting.secret import Secret
 from keybench.errors import UsageError, unknown_name
 from keybench.model.column import Column, FixedBits
 from keybench.model.keys import Keys, Kind, Order
-from keybench.model.metric import Metric, Reading
+from keybench.model.load_path import Transport
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import KeyRole as KeyRole
 from keybench.model.table import ServerKeys as ServerKeys
 from keybench.model.table import Table as Table

@@ -109,8 +109,12 @@ class BulkLoad(LoadPath):
     label = "; loaded in bulk, which sorts: splits are not those of rows in order of arrival"
     latency_note = "Transactions are bulk calls."
 
-    no_prediction = "No prediction: rows were loaded in bulk, which the server sorts, and a page model inserts row by row."
-    no_position = "Rows were loaded in bulk, which the server sorts: their order of arrival does not say where a key goes."
+    no_prediction = (
+        "No prediction: rows were loaded in bulk, which the server sorts, and a page model inserts row by row."
+    )
+    no_position = (
+        "Rows were loaded in bulk, which the server sorts: their order of arrival does not say where a key goes."
+    )
     no_claim = "Rows were loaded in bulk, which sorts them."
 
     refuses_model = "a page model inserts row by row: choose another --server."

@@ -1,4 +1,4 @@
-"""The names of all quantities that keybench measures, and what a reading of one is; `results.definitions` has the rest.
+"""The names of all quantities that keybench measures; `definitions` says what each means.
 
 A probe or a timer supplies readings by these names; a report titles its plots from them. Where a server cannot give a
 metric, the reading is absent and says why: never zero, never missing.
@@ -6,15 +6,7 @@ metric, the reading is absent and says why: never zero, never missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
-
-Origin = Literal["measured", "derived", "modelled", "absent"]
 
 
 class Metric(StrEnum):
@@ -78,7 +70,7 @@ KEYS_ALONE = (Metric.KEY_NS, Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.
 """Of trials without a database, which have no others."""
 
 OF_MACHINE = (Metric.SENTINEL_MS, Metric.OTHERS_CPU, Metric.DISK_WAIT, Metric.STOLEN_CPU)
-"""Of the machine around a trial, not of its table: their object is `MACHINE`."""
+"""Of the machine around a trial, not of its table: their subject is `MACHINE`."""
 
 DEEP_LEAVES = 10
 """An insert more leaves behind the right edge than this is a deep one."""
@@ -94,64 +86,3 @@ OF_SOME_ENGINES = (
     Metric.CLOCKS_APART_MS,
 )
 """Of engines that have just these, and of writers on many machines: others neither give them nor say why not."""
-
-
-WRITER = "writer "
-"""Begins the object of what is of one writer's inserts; its id follows."""
-
-GRID = "grid "
-"""Begins the object of what a page model says of the same work at another number of processes and of rows in a tick."""
-
-
-def grid_cell(processes: int, rows_per_tick: int) -> str:
-    """The object of that cell."""
-    return f"{GRID}{processes} processes, {rows_per_tick} rows a tick"
-
-
-KEY = "key"
-"""The object that most values are of: the table's key and its index."""
-
-MACHINE = "machine"
-"""The object of what is of the machine around a trial."""
-
-CLUSTERED = "clustered"
-"""The b-tree by the moment of creation, of tables that lie in that order; where they cannot, the index on it."""
-
-PARENT = "parent"
-"""The key and its index in the parent table, of tables whose key is a foreign key."""
-
-SHARD = "shard "
-"""Begins the object of what is of one shard's table, where rows go to several; its number follows, from 1."""
-
-MODEL = "model"
-"""The same index as the page model predicts it beside a server, by the keys that were sent there."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One value of one trial, or the reason why there is none (`origin` absent, `value` None).
-
-    `object` says what it is of: `KEY`, `MODEL`, `MODEL: variant` where a model has a parameter that no live server has
-    confirmed, `WRITER` and the id of one, `MACHINE`, `SHARD` and a number, or what else a table has: `CLUSTERED`,
-    `PARENT`.
-    """
-
-    metric: Metric
-    value: float | None
-    origin: Origin
-    reason: str = ""
-    object: str = KEY
-
-    @staticmethod
-    def absent(metrics: Iterable[Metric], reason: str) -> list[Reading]:
-        """A reading without a value for each of `metrics`."""
-        return [Reading(metric, None, "absent", reason) for metric in metrics]
-
-
-@dataclass(frozen=True, eq=False)
-class Series:
-    """A metric along the trial: `x` rows inserted so far, `y` the metric's value up to there."""
-
-    metric: Metric
-    x: NDArray[np.int64]
-    y: NDArray[np.float64]

@@ -14,7 +14,7 @@ from typing import Literal
 
 from keybench.model.column import Column
 from keybench.model.keys import Order
-from keybench.model.metric import CLUSTERED, PARENT
+from keybench.model.subject import CLUSTERED, PARENT, Subject
 
 KeyRole = Literal["clustered", "nonclustered", "by-date", "fk"]
 """What the key is to its table."""
@@ -80,8 +80,8 @@ class Table:
         return (self.parent, self) if self.parent else (self,)
 
     @property
-    def others(self) -> Mapping[str, Table]:
-        """What else than the key's index there is to look at, by the object of its readings."""
+    def other_indexes(self) -> Mapping[Subject, Table]:
+        """The indexes beside the key's, by the subject of their readings: a parent table's, or the rows by date."""
         if self.parent:
             return {PARENT: self.parent}
         return {CLUSTERED: replace(self, rows=True)} if self.dated and not self.rows else {}

@@ -22,7 +22,9 @@ from keybench.errors import UsageError, unknown_name
 from keybench.model.byteorder import sort_words
 from keybench.model.column import Column
 from keybench.model.keys import Keys
-from keybench.model.metric import KEY, Metric, Origin, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Origin, Reading
+from keybench.model.subject import KEY, Subject
 
 _COMPILED_ROWS = 1 << 17
 """From so many rows on keys are ranked by compiled loops, which are slow to load."""
@@ -107,10 +109,10 @@ class SizedByValue(Protocol):
         ...
 
 
-def readings(stats: PageStats, of: str = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:
+def readings(stats: PageStats, of: Subject = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:
     """The model's figures under the names of the measured ones. Fragmentation there is the common definition.
 
-    `of` is the readings' object; `note` says what is in doubt about the order of arrival.
+    `of` is the readings' subject; `note` says what is in doubt about the order of arrival.
     """
     values: dict[Metric, float | None] = {
         Metric.LEAF_PAGES: stats.leaf_pages,

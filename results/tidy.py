@@ -55,7 +55,7 @@ def values(run_id: str, trials: Sequence[Trial], load_path: str = "rows") -> Ite
     for trial in trials:
         for reading in trial.readings:
             yield _trial(run_id, trial, load_path) | {
-                "object": reading.object,
+                "object": str(reading.subject),
                 "metric": str(reading.metric),
                 "unit": DEFINITIONS[reading.metric].unit,
                 "value": reading.value,

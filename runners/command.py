@@ -22,11 +22,9 @@ from keybench.errors import UsageError, unknown_name
 from keybench.results.store.store import Run, Store, new_run_id
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.measuring import machine
-from keybench.runners.planning import config, server_keys
-from keybench.runners.planning import timetable as hours
+from keybench.runners.planning import config, load_path_support, server_keys, timetable
 from keybench.runners.planning.plan import Request, check_columns, plan, resolve_layouts
-from keybench.runners.servers import is_url, resolve
-from keybench.runners.trials import bulk
+from keybench.runners.planning.server_choice import is_url, resolve
 from keybench.runners.writers import placed
 from keybench.scenarios.schema import load_scenario
 
@@ -171,11 +169,11 @@ def run(
     check_columns(databases, columns or work.columns)
     layouts = resolve_layouts(_names(layout), work)
     server_keys.check(layouts, databases, work)
-    bulk.check(work, databases)
+    load_path_support.check_databases(work, databases)
     if profile not in get_args(Profile):
         raise unknown_name("profile", profile, get_args(Profile))
     kinds = resolve(databases, asked_servers)
-    bulk.check_servers(work, kinds)
+    load_path_support.check_servers(work, kinds)
     if keep_server and KIND not in kinds.values():
         raise UsageError(
             "--keep-server keeps containers, and this run has none: private servers of other kinds end with the run. "
@@ -202,7 +200,7 @@ def run(
     trials = plan(request)
     if dry_run:
         announce(request, trials, trials, console)
-        for line in hours.drawn(work, trials[0].rows):
+        for line in timetable.lines(work, trials[0].rows):
             say(console, line)
         for trial in trials:
             say(console, f"  block {trial.block}: {trial.label}, {trial.rows:,} rows")

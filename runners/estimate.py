@@ -72,7 +72,7 @@ def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew:
 
 
 def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew: Crew) -> tuple[float, float]:
-    """(seconds per trial, seconds per row) on one database: the line through two sizes; of small trials the only size."""
+    """(seconds per trial, seconds per row) on one database: the line through two sizes, or the only size."""
     few, many = _sizes(max(trial.rows for trial in trials))
     wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, RANDOM)]
     chosen = [trial for trial in wanted if trial] or trials[:1]

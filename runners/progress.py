@@ -8,7 +8,8 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from keybench.model.metric import KEY, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY
 from keybench.results.store.store import Trial
 from keybench.runners.planning.plan import TrialPlan
 
@@ -44,7 +45,7 @@ def outcome(result: Trial) -> str:
     """One trial's result in a few words."""
     if result.status == "error":
         return f"FAILED: {result.error}"
-    values = {reading.metric: reading.value for reading in result.readings if reading.object == KEY}
+    values = {reading.metric: reading.value for reading in result.readings if reading.subject == KEY}
     if (each := values.get(Metric.KEY_NS)) is not None:
         return f"{each:.1f} ns a key"
     if seconds := values.get(Metric.INSERT_SECONDS):

@@ -25,8 +25,8 @@ class Servers:
         note: Callable[[Environment], None],
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`urls` are as the user gave them, with passwords. `note` is called with the environment of each server that is
-        started, `say` with lines for people."""
+        """`urls` are as the user gave them, with passwords. `note` is called with the environment of each server
+        that is started, `say` with lines for people."""
         self._request = request
         self._urls = urls
         self._note = note

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.errors import ServerError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 

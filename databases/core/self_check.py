@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from keybench.databases.contract import Verdict
-from keybench.model.metric import KEY, MODEL, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, MODEL, Subject
 
 ADDING_UP = 3
 """Pages by which counters may differ: whether the first page and the root's are counted is not documented."""
@@ -18,9 +20,10 @@ _TELLING_SHARE = 0.02
 _NEAR = 0.05
 
 
-def values(readings: Sequence[Reading], of: str = KEY) -> Mapping[Metric, float]:
-    """The values of one object."""
-    return {reading.metric: reading.value for reading in readings if reading.object == of and reading.value is not None}
+def values(readings: Sequence[Reading], of: Subject = KEY) -> Mapping[Metric, float]:
+    """The values of one subject."""
+    of_subject = (reading for reading in readings if reading.subject == of)
+    return {reading.metric: reading.value for reading in of_subject if reading.value is not None}
 
 
 def order(readings: Sequence[Reading]) -> Iterator[Verdict]:
@@ -56,7 +59,7 @@ def prediction(readings: Sequence[Reading], variants: Sequence[str]) -> Iterator
         "holds" if near else "does not hold",
         f"{pages:,.0f} leaf pages, model {expected:,.0f}",
     )
-    told = {name: values(readings, f"{MODEL}: {name}").get(Metric.LEAF_PAGES) for name in variants}
+    told = {name: values(readings, Subject.model(name)).get(Metric.LEAF_PAGES) for name in variants}
     known = {name: count for name, count in told.items() if count is not None}
     if len(known) > 1 and max(known.values()) - min(known.values()) > _TELLING_SHARE * max(known.values()):
         nearest = min(known, key=lambda name: abs(known[name] - pages))

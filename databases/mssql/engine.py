@@ -20,7 +20,6 @@ from keybench.databases.contract import (
     Settings,
     Verdict,
 )
-from keybench.model.load_path import Transport
 from keybench.databases.core.coordination import Board
 from keybench.databases.hosting.container import missing as without_containers
 from keybench.databases.hosting.leftovers import Leftovers
@@ -28,7 +27,9 @@ from keybench.databases.mssql import checks, drivers, keys, licence, options, se
 from keybench.databases.mssql import ddl as table
 from keybench.databases.registry import engines
 from keybench.model.column import Column
-from keybench.model.metric import Metric, Reading
+from keybench.model.load_path import Transport
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 

@@ -10,7 +10,8 @@ from keybench.databases.core.key_order import PlaceProbe
 from keybench.databases.mssql import ddl as layout
 from keybench.databases.mssql import log
 from keybench.errors import ServerError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 if TYPE_CHECKING:

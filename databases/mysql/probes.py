@@ -14,7 +14,8 @@ from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measur
 from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql.files.ibd import IndexPages, UnreadablePagesError, pages_of, summarise
 from keybench.errors import ServerError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 if TYPE_CHECKING:

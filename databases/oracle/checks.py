@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from keybench.databases.contract import Verdict
 from keybench.databases.core import self_check as selfcheck
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 CAVEAT = (

@@ -27,7 +27,8 @@ from keybench.databases.oracle import checks, connection, keys, options, setting
 from keybench.databases.oracle import ddl as table
 from keybench.databases.registry import engines
 from keybench.model.column import Column
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 

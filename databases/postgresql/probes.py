@@ -15,7 +15,8 @@ from keybench.databases.postgresql import connection
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.files import source, wal
 from keybench.databases.postgresql.files.source import UnreadableError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import leaf_capacity
 

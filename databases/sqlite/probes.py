@@ -11,7 +11,8 @@ import numpy as np
 from keybench.databases.core.pageorder import PageOrder
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.databases.sqlite.ddl import Files, Statements
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.sqlite.records import PAGE_SIZE
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
-from keybench.model.metric import KEY, MODEL, Metric, Origin, Reading
+from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
+from keybench.model.reading import Origin, Reading
+from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.results.analysis.statistics import blocks_needed, ratio_to_control
 from keybench.results.store.store import Environment, Run, Trial
 
@@ -63,17 +65,17 @@ class Arm:
     def _by_metric(self) -> dict[Metric, dict[int, tuple[float | None, Origin, str]]]:
         found: dict[Metric, dict[int, tuple[float | None, Origin, str]]] = defaultdict(dict)
         for trial, reading in self._good_readings():
-            if reading.object == KEY:
+            if reading.subject == KEY:
                 found[reading.metric][trial.block] = (reading.value, reading.origin, reading.reason)
         return found
 
     @cached_property
-    def predicted(self) -> dict[str, dict[Metric, dict[int, Reading]]]:
+    def predicted(self) -> dict[Subject, dict[Metric, dict[int, Reading]]]:
         """What page models said beside the server: by model (the default one is `MODEL`), metric and block."""
-        found: dict[str, dict[Metric, dict[int, Reading]]] = defaultdict(lambda: defaultdict(dict))
+        found: dict[Subject, dict[Metric, dict[int, Reading]]] = defaultdict(lambda: defaultdict(dict))
         for trial, reading in self._good_readings():
-            if reading.object.partition(":")[0] == MODEL:
-                found[reading.object][reading.metric][trial.block] = reading
+            if reading.subject.kind == SubjectKind.MODEL:
+                found[reading.subject][reading.metric][trial.block] = reading
         return found
 
     def _good_readings(self) -> Iterator[tuple[Trial, Reading]]:

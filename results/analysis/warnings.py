@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor, log10
 from statistics import fmean, median
 
-from keybench.model.metric import KEY, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.statistics import ALPHA, blocks_needed
 from keybench.results.store.store import Environment, Run, Trial
 
@@ -116,9 +117,9 @@ def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment
         )
 
 
-def _values(trials: Iterable[Trial], metric: Metric, of: str = "") -> list[float]:
-    """The metric's values, of any object or of one."""
-    found = (r for trial in trials for r in trial.readings if r.metric == metric and (not of or r.object == of))
+def _values(trials: Iterable[Trial], metric: Metric, of: Subject | None = None) -> list[float]:
+    """The metric's values, of any subject or of one."""
+    found = (r for trial in trials for r in trial.readings if r.metric == metric and of in (None, r.subject))
     return [reading.value for reading in found if reading.value is not None]
 
 

@@ -15,13 +15,14 @@ import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 import keybench
 from keybench.errors import UsageError
-from keybench.model.metric import KEY, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY, Subject
 
 # History:
 # 1 - the first.
@@ -34,22 +35,29 @@ Conditions = dict[str, str | int | float | dict[str, str]]
 Value = float | None
 
 
+def _subject(text: object) -> Subject:
+    return text if isinstance(text, Subject) else Subject.parse(str(text))
+
+
+_SubjectText = Annotated[Subject, BeforeValidator(_subject), PlainSerializer(str)]
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_by_name=True)
 
 
 class CountArm(_Part):
-    """The counts of a layout in a column; `object` as of `Reading`."""
+    """The counts of a layout in a column; `object` in the file is the text of their subject."""
 
     layout: str
     column: str
-    object: str = KEY
+    subject: _SubjectText = Field(default=KEY, validation_alias="object", serialization_alias="object")
     counts: dict[Metric, Value | list[Value]]
 
     @property
     def key(self) -> tuple[str, ...]:
         """What tells it from others of its group."""
-        return self.layout, self.column, self.object
+        return self.layout, self.column, str(self.subject)
 
     def blocks(self, metric: Metric) -> list[Value]:
         """The metric's values of blocks 1, 2 …"""
@@ -205,7 +213,7 @@ def _key(arm: CountArm | TimeArm) -> tuple[str, ...]:
 
 
 def _plain(arm: CountArm | TimeArm) -> dict[str, Any]:
-    return arm.model_dump(mode="json", exclude_defaults=True)
+    return arm.model_dump(mode="json", exclude_defaults=True, by_alias=True)
 
 
 def _line(content: Any) -> str:

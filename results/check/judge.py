@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.definitions import DEFINITIONS
-from keybench.model.metric import KEY, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.statistics import ALPHA, Estimate, estimate_between
 from keybench.results.analysis.unpaired import shuffle_max
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
@@ -42,7 +43,7 @@ class Finding:
     of: Conditions
     layout: str = ""
     column: str = ""
-    object: str = KEY
+    subject: Subject = KEY
     metric: Metric | None = None
     old: str = ""
     new: str = ""
@@ -166,7 +167,7 @@ def _changed(
     else:
         note = "better" if (now < was) == (better == "lower") else "worse"
     where = f"; block {block}, {len(changed)} of {blocks} blocks differ" if blocks > 1 else ""
-    return Finding("changed", of, arm.layout, arm.column, arm.object, metric, number(was), number(now), note + where)
+    return Finding("changed", of, arm.layout, arm.column, arm.subject, metric, number(was), number(now), note + where)
 
 
 def number(value: Value) -> str:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from keybench.model.definitions import DEFINITIONS
-from keybench.model.metric import KEY, WRITER, Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.results.analysis.statistics import estimate
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
 from keybench.results.store.store import Environment, Run, Trial
@@ -139,20 +141,26 @@ def _repeats(run: Run, trial: Trial) -> bool:
 
 
 def _count_arms(trials: Iterable[Trial], *, exact: bool) -> list[CountArm]:
-    found: dict[tuple[str, str, str], dict[Metric, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    found: dict[tuple[str, str, Subject], dict[Metric, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     for trial in trials if exact else ():
         for reading in trial.readings:
             if reading.value is not None and _is_count(reading, trial.server):
-                found[trial.layout, trial.column, reading.object][reading.metric][trial.block] = reading.value
+                found[trial.layout, trial.column, reading.subject][reading.metric][trial.block] = reading.value
     return [
-        CountArm(layout=layout, column=column, object=of, counts={m: _by_block(v) for m, v in sorted(counts.items())})
-        for (layout, column, of), counts in sorted(found.items())
+        CountArm(
+            layout=layout, column=column, subject=subject, counts={m: _by_block(v) for m, v in sorted(counts.items())}
+        )
+        for (layout, column, subject), counts in sorted(found.items())
     ]
 
 
 def _is_count(reading: Reading, server: str) -> bool:
     """Of the key's index and of others in the table; what a model says beside a server is the model's own affair."""
-    if not DEFINITIONS[reading.metric].exact or reading.metric in _OF_ORDER or reading.object.startswith(WRITER):
+    if (
+        not DEFINITIONS[reading.metric].exact
+        or reading.metric in _OF_ORDER
+        or reading.subject.kind == SubjectKind.WRITER
+    ):
         return False
     return server == MODEL_SERVER or reading.origin != "modelled"
 
@@ -166,7 +174,7 @@ def _time_arms(trials: Sequence[Trial], metrics: Iterable[Metric]) -> list[TimeA
     values: dict[tuple[str, str], dict[Metric, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     for trial in trials:
         for reading in trial.readings:
-            if reading.object == KEY and reading.value is not None and reading.value > 0:
+            if reading.subject == KEY and reading.value is not None and reading.value > 0:
                 values[trial.layout, trial.column][reading.metric][trial.block] = reading.value
     arms = []
     for (layout, column), own in sorted(values.items()):

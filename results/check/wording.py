@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from keybench.model.metric import KEY
+from keybench.model.subject import KEY
 from keybench.results.check.baseline import Conditions
 from keybench.results.check.judge import REGRESSIONS, Finding, Judgement, Kind
 
@@ -48,7 +48,7 @@ def database(of: Conditions) -> str:
 
 def arm(finding: Finding) -> str:
     """Layout and column, and the model where it is not the index itself."""
-    parts = (finding.layout, finding.column, finding.object if finding.object != KEY else "")
+    parts = (finding.layout, finding.column, str(finding.subject) if finding.subject != KEY else "")
     return " · ".join(part for part in parts if part)
 
 

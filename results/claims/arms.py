@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from keybench.model.metric import KEY, MODEL, Metric, Origin
+from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.model.reading import Origin
+from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.results.claims.claim import Question, Side
 from keybench.results.store.store import Environment, Run, Trial
 
@@ -26,13 +28,13 @@ class Arm:
     trials: Mapping[int, Trial]
     errors: tuple[str, ...]
 
-    def values(self, metric: Metric, of: str = KEY) -> dict[int, float]:
+    def values(self, metric: Metric, of: Subject = KEY) -> dict[int, float]:
         """The metric by block."""
         return {
             block: reading.value
             for block, trial in self.trials.items()
             for reading in trial.readings
-            if reading.metric == metric and reading.object == of and reading.value is not None
+            if reading.metric == metric and reading.subject == of and reading.value is not None
         }
 
     def origins(self, metric: Metric) -> set[Origin]:
@@ -41,14 +43,14 @@ class Arm:
             reading.origin
             for trial in self.trials.values()
             for reading in trial.readings
-            if reading.metric == metric and reading.object == KEY and reading.value is not None
+            if reading.metric == metric and reading.subject == KEY and reading.value is not None
         }
 
     def absence(self, metric: Metric) -> str:
         """Why the metric has no value."""
         for trial in self.trials.values():
             for reading in trial.readings:
-                if reading.metric == metric and reading.object == KEY and reading.reason:
+                if reading.metric == metric and reading.subject == KEY and reading.reason:
                     return reading.reason
         return self.errors[0] if self.errors else "nothing was recorded"
 
@@ -63,10 +65,10 @@ class Arm:
                     first[block], last[block] = float(begin), float(end - rest)
         return first, last
 
-    def variants(self) -> set[str]:
-        """Objects of page models whose parameters no live server has confirmed."""
-        found = {reading.object for trial in self.trials.values() for reading in trial.readings}
-        return {name for name in found if name.startswith(f"{MODEL}:")}
+    def variants(self) -> set[Subject]:
+        """Page models with a parameter that no live server has confirmed."""
+        found = {reading.subject for trial in self.trials.values() for reading in trial.readings}
+        return {subject for subject in found if subject.kind == SubjectKind.MODEL and subject.name}
 
 
 @dataclass(frozen=True)

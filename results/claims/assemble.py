@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isfinite
 
 from keybench.model.names import NO_DATABASE
+from keybench.model.subject import Subject
 from keybench.results.claims.arms import Arm, Cell, cells
 from keybench.results.claims.claim import Claim, Question, claims
 from keybench.results.claims.commands import command
@@ -82,12 +83,12 @@ def _rank(question: Question, cell: Cell, answer: Found) -> tuple[bool, bool, bo
 
 def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Found) -> ClaimRow:
     verdict, reason = judge(question, answer)
-    for name in sorted(set[str]().union(*(arm.variants() for arm in _arms(cell, question)))) if cell.modelled else ():
-        other = estimate(cell, question, name)
+    variants = set[Subject]().union(*(arm.variants() for arm in _arms(cell, question)))
+    for variant in sorted(variants) if cell.modelled else ():
+        other = estimate(cell, question, variant)
         if isinstance(other, Found) and judge(question, other)[0] != verdict:
-            how = name.partition(":")[2].strip()
             told = shown(other.value, blank.unit)
-            reason = f"It depends on what no live server has told the page model: with {how} it gives {told}."
+            reason = f"It depends on what no live server has told the page model: with {variant.name} it gives {told}."
             verdict = "undecided"
             break
     place = replace(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from keybench.model.definitions import DEFINITIONS
-from keybench.model.metric import KEY, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY, Subject
 from keybench.results.analysis import statistics
 from keybench.results.claims.arms import Arm, Cell
 from keybench.results.claims.claim import Question
@@ -62,8 +63,8 @@ def unit(question: Question) -> str:
     return f"{name} a row" if question.per == "row" else name
 
 
-def estimate(cell: Cell, question: Question, of: str = KEY) -> Found | Missing:
-    """The answer of one cell; `of` is the readings' object, where a variant of a page model is asked."""
+def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Found | Missing:
+    """The answer of one cell; `of` is another subject than the key where a page model's variant is asked."""
     if cell.run.load_path != "rows":
         return Missing("Rows were loaded in bulk, which sorts them.")
     if cell.rows < question.rows_at_least:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from keybench.errors import UsageError, unknown_name
-from keybench.model.metric import KEY, Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, NO_DATABASE
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY
 from keybench.results.store.store import Environment, Run, Store, Trial
 
 FIELDS = ("database", "server", "column", "layout", "payload")
@@ -51,7 +53,7 @@ class Arm:
         found: dict[Metric, dict[int, Reading]] = defaultdict(dict)
         for trial in self.good:
             for reading in trial.readings:
-                if reading.object == KEY:
+                if reading.subject == KEY:
                     found[reading.metric][trial.block] = reading
         return found
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from math import isnan
 
 from keybench.model.definitions import DEFINITIONS
-from keybench.model.metric import KEYS_ALONE, Metric, Origin
+from keybench.model.metric import KEYS_ALONE, Metric
+from keybench.model.reading import Origin
 from keybench.results.analysis.groups import Arm, Group, Summary
 from keybench.results.analysis.judgement import Judgement
 from keybench.results.analysis.statistics import MARGIN, Verdict

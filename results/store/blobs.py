@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.metric import Origin
+from keybench.model.reading import Origin
 
 MOST_LEAVES: Final = 4_096
 """Leaf pages of a page map; of a larger index as many, evenly spaced in key order."""

@@ -20,7 +20,7 @@ from sqlalchemy.schema import CreateSchema
 
 import keybench
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
-from keybench.results.store import tables
+from keybench.results.store import migrations, tables
 
 _ANOTHER = "give --results another file"
 _BUSY_SECONDS = 30.0
@@ -80,23 +80,29 @@ class Storage:
             names = inspect(connection).get_table_names(schema=self._schema)
             if not names and write:
                 tables.metadata.create_all(connection)
-                self._note(connection, "schema", str(tables.SCHEMA_VERSION))
+                self._note(connection, "schema", str(migrations.SCHEMA_VERSION))
             elif not names:
                 raise UsageError(f"{self.where} holds no results yet: measure with `keybench run`.")
             elif not {"meta", "run", "trial"} <= set(names):
                 raise self._foreign()
             found = self._version(connection)
-            if found > tables.SCHEMA_VERSION:
+            if found > migrations.SCHEMA_VERSION:
                 raise UsageError(
                     f"{self.where} has schema version {found}, keybench {keybench.__version__} knows versions up to "
-                    f"{tables.SCHEMA_VERSION}: update keybench, or {_ANOTHER}."
+                    f"{migrations.SCHEMA_VERSION}: update keybench, or {_ANOTHER}."
                 )
             if write:
-                for migrate in tables.MIGRATIONS[found - 1 :]:
-                    migrate(connection)
-                self._note(connection, "schema", str(tables.SCHEMA_VERSION))
+                self._migrate(connection, found)
+                self._note(connection, "schema", str(migrations.SCHEMA_VERSION))
                 self._note(connection, "writer", str(os.getpid()))
-        return write or found == tables.SCHEMA_VERSION
+        return write or found == migrations.SCHEMA_VERSION
+
+    def _migrate(self, connection: Connection, version: int) -> None:
+        try:
+            for migrate in migrations.MIGRATIONS[version - 1 :]:
+                migrate(connection)
+        except ValueError as error:
+            raise UsageError(f"{self.where} cannot be updated ({error}): {_ANOTHER}.") from None
 
     def _version(self, connection: Connection) -> int:
         found = self.noted(connection, "schema")
@@ -140,7 +146,10 @@ def open_storage(place: str, *, write: bool) -> Storage:
     if current:
         return opened
     opened.close()
-    open_storage(place, write=True).close()
+    try:
+        open_storage(place, write=True).close()
+    except UsageError as error:
+        raise UsageError(f"{opened.where} is of an older keybench and has to be updated first: {error}") from None
     return open_storage(place, write=False)
 
 

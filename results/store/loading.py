@@ -1,6 +1,7 @@
 """What belongs to the trials of a run, read in bulk: a large run has a million values.
 
-Each function gives its rows by the trial's number in the database; `metric` turns a name into a Metric, or raises.
+Each function gives its rows by the trial's number in the database; `metric` and `subject` turn names into what they
+stand for, or raise.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
-from keybench.model.metric import KEY, Metric, Reading, Series
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import KEY, Subject
 from keybench.results.store import tables
 
 _ORDER = {metric: place for place, metric in enumerate(Metric)}
@@ -22,20 +25,22 @@ _Place = tuple[int, bool, str]
 
 
 def readings(
-    connection: Connection, run_id: str, metric: Callable[[str], Metric]
+    connection: Connection, run_id: str, metric: Callable[[str], Metric], subject: Callable[[str, str], Subject]
 ) -> defaultdict[int, tuple[Reading, ...]]:
     """In the order of Metric, the key's own before a model's."""
     trial, value = tables.trial, tables.value
-    columns = (value.c.trial, value.c.metric, value.c.object, value.c.value, value.c.origin, value.c.reason)
-    known: dict[tuple[str, str], tuple[_Place, Metric]] = {}
+    columns = (value.c.trial, value.c.metric, value.c.subject_kind, value.c.subject_name)
+    known: dict[tuple[str, str, str], tuple[_Place, Metric, Subject]] = {}
     found: dict[int, list[tuple[_Place, Reading]]] = defaultdict(list)
-    for number, name, of, amount, origin, reason in connection.execute(
-        select(*columns).join(trial).where(trial.c.run == run_id)
+    for number, *names, amount, origin, reason in connection.execute(
+        select(*columns, value.c.value, value.c.origin, value.c.reason).join(trial).where(trial.c.run == run_id)
     ).all():
-        if (kind := known.get((name, of))) is None:
-            measured = metric(name)
-            kind = known[name, of] = (_ORDER[measured], of != KEY, of), measured
-        found[number].append((kind[0], Reading(kind[1], amount, origin, reason, of)))
+        if (one := known.get((names[0], names[1], names[2]))) is None:
+            measured, about = metric(names[0]), subject(names[1], names[2])
+            one = (_ORDER[measured], about != KEY, str(about)), measured, about
+            known[names[0], names[1], names[2]] = one
+        place, measured, about = one
+        found[number].append((place, Reading(measured, amount, origin, reason, about)))
     # No two readings of a trial have the same place.
     ordered = {number: tuple(reading for _, reading in sorted(placed)) for number, placed in found.items()}
     return defaultdict(tuple, ordered)

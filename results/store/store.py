@@ -7,7 +7,7 @@ import secrets
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -18,11 +18,13 @@ from sqlalchemy.exc import IntegrityError
 
 import keybench
 from keybench.errors import UsageError
-from keybench.model.metric import Metric, Reading, Series
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import Subject, SubjectKind
 from keybench.results.store import loading, tables
 from keybench.results.store.blobs import Blob
 from keybench.results.store.file import Storage, open_storage
-from keybench.results.store.tables import SCHEMA_VERSION
+from keybench.results.store.migrations import SCHEMA_VERSION
 
 __all__ = ["SCHEMA_VERSION", "Environment", "Run", "Store", "Trial", "new_run_id"]
 
@@ -72,7 +74,8 @@ class Environment:
 class Trial:
     """One trial as it ended. `block` counts from 1; `position` is its place in the block's shuffled order, from 0.
 
-    `started` is aware, `seconds` the whole trial's duration. A failed one has an `error` and need not have readings.
+    `started` is aware, `seconds` the whole trial's duration. A failed one has an `error`, a `traceback` where the error
+    was unexpected, and need not have readings.
     """
 
     block: int
@@ -93,6 +96,7 @@ class Trial:
     readings: tuple[Reading, ...] = ()
     series: tuple[Series, ...] = ()
     blobs: tuple[Blob, ...] = ()
+    traceback: str = ""
 
 
 _PLAIN_FIELDS = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
@@ -182,7 +186,7 @@ class Store:
         known = and_(block.c.run == run_id, block.c.number == trial.block)
         if connection.execute(select(block.c.number).where(known)).first() is None:
             connection.execute(block.insert().values(**key, started=trial.started))
-        plain = {name: getattr(trial, name) for name in _PLAIN_FIELDS}
+        plain = {name: getattr(trial, name) for name in _PLAIN_FIELDS} | {"traceback": trial.traceback or None}
         inserted = connection.execute(tables.trial.insert().values(run=run_id, **plain)).inserted_primary_key
         number = inserted[0] if inserted else None
         if values := [_value(number, reading) for reading in trial.readings]:
@@ -208,12 +212,12 @@ class Store:
         query = select(trial).where(trial.c.run == run_id).order_by(trial.c.block, trial.c.position)
         with self._storage.transaction() as connection:
             rows = connection.execute(query).all()
-            readings = loading.readings(connection, run_id, self._metric)
+            readings = loading.readings(connection, run_id, self._metric, self._subject)
             series = loading.series(connection, run_id, self._metric)
             kept = loading.blobs(connection, run_id) if blobs else defaultdict(tuple)
         return [
             Trial(
-                **{name: getattr(row, name) for name in _PLAIN_FIELDS},
+                **{name: getattr(row, name) for name in _PLAIN_FIELDS} | {"traceback": row.traceback or ""},
                 readings=readings[row.id],
                 series=series[row.id],
                 blobs=tuple(Blob(kind, content) for kind, content in kept[row.id]),
@@ -228,6 +232,15 @@ class Store:
             raise UsageError(
                 f"{self._storage.where} holds the metric {name!r}, which keybench {keybench.__version__} does not "
                 "know: update keybench."
+            ) from None
+
+    def _subject(self, kind: str, name: str) -> Subject:
+        try:
+            return Subject(SubjectKind(kind), name)
+        except ValueError:
+            raise UsageError(
+                f"{self._storage.where} holds values of the kind {kind!r}, which keybench {keybench.__version__} does "
+                "not know: update keybench."
             ) from None
 
     def warn(self, run_id: str, text: str) -> None:
@@ -270,7 +283,15 @@ def _value(trial: int | None, reading: Reading) -> dict[str, Any]:
     if reading.value is not None and not math.isfinite(reading.value):
         why = f"the probe gave {reading.value}, which is no number"
         reading = replace(reading, value=None, origin="absent", reason=why)
-    return {"trial": trial, **asdict(reading)}
+    return {
+        "trial": trial,
+        "metric": reading.metric,
+        "subject_kind": reading.subject.kind,
+        "subject_name": reading.subject.name,
+        "value": reading.value,
+        "origin": reading.origin,
+        "reason": reading.reason,
+    }
 
 
 def _packed(trial: int | None, line: Series) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tables of the results database, their version, and the way from older versions.
+"""The tables of the results database. `migrations` has their version and the way from older ones.
 
 One run has blocks, a block has trials, a trial has values, series and blobs. Nothing computed is stored: ratios and
 differences are made when they are looked at.
@@ -6,14 +6,12 @@ differences are made when they are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from sqlalchemy import (
     JSON,
     BigInteger,
     Column,
-    Connection,
     DateTime,
     Dialect,
     Float,
@@ -27,13 +25,6 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
 )
-
-# History:
-# 1 - the first.
-SCHEMA_VERSION = 1
-
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
-"""MIGRATIONS[v - 1] leads from version v to v + 1, in the transaction that also writes the new version."""
 
 POSTGRESQL_SCHEMA = "keybench"
 """A team's PostgreSQL database holds other tables: ours have a schema of their own."""
@@ -144,6 +135,7 @@ trial = Table(
     Column("seconds", Float(53), nullable=False),
     Column("status", Text, nullable=False),
     Column("error", _Words, nullable=False),
+    Column("traceback", _Words),
     ForeignKeyConstraint(["run", "block"], ["block.run", "block.number"]),
     UniqueConstraint("run", "block", "position"),
 )
@@ -153,7 +145,8 @@ value = Table(
     metadata,
     Column("trial", ForeignKey("trial.id"), primary_key=True),
     Column("metric", Text, primary_key=True),
-    Column("object", _Words, primary_key=True),
+    Column("subject_kind", Text, primary_key=True),
+    Column("subject_name", _Words, primary_key=True),
     Column("value", Float(53)),
     Column("origin", Text, nullable=False),
     Column("reason", _Words, nullable=False),

@@ -23,9 +23,7 @@ from keybench.runners.planning.tables import TrialTable
 from keybench.runners.writers.load import Loaded
 
 _UNKNOWN = "By the planned order of arrival: this server does not tell the real one."
-_BY_PARENTS = (
-    "By the order of parents: how the children of several writers lay between one another is not known."
-)
+_BY_PARENTS = "By the order of parents: how the children of several writers lay between one another is not known."
 
 Stamps = tuple[NDArray[np.float64], NDArray[np.int64]]
 """For each transaction of a writer: when it had the database to itself, and its rows."""

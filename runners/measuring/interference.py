@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import psutil
 
-from keybench.model.metric import MACHINE, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import MACHINE
 
 _LOOPS, _ROUNDS = 3, 60_000
 _WINDOW_SECONDS = 0.02
@@ -35,9 +37,9 @@ class Interference:
         busy = sum(second.get(name, 0.0) - first.get(name, 0.0) for name in _BUSY) / seconds
         waited = (second["iowait"] - first["iowait"]) / seconds if "iowait" in second else None
         readings = (
-            Reading(Metric.OTHERS_CPU, max(busy, 0.0), "measured", object=MACHINE),
+            Reading(Metric.OTHERS_CPU, max(busy, 0.0), "measured", subject=MACHINE),
             _known(Metric.DISK_WAIT, waited and 100 * min(max(waited, 0.0), 1.0)),
-            Reading(Metric.SENTINEL_MS, 1e3 * min(_loop() for _ in range(_LOOPS)), "measured", object=MACHINE),
+            Reading(Metric.SENTINEL_MS, 1e3 * min(_loop() for _ in range(_LOOPS)), "measured", subject=MACHINE),
         )
         return Interference(readings, _times())
 
@@ -66,4 +68,4 @@ def _times() -> dict[str, float]:
 def _known(metric: Metric, value: float | None) -> Reading:
     if value is None:
         return Reading(metric, None, "absent", _NOT_KNOWN, MACHINE)
-    return Reading(metric, value, "measured", object=MACHINE)
+    return Reading(metric, value, "measured", subject=MACHINE)

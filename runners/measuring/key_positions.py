@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.model.byteorder import sort_words
-from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, KEY, WINDOW_ROWS, WRITER, Metric, Reading, Series
+from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, WINDOW_ROWS, Metric
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import KEY, Subject
 from keybench.pagemodels.contract import ranked
 from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived
@@ -94,7 +96,7 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measured:
     for i, source in enumerate(sources if len(sources) > 1 else ()):
         own = inserts.writer == i
         if own.any():
-            values += _values(inserts, shares, own, rows_per_leaf, WRITER + source.writer.id, note)
+            values += _values(inserts, shares, own, rows_per_leaf, Subject.writer(source.writer.id), note)
     if len(inserts.fronts):
         values.append(Reading(Metric.FRONTS, float(np.median(inserts.fronts)), "derived", note))
     else:
@@ -115,7 +117,7 @@ def _values(
     shares: NDArray[np.float64],
     chosen: NDArray[np.bool_],
     rows_per_leaf: float | None,
-    of: str,
+    subject: Subject,
     note: str,
 ) -> list[Reading]:
     above = inserts.above[chosen]
@@ -128,8 +130,8 @@ def _values(
     if rows_per_leaf:
         values[Metric.EDGE_DISTANCE_PAGES] = above.mean() / rows_per_leaf
         values[Metric.DEEP_INSERTS] = 100 * (above > DEEP_LEAVES * rows_per_leaf).mean()
-    listed = [Reading(metric, float(value), "derived", note, of) for metric, value in values.items()]
-    if not rows_per_leaf and of == KEY:
+    listed = [Reading(metric, float(value), "derived", note, subject) for metric, value in values.items()]
+    if not rows_per_leaf and subject == KEY:
         listed += Reading.absent(
             [Metric.EDGE_DISTANCE_PAGES, Metric.DEEP_INSERTS], "Neither server nor model tells the leaf pages."
         )

@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from keybench.model.metric import Metric, Series
+from keybench.model.metric import Metric
+from keybench.model.reading import Series
 from keybench.runners.writers.load import Loaded
 
 _PARTS: Final = 40

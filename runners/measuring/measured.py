@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keybench.model.metric import Reading, Series
+from keybench.model.reading import Reading, Series
 from keybench.results.store.blobs import Blob
 
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.model.metric import Metric, Reading, grid_cell
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import Subject
 from keybench.pagemodels.contract import predict
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.tables import trial_tables
@@ -25,13 +27,13 @@ def readings(request: Request, trial: TrialPlan) -> list[Reading]:
     for processes in grid.processes:
         for rows_per_tick in grid.rows_per_tick:
             rows = max(processes, min(grid.rows, trial.rows))
-            name = grid_cell(processes, rows_per_tick)
+            name = Subject.grid(processes, rows_per_tick)
             work = _cell(request.scenario, processes, rows_per_tick, rows)
             try:
                 density = _density(replace(request, scenario=work), trial)
             except UsageError as error:
                 return [Reading(Metric.LEAF_DENSITY, None, "absent", f"No prediction: {error}", name)]
-            cells.append(Reading(Metric.LEAF_DENSITY, density, "modelled", object=name))
+            cells.append(Reading(Metric.LEAF_DENSITY, density, "modelled", subject=name))
     return cells
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from keybench.databases.contract import Probe
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 _OF_PAGES = (
@@ -21,10 +22,10 @@ _OF_PAGES = (
 
 
 def readings(table: Table, probes: Sequence[Probe]) -> list[Reading]:
-    """Pages and size of each, under its own object."""
+    """Pages and size of each, under its own subject."""
     return [
-        replace(reading, object=of)
-        for of, other in table.others.items()
+        replace(reading, subject=of)
+        for of, other in table.other_indexes.items()
         for probe in probes
         if set(probe.supplies) & set(_OF_PAGES)
         for reading in probe.after(other)

@@ -1,7 +1,7 @@
 """Measurements of a trial whose rows go to one table, or to several by their writers' shard keys.
 
-Each shard's index is measured and predicted by itself, under a subject of its own (`SHARD` and its number from 1). The
-values of the trial are those of all shards together.
+Each shard's index is measured and predicted by itself, under a subject of its own (`Subject.shard`). The values of
+the trial are those of all shards together.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Final, TypeVar
 import numpy as np
 
 from keybench.databases.contract import Admin, Probe, ServerWide
-from keybench.model.metric import KEY, SHARD, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, Subject
 from keybench.model.table import Table
 from keybench.runners.measuring import other_indexes
 
@@ -59,31 +61,33 @@ class Probes:
 
 
 def together(parts: Sequence[Sequence[Reading]]) -> list[Reading]:
-    """The readings of all shards as those of the trial, and each shard's key under an object of its own."""
+    """The readings of all shards as those of the trial, and those of each shard's key under a subject of its own."""
     if len(parts) == 1:
         return list(parts[0])
-    names = dict.fromkeys((reading.object, reading.metric) for part in parts for reading in part)
-    found = [_added(of, metric, parts) for of, metric in names]
+    names = dict.fromkeys((reading.subject, reading.metric) for part in parts for reading in part)
+    readings = [_combined(subject, metric, parts) for subject, metric in names]
     for number, part in enumerate(parts, start=1):
-        found += [replace(reading, object=f"{SHARD}{number}") for reading in part if reading.object == KEY]
-    return found
+        own = Subject.shard(number)
+        readings += [replace(reading, subject=own) for reading in part if reading.subject == KEY]
+    return readings
 
 
-def _added(of: str, metric: Metric, parts: Sequence[Sequence[Reading]]) -> Reading:
-    read = [_one(of, metric, part) for part in parts]
+def _combined(subject: Subject, metric: Metric, parts: Sequence[Sequence[Reading]]) -> Reading:
+    """One reading of all shards: a sum, or of shares a mean; absent where a shard does not have it."""
+    read = [_reading(subject, metric, part) for part in parts]
     if metric in _OF_ONE_TABLE:
-        return Reading(metric, None, "absent", _OF_ONE_TABLE[metric], of)
+        return Reading(metric, None, "absent", _OF_ONE_TABLE[metric], subject)
     missing = [reading.reason for reading in read if reading is not None and reading.value is None]
     if missing or None in read:
-        return Reading(metric, None, "absent", (missing or ["Not of every shard."])[0], of)
+        return Reading(metric, None, "absent", (missing or ["Not of every shard."])[0], subject)
     values = [reading.value or 0.0 for reading in read if reading is not None]
     first = read[0] or Reading.absent([metric], "")[0]
     if metric not in _SHARES:
         return replace(first, value=sum(values))
-    leaves = [_one(of, Metric.LEAF_PAGES, part) for part in parts]
+    leaves = [_reading(subject, Metric.LEAF_PAGES, part) for part in parts]
     weights = [leaf.value or 0.0 for leaf in leaves if leaf is not None]
     return replace(first, value=float(np.average(values, weights=weights)))
 
 
-def _one(of: str, metric: Metric, part: Iterable[Reading]) -> Reading | None:
-    return next((reading for reading in part if (reading.object, reading.metric) == (of, metric)), None)
+def _reading(subject: Subject, metric: Metric, part: Iterable[Reading]) -> Reading | None:
+    return next((reading for reading in part if (reading.subject, reading.metric) == (subject, metric)), None)

@@ -15,6 +15,7 @@ from keybench.errors import UsageError
 from keybench.model.table import ServerKeys, is_key_and_payload
 from keybench.scenarios.schema import Scenario
 
+
 def made_by(on: Engine, name: str) -> ServerKeys | None:
     """The layout of that name that the engine's servers make; None where they make none."""
     return next((made for made in on.makes if made.name == name), None)

@@ -6,7 +6,8 @@ import time
 
 from keybench.databases.contract import Admin
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.tables import TrialTable

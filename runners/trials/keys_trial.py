@@ -22,7 +22,8 @@ from keybench.generators.core.layout import Layout, Stream, layout
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys, Order
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.results.store import store
 from keybench.runners.measuring.interference import Interference
 from keybench.runners.measuring.measured import Measured

@@ -7,8 +7,9 @@ from importlib.metadata import version
 import keybench
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
+from keybench.model.reading import Reading
 from keybench.results.store.store import Environment
 from keybench.runners.measuring import shards
 from keybench.runners.measuring.arrival_order import Arrived

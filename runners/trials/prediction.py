@@ -12,7 +12,9 @@ import numpy as np
 
 from keybench.databases.contract import Engine
 from keybench.errors import UsageError
-from keybench.model.metric import KEY, MODEL, Metric, Reading, Series
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import KEY, MODEL, Subject
 from keybench.pagemodels.contract import PageStats, predict, readings
 from keybench.results.store import blobs
 from keybench.runners.measuring import key_positions, model_grid, shards
@@ -52,9 +54,7 @@ def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measure
     return Measured(_with_kinds_of_splits(measured, stats) + predicted, (), _blobs(stats, note))
 
 
-def placement(
-    request: Request, plan: TrialPlan, arrived: Sequence[Arrived], known: Iterable[Reading]
-) -> Measured:
+def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measured:
     """Where the keys went, and the model's grid. `known` readings tell the leaf pages, measured or else predicted."""
     if len(arrived) > 1:
         return Measured(key_positions.absent(shards.NO_POSITION))
@@ -79,14 +79,14 @@ def _variants(on: Engine, arrived: Arrived) -> list[Reading]:
     table, varied = arrived.table.table, []
     for name, parameters in on.model_variants.items():
         stats = predict(on.page_model(table, **parameters), table.column, arrived.keys())
-        varied += readings(stats, f"{MODEL}: {name}", arrived.order.note)
+        varied += readings(stats, Subject.model(name), arrived.order.note)
     return varied
 
 
 def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
     """The table's other indexes, as far as there are models of them."""
     other = []
-    for of, table in arrived.table.table.others.items():
+    for of, table in arrived.table.table.other_indexes.items():
         try:
             other += readings(predict(on.page_model(table), table.column, arrived.keys()), of)
         except UsageError as error:
@@ -136,6 +136,6 @@ def _equal(real: float | None, predicted: float | None) -> bool:
 
 def _rows_per_leaf(known: Iterable[Reading], rows: int) -> float | None:
     """Of the key's index as measured, else as predicted; None where neither is known."""
-    pages = {r.object: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.object in (KEY, MODEL)}
+    pages = {r.subject: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
     leaf_pages = pages.get(KEY) or pages.get(MODEL)
     return rows / leaf_pages if leaf_pages else None

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keybench.databases.contract import Admin, Engine
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.results.store.blobs import Blob
 from keybench.runners.measuring import shards
 from keybench.runners.measuring.arrival_order import Recorder

@@ -9,7 +9,9 @@ from functools import cached_property
 
 from keybench.databases.contract import Admin, Engine
 from keybench.databases.core.pageorder import ReadsPageOrder
-from keybench.model.metric import MODEL, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import MODEL
 from keybench.results.store import blobs, store
 from keybench.runners.measuring import key_positions, latency, shards
 from keybench.runners.measuring.arrival_order import Arrived, Recorder

@@ -1,7 +1,7 @@
 """A trial: measured once, and recorded whatever happens.
 
-The kinds of trial are classes of their own (`ServerTrial`, `ServerKeysTrial`, `ModelTrial`, `KeysTrial`). Each has those
-of the steps load, verify, read and predict that make sense for it; `runners.trials.kinds` chooses the kind.
+The kinds of trial are classes of their own (`ServerTrial`, `ServerKeysTrial`, `ModelTrial`, `KeysTrial`). Each has
+those of the steps load, verify, read and predict that make sense for it; `runners.trials.kinds` chooses the kind.
 """
 
 from __future__ import annotations

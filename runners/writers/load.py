@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract import Address
 from keybench.model.load_path import ROWS, LoadPath
-from keybench.model.metric import Metric, Reading, Series
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading, Series
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
 from keybench.runners.writers.barrier import Release

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,8 @@ from keybench.errors import VerificationError
 from keybench.generators.core.layout import layout
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import KeySource

@@ -11,8 +11,9 @@ import pytest
 from keybench.databases.contract import Address, Admin, Engine, Session
 from keybench.model.column import Column
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
 from keybench.testing.contract.keys import taken_by
 

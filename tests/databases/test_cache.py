@@ -8,8 +8,9 @@ import pytest
 
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.testing.contract.keys import increasing, random
 

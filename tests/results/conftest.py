@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keybench.model.metric import Metric, Reading, Series
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading, Series
 from keybench.results.store import blobs
 from keybench.results.store.blobs import Blob
 from keybench.results.store.store import Environment, Run, Store, Trial

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from keybench.generators.core.layout import layouts
-from keybench.model.metric import KEY, KEYS_ALONE, MACHINE, OF_MACHINE, OF_SOME_ENGINES, Metric
+from keybench.model.metric import KEYS_ALONE, OF_MACHINE, OF_SOME_ENGINES, Metric
 from keybench.model.names import CONTROL
+from keybench.model.subject import KEY, MACHINE
 from keybench.results.store import blobs
 from keybench.results.store.store import Store
 from keybench.scenarios.schema import load_scenario
@@ -33,7 +34,7 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
     assert {(t.database, t.layout) for t in trials} == {(d, n) for d in ("postgresql", "sqlite") for n in names}
     assert all(t.status == "ok" and t.server == "embedded" for t in trials)
     for trial in trials:
-        own = [reading for reading in trial.readings if reading.object == KEY]
+        own = [reading for reading in trial.readings if reading.subject == KEY]
         given = [reading.metric for reading in own]
         assert len(given) == len(set(given)), f"{trial.database} gives a metric twice"
         others = {
@@ -44,7 +45,7 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
             Metric.REFILL_SECONDS,
             Metric.REFILLED_INDEX_BYTES,
         }
-        assert {r.metric for r in trial.readings if r.object == MACHINE} == set(OF_MACHINE)
+        assert {r.metric for r in trial.readings if r.subject == MACHINE} == set(OF_MACHINE)
         missing = set(Metric) - set(given) - others
         assert not missing, f"{trial.database} neither gives {missing} nor says why not"
         assert all((r.value is None) == (r.origin == "absent") and bool(r.reason) == (r.value is None) for r in own)

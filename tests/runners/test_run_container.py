@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from keybench.databases.registry import engine
-from keybench.model.metric import KEY, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY
 from keybench.results.store.store import Store
 from keybench.runners.planning.plan import Request
 from tests.databases import installed
@@ -53,7 +54,7 @@ def figures(store: Store) -> dict[tuple[str, str], dict[Metric, float | None]]:
     found = {}
     for trial in store.trials(store.run("latest").id):
         assert (trial.status, trial.error) == ("ok", "")
-        given = {reading.metric: reading.value for reading in trial.readings if reading.object == KEY}
+        given = {reading.metric: reading.value for reading in trial.readings if reading.subject == KEY}
         found[trial.database, trial.layout] = {metric: given[metric] for metric in COUNTED}
     return found
 

@@ -7,7 +7,9 @@ import pytest
 from keybench.databases.contract import Verdict
 from keybench.databases.mssql import checks, keys
 from keybench.databases.mssql.engine import ENGINE
-from keybench.model.metric import KEY, MODEL, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, MODEL, Subject
 from keybench.model.table import Table
 
 TABLE = Table("rows", ENGINE.column("uniqueidentifier"), 100)
@@ -19,8 +21,8 @@ def readings(real: dict[Metric, float], model: dict[Metric, float] | None = None
     found = [Reading(metric, value, "measured") for metric, value in real.items()]
     found += [Reading(metric, value, "modelled", "", MODEL) for metric, value in (model or {}).items()]
     for name, pages in zip(checks.VARIANTS, variants.values(), strict=False):
-        found.append(Reading(Metric.LEAF_PAGES, pages, "modelled", "", f"{MODEL}: {name}"))
-    assert {reading.object for reading in found} >= {KEY}
+        found.append(Reading(Metric.LEAF_PAGES, pages, "modelled", "", Subject.model(name)))
+    assert {reading.subject for reading in found} >= {KEY}
     return found
 
 

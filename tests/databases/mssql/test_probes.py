@@ -10,7 +10,8 @@ from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
 from keybench.model.byteorder import PERMUTATIONS
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random
 from tests.databases.mssql.recording import Record

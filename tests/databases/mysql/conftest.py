@@ -11,8 +11,9 @@ from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.session import MySqlSession, Path
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.testing.contract.servers import Servers
 

@@ -19,7 +19,9 @@ from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.url import UrlLeftovers, UrlServer, address_of
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
-from keybench.model.metric import MODEL, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import MODEL
 from keybench.model.table import Table
 from tests.databases.oracle.recording import Record
 

@@ -10,8 +10,9 @@ from keybench.databases.contract import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.testing.contract.keys import descending as descending
 from keybench.testing.contract.keys import increasing as increasing

@@ -11,8 +11,9 @@ import pytest
 from keybench.databases.contract import Address, Admin, Session
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
 
 

@@ -15,7 +15,7 @@ from keybench.model.metric import Metric
 if TYPE_CHECKING:
     from conftest import Bench
 
-    from keybench.model.metric import Reading
+    from keybench.model.reading import Reading
     from keybench.model.table import KeyRole
 
 N = 100_000

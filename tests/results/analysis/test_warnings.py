@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from keybench.model.metric import MACHINE, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import MACHINE
 from keybench.results.analysis.warnings import warnings
 from keybench.results.store.store import Environment, Run, Trial
 from tests.results.conftest import a_run, trials
@@ -18,7 +20,7 @@ LARGE = Environment("postgresql", "embedded", {}, {}, 2**20)
 
 def made(blocks: int = 6, rows: int = 2_000_000, **machine: float) -> list[Trial]:
     """A run's trials with the same readings of the machine around each."""
-    around = tuple(Reading(Metric(name), value, "measured", object=MACHINE) for name, value in machine.items())
+    around = tuple(Reading(Metric(name), value, "measured", subject=MACHINE) for name, value in machine.items())
     found = trials(FEW, ("postgresql",), blocks, rows, (100,), after=False)
     return [replace(trial, readings=(*trial.readings, *around)) for trial in found]
 
@@ -66,7 +68,7 @@ def drifting(found: list[Trial], over: str, by: float) -> list[Trial]:
                     Metric.SENTINEL_MS,
                     3 * (1 + by * (place[id(trial)] if over == "run" else trial.position / most)),
                     "measured",
-                    object=MACHINE,
+                    subject=MACHINE,
                 ),
             ),
         )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
+from keybench.model.subject import KEY, Subject
 from keybench.results.check import baseline as files
 from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup
 
@@ -85,7 +86,7 @@ VALUES = st.one_of(st.none(), st.integers(0, 2**53).map(float), st.floats(-1e9, 
             CountArm,
             layout=st.text(max_size=8),
             column=st.text(max_size=8),
-            object=st.sampled_from(["key", "model: split at the middle"]),
+            subject=st.sampled_from([KEY, Subject.model("split at the middle")]),
             counts=st.dictionaries(
                 st.sampled_from(Metric), VALUES | st.lists(VALUES, min_size=1, max_size=3), max_size=4
             ),

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keybench.model.metric import Metric, Origin, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Origin, Reading
+from keybench.model.subject import KEY, MODEL, PARENT, Subject
 from keybench.results.check.measured import LIMITS, measured
 from keybench.results.store.store import Environment, Trial
 from tests.results.conftest import a_run
@@ -26,9 +28,9 @@ def trial(layout: str, pages: float, block: int = 1, column: str = "binary16", *
             Reading(Metric.LAG_ROWS, 12.0, origin),
             Reading(Metric.SPLIT_COUNTER, 3.0, origin),
             Reading(Metric.INSERT_SECONDS, pages / 100, origin),
-            Reading(Metric.LEAF_PAGES, pages + 1, "modelled", object="model"),
-            Reading(Metric.LEAF_PAGES, pages + 2, origin, object="parent"),
-            Reading(Metric.LEAF_PAGES, pages, origin, object="writer web-1"),
+            Reading(Metric.LEAF_PAGES, pages + 1, "modelled", subject=MODEL),
+            Reading(Metric.LEAF_PAGES, pages + 2, origin, subject=PARENT),
+            Reading(Metric.LEAF_PAGES, pages, origin, subject=Subject.writer("web-1")),
             *Reading.absent([Metric.LOG_BYTES], "no log"),
         ),
     )  # fmt: skip
@@ -51,11 +53,11 @@ def test_one_writer_on_a_server_has_exact_counts_of_its_index_and_ratios_of_time
         "settings": {"page_size": "4096"},
         "seed": 7,
     }
-    assert [(arm.layout, arm.object, arm.counts) for arm in counts.arms] == [
-        ("bigint-identity", "key", {Metric.LEAF_PAGES: 100}),
-        ("bigint-identity", "parent", {Metric.LEAF_PAGES: 102}),
-        ("uuid-v4", "key", {Metric.LEAF_PAGES: 150}),
-        ("uuid-v4", "parent", {Metric.LEAF_PAGES: 152}),
+    assert [(arm.layout, arm.subject, arm.counts) for arm in counts.arms] == [
+        ("bigint-identity", KEY, {Metric.LEAF_PAGES: 100}),
+        ("bigint-identity", PARENT, {Metric.LEAF_PAGES: 102}),
+        ("uuid-v4", KEY, {Metric.LEAF_PAGES: 150}),
+        ("uuid-v4", PARENT, {Metric.LEAF_PAGES: 152}),
     ]
     assert [(arm.layout, arm.metric, arm.ratio, arm.low, arm.blocks) for arm in times.arms] == [
         ("uuid-v4", Metric.INSERT_SECONDS, pytest.approx(1.5), None, [pytest.approx(1.5)])
@@ -79,7 +81,7 @@ def test_a_page_model_repeats_whatever_the_writers_and_has_no_times_and_no_versi
     found = measured(RUN, [replace(one, server="model", writers=4) for one in PAIR], [], LIMITS)
     assert not found.times
     assert found.counts[0].under == {"seed": 7}
-    assert [arm.object for arm in found.counts[0].arms] == ["key", "model", "parent"] * 2
+    assert [arm.subject for arm in found.counts[0].arms] == [KEY, MODEL, PARENT] * 2
 
 
 def test_what_the_server_sorted_has_no_exact_counts() -> None:

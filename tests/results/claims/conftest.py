@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keybench.model.metric import KEY, Metric, Origin, Reading, Series
+from keybench.model.metric import Metric
+from keybench.model.reading import Origin, Reading, Series
+from keybench.model.subject import KEY
 from keybench.results.store.store import Environment, Run, Store, Trial
 
 START = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from keybench.errors import UsageError
-from keybench.model.metric import MODEL, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import Subject
 from keybench.results.claims import ClaimRow, rows
 from keybench.results.claims.claim import claims
 from keybench.results.store.store import Store
@@ -210,7 +212,7 @@ def test_what_a_page_model_cannot_know_stays_undecided(runs) -> None:
         def values(block):
             return {DENSITY: density}
 
-        return values, Reading(DENSITY, other, "modelled", "", f"{MODEL}: split at the insertion point")
+        return values, Reading(DENSITY, other, "modelled", "", Subject.model("split at the insertion point"))
 
     plans = {
         ("bigint-identity", "bigint"): pages(99.0, 99.0),

@@ -44,8 +44,8 @@ def test_every_collected_claim_is_there_exactly_once() -> None:
 def planned(line: str) -> tuple[TrialPlan, ...]:
     """The trials of a command as the runner plans them; any error of the user's is raised."""
     words = line.split()
-    assert words[:3] == ["python", "-m", "runners.run"]
-    given = dict(zip(words[3::2], words[4::2], strict=True))
+    assert words[:2] == ["keybench", "run"]
+    given = dict(zip(words[2::2], words[3::2], strict=True))
     lists = {
         name: tuple(given.get(f"--{name}", "").split(",")) if f"--{name}" in given else ()
         for name in ("db", "column", "layout")

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from keybench.errors import UsageError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.results.compare.command import app
 from keybench.results.compare.differences import RAW, Comparison, Row, compare
 from keybench.results.compare.sides import Side, against_control, part, side

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.model.metric import MODEL, Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import MODEL, Subject
 from keybench.results.report.page import render
 from tests.results.report.page import Page
 
@@ -39,7 +41,7 @@ def test_a_model_that_is_wrong_is_shown_with_its_difference(fake_run) -> None:
 
 
 def test_a_variant_of_a_model_has_a_table_of_its_own_and_says_what_it_stands_on(fake_run) -> None:
-    text = beside(fake_run, lambda trial: 0, name=f"{MODEL}: insertion point", reason="By the planned order.")
+    text = beside(fake_run, lambda trial: 0, name=Subject.model("insertion point"), reason="By the planned order.")
     assert "Page model beside the server: insertion point" in text
     assert "By the planned order." in text
 
@@ -61,7 +63,7 @@ def test_rules_that_the_modelled_figures_follow_are_named_without_a_table(fake_r
     def change(trial):
         (pages,) = (reading for reading in trial.readings if reading.metric == Metric.LEAF_PAGES)
         same, other = (
-            replace(pages, origin="modelled", object=f"{MODEL}: {name}", value=pages.value + more)
+            replace(pages, origin="modelled", subject=Subject.model(name), value=pages.value + more)
             for name, more in (("as usual", 0), ("otherwise", 7))
         )
         return replace(trial, server="model", readings=(replace(pages, origin="modelled"), same, other))

@@ -11,8 +11,10 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from keybench.model.metric import MODEL, Metric, Reading, Series, grid_cell
+from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import MODEL, Subject
 from keybench.results.analysis.groups import Group, group_trials
 from keybench.results.plots.canvas import Canvas, drawing, styles
 from keybench.results.report.figures import figure as contract
@@ -198,7 +200,7 @@ def test_ef_core_stands_against_its_remedies_each_in_the_column_that_suits_it() 
 def test_splits_that_a_server_does_not_tell_are_the_models_and_hollow() -> None:
     def change(trial: Trial) -> Trial:
         own = [r for r in trial.readings if r.metric != Metric.INTERIOR_SPLITS]
-        beside = Reading(Metric.INTERIOR_SPLITS, 1_234.0, "modelled", object=MODEL)
+        beside = Reading(Metric.INTERIOR_SPLITS, 1_234.0, "modelled", subject=MODEL)
         return lagging(replace(trial, readings=(*own, beside)))
 
     found = drawn(grouped((CONTROL, "efcore-sequential", "hotguid"), change=change))["remedies-1"]
@@ -218,7 +220,7 @@ def test_density_is_set_against_the_distance_from_the_right_edge() -> None:
 def test_the_heat_map_has_a_cell_for_each_reading_of_the_grid() -> None:
     def change(trial: Trial) -> Trial:
         cells = [
-            Reading(Metric.LEAF_DENSITY, 90.0 - 5 * p - k / 10, "modelled", object=grid_cell(p, k))
+            Reading(Metric.LEAF_DENSITY, 90.0 - 5 * p - k / 10, "modelled", subject=Subject.grid(p, k))
             for p in (1, 2, 16)
             for k in (1, 100)
         ]

@@ -16,7 +16,8 @@ from urllib.parse import unquote
 import pytest
 
 from keybench.errors import UsageError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.results.claims import rows
 from keybench.results.report import download
 from keybench.results.report.page import render, write_report

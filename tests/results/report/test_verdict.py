@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.results.analysis.groups import group_trials
 from keybench.results.analysis.judgement import first_place, judge
 from keybench.results.analysis.statistics import ALPHA

@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 
 import keybench
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
-from keybench.model.metric import Metric, Reading, Series
-from keybench.results.store import tables
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading, Series
+from keybench.results.store import migrations
 from keybench.results.store.blobs import Blob
 from keybench.results.store.store import SCHEMA_VERSION, Environment, Run, Store, Trial, new_run_id
 
@@ -310,16 +311,16 @@ def test_a_newer_file_is_refused_and_left_alone(store: Store, file: str, write: 
 
 
 def test_every_version_has_its_migration() -> None:
-    assert len(tables.MIGRATIONS) == SCHEMA_VERSION - 1
+    assert len(migrations.MIGRATIONS) == SCHEMA_VERSION - 1
 
 
 @pytest.mark.parametrize("write", [False, True])
 def test_an_older_file_is_migrated(store: Store, file: str, write: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
-    monkeypatch.setattr(tables, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    monkeypatch.setattr(migrations, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     added = "UPDATE run SET command = command || ' migrated'"
     monkeypatch.setattr(
-        tables, "MIGRATIONS", (*tables.MIGRATIONS, lambda connection: connection.exec_driver_sql(added))
+        migrations, "MIGRATIONS", (*migrations.MIGRATIONS, lambda connection: connection.exec_driver_sql(added))
     )
     for _ in range(2):
         with Store.open(file, write=write) as migrated:
@@ -340,7 +341,7 @@ def test_a_metric_of_a_newer_keybench_says_so(store: Store, file: str) -> None:
 
 WRITER = """
 import sys
-from keybench.results.store import Store
+from keybench.results.store.store import Store
 store = Store.open(sys.argv[1], write=True)
 print("open", flush=True)
 sys.stdin.read()

@@ -9,16 +9,22 @@ import pytest
 
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
-from keybench.model.metric import KEY, WRITER, Metric, Reading
-from keybench.runners.measuring import position
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, Subject
+from keybench.model.table import Table
+from keybench.runners.measuring import key_positions
+from keybench.runners.measuring.arrival_order import Arrived
+from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.trials import model_trial as modelled
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.attempt import attempt
+from keybench.runners.planning.tables import divide
+from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.trial import Trial
 from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
 
 COLUMN = engine("postgresql").column("binary16-mssql")
+TABLE = Table("t", COLUMN, 0)
 
 
 def planned(work: Scenario, name: str, rows: int) -> tuple[Request, TrialPlan, tuple[KeySource, ...]]:
@@ -27,15 +33,20 @@ def planned(work: Scenario, name: str, rows: int) -> tuple[Request, TrialPlan, t
     return request, trial, key_sources(request, trial)
 
 
+def arrived(sources: tuple[KeySource, ...], note: str = "") -> Arrived:
+    (table,) = divide(TABLE, sources, 1)
+    return Arrived.as_planned(table, note)
+
+
 def found(work: Scenario, name: str, rows: int) -> dict[str, dict[Metric, float | None]]:
     _, _, sources = planned(work, name, rows)
-    measured = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(rows), 100.0)
+    measured = key_positions.readings(arrived(sources), 100.0)
     readings, (line,) = measured.readings, measured.series
     assert {reading.origin for reading in readings} <= {"derived", "absent"}
     assert (line.metric, line.x[-1]) == (Metric.POSITION_MEAN, rows)
     values: dict[str, dict[Metric, float | None]] = {}
     for reading in readings:
-        values.setdefault(reading.object, {})[reading.metric] = reading.value
+        values.setdefault(reading.subject, {})[reading.metric] = reading.value
     return values
 
 
@@ -50,9 +61,9 @@ def test_one_ascending_writer_has_no_lag_and_one_front() -> None:
 def test_clocks_apart_are_the_lag_of_each_machine() -> None:
     rows = 40_000  # 200 a second: five seconds are 1,000 rows, of which those above are of the machines ahead
     values = found(load_scenario("clock-skew"), "morris-corrected", rows)
-    assert set(values) == {KEY, *(f"{WRITER}machine-{i}" for i in (1, 2, 3, 4))}
+    assert set(values) == {KEY, *(Subject.writer(f"machine-{i}") for i in (1, 2, 3, 4))}
     for i in range(4):
-        own = values[f"{WRITER}machine-{i + 1}"]
+        own = values[Subject.writer(f"machine-{i + 1}")]
         assert own[Metric.LAG_SECONDS] == pytest.approx(5 * i, abs=0.3)
         above = sum(0.25 * 1000 * (i - j) for j in range(i))
         assert own[Metric.LAG_ROWS] == pytest.approx(above, abs=30)
@@ -61,9 +72,9 @@ def test_clocks_apart_are_the_lag_of_each_machine() -> None:
 def test_ef_core_lags_by_the_time_since_its_processes_started_and_the_corrected_generator_does_not() -> None:
     work = load_scenario("azure-lag")
     values = found(work, "efcore-sequential", 45_000)
-    assert values[f"{WRITER}web-4"][Metric.LAG_ROWS] == 0
+    assert values[Subject.writer("web-4")][Metric.LAG_ROWS] == 0
     for i, start in enumerate([0, 20, 45]):
-        lag = values[f"{WRITER}web-{i + 1}"][Metric.LAG_SECONDS]
+        lag = values[Subject.writer(f"web-{i + 1}")][Metric.LAG_SECONDS]
         assert lag is not None
         assert lag >= (0 if i == 0 else 1500), start
     assert values[KEY][Metric.FRONTS] == 4
@@ -98,14 +109,14 @@ rate = 100
 def test_the_published_morris_generator_hands_out_one_stale_key_after_each_idle_spell(name: str, stale: int) -> None:
     work = parse_scenario("idle", IDLE, where="idle.toml")
     _, _, sources = planned(work, name, 91_000)
-    where = position.positions(sources, COLUMN, keys_in_order(sources), np.arange(91_000))
+    where = key_positions.positions(arrived(sources))
     late = where.lag[where.writer == 0] > 10 * 10_000_000
     assert late.sum() == stale, "keys whose place the right edge passed more than ten seconds ago"
 
 
 def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_every_value() -> None:
     _, _, sources = planned(load_scenario("clock-skew"), "uuid-v7", 500)
-    readings = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(500), None, "In doubt.").readings
+    readings = key_positions.readings(arrived(sources, "In doubt."), None).readings
     absent = {reading.metric: reading.reason for reading in readings if reading.value is None}
     assert absent == {
         Metric.EDGE_DISTANCE_PAGES: "Neither server nor model tells the leaf pages.",
@@ -117,8 +128,9 @@ def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_e
 
 def test_keys_that_are_the_same_have_no_position() -> None:
     _, _, sources = planned(load_scenario("quick"), "uuid-v7", 500)
-    same = Keys(np.zeros((500, 16), np.uint8), "uuid")
-    found = position.readings(sources, COLUMN, same, np.arange(500), 100.0)
+    (table,) = divide(TABLE, sources, 1)
+    table.__dict__["keys"] = Keys(np.zeros((500, 16), np.uint8), "uuid")
+    found = key_positions.readings(Arrived.as_planned(table), 100.0)
     readings, lines = found.readings, found.series
     assert not lines
     assert not found.blobs
@@ -128,22 +140,27 @@ def test_keys_that_are_the_same_have_no_position() -> None:
 
 def test_the_sampled_positions_are_those_of_the_metrics_and_only_the_first_block_keeps_them() -> None:
     request, trial, sources = planned(load_scenario("clock-skew"), "morris-corrected", 40_000)
-    measured = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(40_000), 100.0, "In doubt.")
+    measured = key_positions.readings(arrived(sources, "In doubt."), 100.0)
     (blob,) = measured.blobs
     assert blob.about == {"rows": 40_000, "writers": [f"machine-{i}" for i in (1, 2, 3, 4)], "note": "In doubt."}
     found, late = blob.arrays, np.arange(40_000) > 10_000
-    exact = position.positions(sources, COLUMN, keys_in_order(sources), np.arange(40_000))
+    exact = key_positions.positions(arrived(sources))
     assert np.array_equal(found["writer"], exact.writer[found["row"]])
     assert found["above"] == pytest.approx(exact.quantiles()[found["row"]])
     assert found["second"] == pytest.approx(found["row"] / 200, abs=0.05)  # 40,000 rows stand for 200 seconds
     behind = [found["above"][late[found["row"]] & (found["writer"] == i)].mean() for i in range(4)]
     assert behind == sorted(behind), "the further a clock is behind, the further from the right edge"
-    kept = [len(attempt(request, replace(trial, block=block), lambda: measured).blobs) for block in (1, 2)]
+
+    class Drawn(Trial):
+        def measure(self) -> Measured:
+            return measured
+
+    kept = [len(Drawn(request, replace(trial, block=block)).run().blobs) for block in (1, 2)]
     assert kept == [1, 0]
 
 
 def density(readings: tuple[Reading, ...]) -> float:
-    (value,) = [r.value for r in readings if (r.metric, r.object) == (Metric.LEAF_DENSITY, KEY)]
+    (value,) = [r.value for r in readings if (r.metric, r.subject) == (Metric.LEAF_DENSITY, KEY)]
     assert value is not None
     return value
 
@@ -159,6 +176,6 @@ def density(readings: tuple[Reading, ...]) -> float:
 )
 def test_what_lag_costs_postgresql_by_its_page_model(scenario: str, name: str, low: float, high: float) -> None:
     request, trial, _ = planned(load_scenario(scenario), name, 100_000)
-    ended = modelled.run_trial(request, trial)
+    ended = ModelTrial(request, trial).run()
     assert (ended.status, ended.error) == ("ok", "")
     assert low <= density(tuple(ended.readings)) <= high

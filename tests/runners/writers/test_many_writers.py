@@ -18,14 +18,17 @@ from keybench.databases.core.sessions import LimitsSessions
 from keybench.databases.postgresql.connection import connect
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError, UsageError
-from keybench.model.metric import CLUSTERED, KEY, MACHINE, MODEL, PARENT, SHARD, WRITER, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, Subject, SubjectKind
 from keybench.model.table import Table
 from keybench.runners.measuring.arrival_order import Recorder
 from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import KeySource, key_sources
+from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.server_trial import Target, run_trial
+from keybench.runners.trials.kinds import new_trial
+from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import connections
 from keybench.runners.writers import load as writers
 from keybench.runners.writers.processes import WorkerLost
@@ -240,7 +243,7 @@ def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_ack
     [
         ("clustered-by-date", {CLUSTERED}),
         ("fk-index", {PARENT}),
-        ("sharded", {f"{SHARD}{number}" for number in (1, 2, 3, 4)}),
+        ("sharded", {Subject.shard(number) for number in (1, 2, 3, 4)}),
     ],
 )
 def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: set[str]) -> None:
@@ -248,19 +251,21 @@ def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: se
     database = target.engine.name
     work, name = load_scenario(scenario), "hotguid-sql"
     request = Request((database,), {database: target.server}, work, (name,), (), 400, 1, "fast", 3, 60.0)
-    ended = run_trial(request, TrialPlan(1, 0, database, name, "binary16-mssql", 100, 400), lambda _: target)
+    ended = new_trial(
+        request, TrialPlan(1, 0, database, name, "binary16-mssql", 100, 400), Resources(lambda _: target)
+    ).run()
     assert (ended.status, ended.error) == ("ok", "")
-    given = [(reading.object, reading.metric) for reading in ended.readings]
+    given = [(reading.subject, reading.metric) for reading in ended.readings]
     assert len(given) == len(set(given)), "a metric is given twice"
     value = dict(zip(given, (reading.value for reading in ended.readings), strict=True))
-    assert {of for of, _ in given if not of.startswith(WRITER)} == {KEY, MACHINE, MODEL, *objects}
+    assert {of for of, _ in given if of.kind != SubjectKind.WRITER} == {KEY, MACHINE, MODEL, *objects}
     parts = [value[of, Metric.LEAF_PAGES] or 0 for of in objects]
     assert min(parts) >= 1
     assert value[KEY, Metric.LOG_BYTES]
     if scenario == "sharded":
         assert sum(parts) == value[KEY, Metric.LEAF_PAGES]
         assert value[KEY, Metric.APPENDS] == sum(parts) - 4
-    if not {reading.reason for reading in ended.readings if reading.object == MODEL} - {""}:
+    if not {reading.reason for reading in ended.readings if reading.subject == MODEL} - {""}:
         for metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION):
             assert value[KEY, metric] == pytest.approx(value[MODEL, metric], abs=1e-9), metric
     else:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from keybench.model.metric import MODEL, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import MODEL
 from keybench.results.analysis.groups import Arm, Group
 from keybench.results.plots import rows as plots
 from keybench.results.plots.panels import Row

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 
-from keybench.model.metric import GRID, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import SubjectKind
 from keybench.results.analysis.groups import Arm, Group
 from keybench.results.plots.canvas import INK, PAPER, PLAIN, SMALL
 from keybench.results.plots.panels import Panels, Scale
 from keybench.results.report.figures.figure import MOST_CLOUDS, Figure, GroupFigure, Styles, join, rows_of, shown
 from keybench.results.wording import plural
 
-_CELL = re.compile(re.escape(GRID) + r"(\d+) processes, (\d+) rows a tick")
 _HEIGHT = 19.0
 _PALE, _DARK = 35.0, 100.0
 """Densities, in %, of the palest and the darkest cell."""
@@ -83,12 +82,12 @@ def _ticks(group: Group, styles: Styles, prefix: str) -> Figure | None:
 def _cells(arm: Arm) -> Mapping[tuple[int, int], float]:
     """Density by (processes, keys in a tick)."""
     return {
-        (int(cell[1]), int(cell[2])): reading.value
+        reading.subject.cell: reading.value
         for trial in arm.trials
         for reading in trial.readings
         if reading.metric == Metric.LEAF_DENSITY
         and reading.value is not None
-        and (cell := _CELL.fullmatch(reading.object))
+        and reading.subject.kind == SubjectKind.GRID
     }
 
 

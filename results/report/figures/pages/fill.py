@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.metric import MODEL, Metric
+from keybench.model.metric import Metric
+from keybench.model.subject import MODEL
 from keybench.results.analysis.groups import Arm, Group
 from keybench.results.plots.canvas import INK, SMALL, SOFT
 from keybench.results.plots.panels import Panels, Scale

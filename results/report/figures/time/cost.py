@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.metric import Metric, Series
+from keybench.model.metric import Metric
+from keybench.model.reading import Series
 from keybench.results.analysis.groups import Arm, Group
 from keybench.results.plots.curves import Curve, curves
 from keybench.results.report.figures.figure import (

@@ -13,7 +13,8 @@ from keybench.databases.mysql.files import ibd as pages
 from keybench.databases.mysql.files.ibd import UnreadablePagesError
 from keybench.databases.mysql.probes import read_index
 from keybench.errors import ServerError
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, leaf_record
 from keybench.testing.contract.keys import descending, increasing, integers, lagging, random

@@ -15,7 +15,8 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.files import index as pages
 from keybench.databases.postgresql.files import source, wal
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric, Reading
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import entry_bytes, leaf_capacity
 from tests.databases.postgresql.conftest import (

@@ -1,0 +1,105 @@
+"""A file of each older version, as that version wrote it, lies in `data`."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from keybench.errors import UsageError
+from keybench.model.subject import Subject, SubjectKind
+from keybench.results.store import migrations
+from keybench.results.store.migrations import SCHEMA_VERSION
+from keybench.results.store.store import Store
+
+DATA = Path(__file__).parent / "data"
+Rows = list[tuple[object, ...]]
+
+
+def rows(file: Path, query: str) -> Rows:
+    connection = sqlite3.connect(file)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def schema(file: Path) -> dict[object, tuple[Rows, Rows]]:
+    """Columns and foreign keys of each table; the places of columns may differ."""
+    names = [name for (name,) in rows(file, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {
+        name: (
+            sorted(row[1:] for row in rows(file, f"PRAGMA table_info('{name}')")),
+            sorted(row[2:] for row in rows(file, f"PRAGMA foreign_key_list('{name}')")),
+        )
+        for name in names
+    }
+
+
+@pytest.fixture
+def version_1(tmp_path: Path) -> Path:
+    file = tmp_path / "old.sqlite"
+    shutil.copy(DATA / "schema-version-1.sqlite", file)
+    return file
+
+
+def test_every_older_version_has_a_migration_and_a_stored_file() -> None:
+    assert len(migrations.MIGRATIONS) == SCHEMA_VERSION - 1
+    stored = {f"schema-version-{version}.sqlite" for version in range(1, SCHEMA_VERSION)}
+    assert {file.name for file in DATA.iterdir()} == stored
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_a_file_of_version_1_keeps_every_value(version_1: Path, write: bool) -> None:
+    old = rows(version_1, "SELECT trial, metric, object, value, origin, reason FROM value")
+    query = "SELECT run.scenario, trial.database, trial.block, trial.position, value.metric, value.object, value.value "
+    query += "FROM value JOIN trial ON trial.id = value.trial JOIN run ON run.id = trial.run"
+    expected = set(rows(version_1, query))
+    with Store.open(str(version_1), write=write) as store:
+        trials = [trial for run in store.runs() for trial in store.trials(run.id)]
+    assert {
+        (t.scenario, t.database, t.block, t.position, str(r.metric), str(r.subject), r.value)
+        for t in trials
+        for r in t.readings
+    } == expected
+    assert {r.subject.kind for t in trials for r in t.readings} == set(SubjectKind)
+    assert {trial.traceback for trial in trials} == {""}
+    new = rows(version_1, "SELECT trial, metric, subject_kind, subject_name, value, origin, reason FROM value")
+    texts = [(*row[:2], str(Subject(SubjectKind(str(row[2])), str(row[3]))), *row[4:]) for row in new]
+    assert sorted(texts, key=repr) == sorted(old, key=repr)
+
+
+def test_a_migrated_file_has_the_tables_of_a_new_one(version_1: Path, tmp_path: Path) -> None:
+    fresh = tmp_path / "new.sqlite"
+    for file in (fresh, version_1):
+        Store.open(str(file), write=True).close()
+    assert schema(version_1) == schema(fresh)
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(version_1: Path) -> None:
+    with sqlite3.connect(version_1) as direct:
+        direct.execute("UPDATE value SET object = 'moon' WHERE object = 'machine'")
+    direct.close()
+    before = version_1.read_bytes()
+    with pytest.raises(UsageError) as refused:
+        Store.open(str(version_1), write=False)
+    assert str(refused.value) == (
+        f"{version_1} is of an older keybench and has to be updated first: {version_1} cannot be updated ('moon' is "
+        "not the subject of a reading): give --results another file."
+    )
+    assert version_1.read_bytes() == before
+
+
+def test_an_older_file_in_use_says_why_it_cannot_be_read(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "SCHEMA_VERSION", 1)
+        patched.setattr(migrations, "MIGRATIONS", ())
+        writer = Store.open(str(version_1), write=True)
+    with pytest.raises(UsageError) as refused:
+        Store.open(str(version_1), write=False)
+    writer.close()
+    assert str(refused.value).startswith(
+        f"{version_1} is of an older keybench and has to be updated first: another run is writing to {version_1}"
+    )
