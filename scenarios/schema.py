@@ -71,7 +71,7 @@ class LoadPart(Part):
     @classmethod
     def _known(cls, name: str) -> str:
         if name not in LOAD_PATHS:
-            raise ValueError(f"the load paths are {' and '.join(LOAD_PATHS)}")
+            raise ValueError(f"Input should be {' or '.join(map(repr, LOAD_PATHS))}")
         return name
 
 

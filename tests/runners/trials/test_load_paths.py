@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +20,7 @@ from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
-from keybench.model.subject import KEY, MODEL
+from keybench.model.subject import KEY, SubjectKind
 from keybench.results.report.page import render
 from keybench.results.store.store import Run as Recorded
 from keybench.results.store.store import Store, Trial
@@ -100,11 +101,12 @@ def test_a_dry_run_says_what_the_path_means(command: Run) -> None:
 PLUGIN = """
 from dataclasses import replace
 import numpy as np
-from keybench.databases.sqlite import ENGINE as SQLITE, Sqlite, load
+from keybench.databases.sqlite import ENGINE as SQLITE, session
+from keybench.databases.sqlite.engine import Sqlite
 from keybench.databases.sqlite.server import Embedded
 from keybench.model.byteorder import rank
 
-class Session(load.Session):
+class Session(session.Session):
     def prepare_in_bulk(self, keys, payload, start, rows_per_tx):
         return self.prepare(keys[np.argsort(rank(keys, self._table.column.order))], payload, start, rows_per_tx)
 
@@ -150,7 +152,7 @@ def plugged(tmp_path: Path) -> dict[str, str]:
     (info / "entry_points.txt").write_text("[keybench.databases]\nsorting = sorting_engine\n", encoding="utf-8")
     for path in ("rows", "bulk"):
         (tmp_path / f"by-{path}.toml").write_text(FILE.replace("PATH", path), encoding="utf-8")
-    return {"PYTHONPATH": str(folder)}
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))}
 
 
 def measured(trials: list[Trial]) -> dict[str, dict[Metric, Reading]]:
@@ -173,7 +175,7 @@ def test_a_bulk_run_is_measured_recorded_and_labelled(command: Run, plugged: dic
     assert (real[Metric.LEAF_FRAGMENTATION].value or 0) < 5  # most of them, in order of arrival: see below
     assert (real[Metric.INSERT_SECONDS].value or 0) > 0
     for trial in trials:
-        (predicted,) = [reading for reading in trial.readings if reading.subject.startswith(MODEL)]
+        (predicted,) = [reading for reading in trial.readings if reading.subject.kind == SubjectKind.MODEL]
         assert (predicted.metric, predicted.value, predicted.origin) == (Metric.LEAF_PAGES, None, "absent")
         assert predicted.reason.startswith("No prediction: rows were loaded in bulk, which the server sorts")
         own = measured([trial])[trial.layout]

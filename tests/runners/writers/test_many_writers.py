@@ -25,6 +25,7 @@ from keybench.runners.measuring.arrival_order import Recorder
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import KeySource, key_sources
+from keybench.runners.planning.tables import divide
 from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
 from keybench.runners.trials.kinds import new_trial
@@ -65,11 +66,11 @@ def prepared(target: Target, work: Scenario, rows: int, name: str = "morris") ->
 def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...]) -> np.ndarray:
     """Places in planned order of the rows in order of arrival, the stored keys verified."""
     admin.create(table)
-    recorder = Recorder(admin, table, sources)
+    recorder = Recorder(admin, *divide(table, sources, 1))
     done = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
     keys = keys_in_order(sources)
     verify.check(table.column.encode(keys), admin.stored_keys(table))
-    places = recorder.order(done, keys).places
+    places = recorder.arrived(done).order.places
     admin.drop(table)
     return places
 
