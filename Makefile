@@ -1,4 +1,4 @@
-# Two commands matter: `make run` and `make test`. Both work on a machine that has Python 3.11 or newer and nothing else.
+# Two commands matter: `make run` and `make test`. Both need Python 3.11 or newer and nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -8,8 +8,8 @@ STAMP := .venv/.installed
 help:
 	@echo "make run       the default run on embedded PostgreSQL and SQLite, then the path of its report"
 	@echo "make test      lint and tests (with the servers that they need); make test-all adds the long ones"
-	@echo "make contract  what every engine must do, tried on the servers that can be started here; DB='mariadb postgresql=local'"
-	@echo "               on these alone, DB=postgresql://me@db.example/bench on yours (its password in KEYBENCH_PASSWORD)"
+	@echo "make contract  the contract suite, on every server that can be started here; DB='mariadb postgresql=local' runs it"
+	@echo "               on these alone, DB=postgresql://me@db.example/bench on yours (password in KEYBENCH_PASSWORD)"
 	@echo "make bench     speed of the harness beside native tools and physical limits"
 	@echo "make fidelity  page models beside every server that can be started here (most of an hour)"
 	@echo "make env       the environment alone, in .venv"
@@ -30,7 +30,7 @@ run: env
 servers: env
 	@sh scripts/servers.sh
 
-# mypy and the compiler of the kernels are busy with one processor each. Files begin in the order of tests/conftest.py.
+# mypy and the compilation of the kernels take one processor each. tests/conftest.py orders the test files.
 test: servers
 	@$(MAKE) --no-print-directory --jobs 2 lint kernels
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not long"
@@ -47,7 +47,7 @@ lint: env
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p keybench
 
-# Compiles the loops of all page models, which two test processes would else do at once, or wait for.
+# Compiles the loops of all page models once; otherwise two test processes would compile them at the same time.
 kernels: env
 	-@mkdir -p build && rm -f build/kernels.sqlite && $(BIN)/keybench run --db all --server model \
 	  --scenario quick --layout uuid-v4 --rows 2000 --blocks 1 --results build/kernels.sqlite >build/kernels.log

@@ -21,7 +21,7 @@ from cryptography.hazmat.backends.openssl import backend
 
 from benchmarks import memory, pairs
 from keybench.generators import new
-from keybench.generators.core.keystream import galois_is_faster
+from keybench.generators.core.entropy.keystream import galois_is_faster
 from keybench.generators.core.layout import Layout, layouts
 from keybench.model.byteorder import text36
 

@@ -16,9 +16,9 @@ from time import perf_counter
 from benchmarks import pairs
 from keybench.databases.contract import Address
 from keybench.databases.mariadb import ENGINE
-from keybench.databases.mysql.sending import statements as packed
 from keybench.databases.mysql.session import MySqlSession
 from keybench.databases.mysql.session import Path as Way
+from keybench.databases.mysql.session import statements as packed
 from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from keybench.generators.core.connections import for_database as for_database
     from keybench.generators.core.single import new as new
+    from keybench.generators.jhtodd.for_database import for_database as for_database
 
 __all__ = ["for_database", "new"]
 
@@ -21,7 +21,7 @@ def __getattr__(name: str) -> object:
 
         return new
     if name == "for_database":
-        from keybench.generators.core.connections import for_database
+        from keybench.generators.jhtodd.for_database import for_database
 
         return for_database
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What .NET itself makes: `Guid.CreateVersion7` (.NET 9), and `RandomNumberGenerator.GetInt32`.
+"""`Guid.CreateVersion7` of .NET 9.
 
 Byte map of CreateVersion7 (T 48-bit Unix milliseconds, G base GUID from `Guid.NewGuid`, which the stream's `guids`
 replace):
@@ -13,32 +13,16 @@ copy of it in 9.0. In .NET an instant is a DateTimeOffset, so 1970 … 9999; ear
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
-from keybench.generators.core.bits import get_u48, has_version, put_u48
+from keybench.generators.core.bits import get_u48, put_u48
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.instants import DATETIME_LAST, refuse_keys, unix_milliseconds
+from keybench.generators.core.instants import DATETIME_LAST, unix_milliseconds
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.uuids import require_version
 from keybench.model.keys import Bytes, Keys
-
-_DRAWN: Final = np.dtype("<u4")
-
-
-def get_int32(entropy: Entropy, below: int) -> int:
-    """`RandomNumberGenerator.GetInt32(below)`: four bytes a try, least significant first, until a try fits.
-
-    As many low bits are tried as `below` − 1 has.
-    """
-    mask = (1 << (below - 1).bit_length()) - 1
-    while True:
-        drawn = int(entropy.take(1, 4).view(_DRAWN)[0, 0]) & mask
-        if drawn < below:
-            return drawn
 
 
 class CreateVersion7(WriterLayout):
@@ -50,7 +34,7 @@ class CreateVersion7(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond; UsageError for a key of another version or variant."""
-        refuse_keys(self.name, keys, ~has_version(keys, 7), "version and variant are not those of UUIDv7")
+        require_version(self.name, keys, 7)
         return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
 
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from keybench.generators.core.bits import put_word, read_words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.core.counters import fresh, run_values
+from keybench.generators.core.counters import new_maxima, refuse_steps_back, run_values
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import DATETIME_LAST, require_instants
 from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.core.worker_ids import refuse_steps_back, worker_id
 from keybench.model.keys import Bytes, Keys
 
 _WORKERS: Final = 1 << 48
@@ -61,7 +61,7 @@ class FlakeIds(GuidStream):
         n = len(data)
         ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH)
         milliseconds = (ticks - UNIX_EPOCH) // TICKS_PER_MS
-        starts = np.flatnonzero(fresh(milliseconds, self._time))
+        starts = np.flatnonzero(new_maxima(milliseconds, self._time))
         sequence = run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
         self._time = refuse_steps_back(self._name, milliseconds, self._time, "ms")
         self._sequence = int(sequence[-1]) if n else self._sequence

@@ -34,7 +34,7 @@ from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.loops.choice import Elementwise
+from keybench.generators.core.loops.loading import Elementwise
 from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream
 from keybench.generators.core.stream import Writer
 from keybench.model.keys import Bytes, Keys

@@ -16,11 +16,11 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.alphabets import BASE62, digits_of_text, require_form
+from keybench.generators.core.alphabets import BASE62, digits_of_text
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.layout import Decoded, Stream, require_form
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Keys, Kind
 

@@ -23,20 +23,19 @@ from typing import Final
 import numpy as np
 
 from keybench.generators.core.bits import get_u48, put_u48, put_u48_net
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import refuse_keys, require_instants
+from keybench.generators.core.instants import EPOCH_1900, UNIX_48_BIT_LAST, require_instants, sql_datetime
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.rt_comb import EPOCH_1900, SqlDates
+from keybench.generators.core.uuids import refuse_keys
 from keybench.model.keys import Bytes, Keys
 
 _LAST: Final = np.iinfo(np.int64).max
-_TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
 _UNITS_PER_DAY: Final = 86_400 * 300
 _HIGH_UNITS: Final = np.uint64(0xFFFF << 12)
 _DAYS_AND_LOW_UNITS: Final = np.uint64(0xFFFF << 32 | 0xFFF)
-_LAST_2016: Final = EPOCH_1900 + 65_535 * _TICKS_PER_DAY
+_LAST_2016: Final = EPOCH_1900 + 65_535 * TICKS_PER_DAY
 
 
 class Marten(WriterLayout):
@@ -66,7 +65,7 @@ class Marten2016(WriterLayout):
         units = (high << np.uint64(12) | low).view(np.int64)
         refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
         days = (dates >> np.uint64(32)).view(np.int64)
-        return Decoded(EPOCH_1900 + days * _TICKS_PER_DAY + -(-units * 100_000 // 3))
+        return Decoded(EPOCH_1900 + days * TICKS_PER_DAY + -(-units * 100_000 // 3))
 
 
 class UnixGuids(GuidStream):
@@ -96,7 +95,7 @@ class ShiftedGuids(GuidStream):
         """The next n GUIDs; UsageError for a reading that the original refuses."""
         self._guids.fill(data)
         ticks = require_instants(self._name, self._clock.read(len(data)), EPOCH_1900, _LAST_2016)
-        dates = SqlDates().encode(ticks)
+        dates = sql_datetime(ticks)
         shifted = (dates & _HIGH_UNITS) << np.uint64(4)
         shifted |= np.uint64(4 << 12)
         shifted |= dates & _DAYS_AND_LOW_UNITS
@@ -120,7 +119,7 @@ LAYOUTS = (
             time=Timestamp(
                 "milliseconds since 1970",
                 UNIX_EPOCH,
-                UNIX_EPOCH + (TICKS_PER_MS << 48) - 1,
+                UNIX_48_BIT_LAST,
                 TICKS_PER_MS,
                 "another instant",
             ),

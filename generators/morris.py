@@ -26,10 +26,10 @@ import numpy as np
 
 from keybench.generators.core.bits import put_word, read_sql_sequence, read_words, sql_sequence, swap_net, words
 from keybench.generators.core.clock import Ticks
+from keybench.generators.core.counters import strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import DATETIME_LAST, require_instants
 from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Keys
 
@@ -68,7 +68,7 @@ class ProcessSequence(GuidStream):
 
     def _next(self, readings: Ticks) -> Ticks:
         """The values returned: those that the sequence moves to, or as published each one before it moves, plus one."""
-        moved = never_repeated(readings, self._last)
+        moved = strictly_increasing(readings, self._last)
         values = moved
         if not self._layout.corrected:
             values = np.empty_like(moved)

@@ -34,10 +34,10 @@ import numpy as np
 from keybench.errors import UsageError
 from keybench.generators.core.bits import put_word, read_sql_sequence, read_words, sql_sequence, swap_u16
 from keybench.generators.core.clock import Ticks
+from keybench.generators.core.counters import positions_in_run, running_maximum
 from keybench.generators.core.description import Ascent, Description, Timestamp
 from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.sequences import never_falling, places_in_run
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Keys, Order
 
@@ -123,8 +123,8 @@ class NewIds(GuidStream):
         if ahead < len(ticks):
             ticks = ticks.copy()
             np.maximum(ticks[ahead:], self._last + 1, out=ticks[ahead:])
-        used = never_falling(ticks, self._last) if len(ticks) else ticks
-        sequence = places_in_run(used, self._last, self._sequence)
+        used = running_maximum(ticks, self._last) if len(ticks) else ticks
+        sequence = positions_in_run(used, self._last, self._sequence)
         if len(used):
             self._last, self._sequence = int(used[-1]), int(sequence[-1]) + 1
         return used, sequence.view(np.uint64)

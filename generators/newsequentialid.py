@@ -25,24 +25,20 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.bits import big_endian, put_word, read_words, swap_net, words
-from keybench.generators.core.clock import UNIX_EPOCH, Clock
+from keybench.generators.core.clock import Clock
+from keybench.generators.core.counters import strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.guids import Guids, ProvidedGuids
-from keybench.generators.core.instants import refuse_keys, require_instants
+from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, GuidProvider, NameProvider, Stream
 from keybench.generators.core.process import Process
-from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_LAST, MULTICAST, pack_v1, refuse_keys, unpack_v1
 from keybench.model.keys import Bytes, Keys
 
-_GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
-"""Ticks at 1582-10-15."""
-
-_LAST: Final = _GREGORIAN + (1 << 60) - 1
 _U14: Final = (1 << 14) - 1
 _U48: Final = (1 << 48) - 1
-_MULTICAST: Final = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -85,10 +81,8 @@ class NewSequentialId(WriterLayout):
         high, low = read_words(keys, "net")
         other = (high >> np.uint64(12) & np.uint64(15) != 1) | (low >> np.uint64(62) != 2)
         refuse_keys(self.name, keys, other, "version and variant are not those of a shuffled UUIDv1")
-        time = (high & np.uint64(0xFFF)) << np.uint64(48) | (high >> np.uint64(16) & np.uint64(0xFFFF)) << np.uint64(32)
-        time |= high >> np.uint64(32)
         return Decoded(
-            time.view(np.int64) + _GREGORIAN,
+            unpack_v1(high).view(np.int64) + GREGORIAN,
             {
                 "clock_sequence": (low >> np.uint64(48) & np.uint64(_U14)).view(np.int64),
                 "node": (low & np.uint64(_U48)).view(np.int64),
@@ -114,7 +108,7 @@ class ServerSequence(GuidStream):
     def __init__(self, layout: NewSequentialId, writer: Writer) -> None:
         drawn = int.from_bytes(writer.entropy.take(1, 8).tobytes())
         sequence = drawn >> 48 & _U14 if layout.clock_sequence is None else layout.clock_sequence
-        node = drawn & _U48 | _MULTICAST if layout.node is None else layout.node
+        node = drawn & _U48 | MULTICAST if layout.node is None else layout.node
         self._end = big_endian(np.array([2 << 62 | sequence << 48 | node], np.uint64))[0]
         self._name = layout.name
         self._clock = writer.clock
@@ -123,13 +117,11 @@ class ServerSequence(GuidStream):
     def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before 1582-10-15 or beyond 60 bits."""
         n = len(data)
-        ticks = require_instants(self._name, self._clock.read(n), _GREGORIAN, _LAST)
-        times = never_repeated(ticks - _GREGORIAN, self._last)
+        ticks = require_instants(self._name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST)
+        times = strictly_increasing(ticks - GREGORIAN, self._last)
         self._last = int(times[-1]) if n else self._last
-        require_instants(self._name, times[-1:] + _GREGORIAN, _GREGORIAN, _LAST)
-        time = times.view(np.uint64)
-        high = time << np.uint64(32) | (time >> np.uint64(32) & np.uint64(0xFFFF)) << np.uint64(16)
-        put_word(data, 0, high | np.uint64(0x1000) | time >> np.uint64(48))
+        require_instants(self._name, times[-1:] + GREGORIAN, GREGORIAN, GREGORIAN_LAST)
+        put_word(data, 0, pack_v1(times.view(np.uint64)))
         words(data)[:, 1] = self._end
         swap_net(data)
 
@@ -154,7 +146,7 @@ LAYOUTS = (
             },
             within="always",
             uniqueness="process",
-            time=Timestamp("100 ns since 1582-10-15", _GREGORIAN, _LAST, 1),
+            time=Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1),
             caveats=(
                 "a server makes the keys of all its clients from one counter: several streams stand for several "
                 "servers, each with a place of its own in the index",

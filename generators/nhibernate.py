@@ -19,15 +19,14 @@ from typing import Final
 import numpy as np
 
 from keybench.generators.core.bits import get_u48, put_u48
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import refuse_keys, require_instants, since_midnight
+from keybench.generators.core.instants import EPOCH_1900, require_instants, since_midnight
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.rt_comb import EPOCH_1900
+from keybench.generators.core.uuids import refuse_keys
 from keybench.model.keys import Bytes, Keys
 
-_TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
 _MS_PER_UNIT: Final = 3.333333
 _UNITS_PER_DAY: Final = 25_920_003
 """Units that begin within a day, the last two of them in its last milliseconds."""
@@ -46,7 +45,7 @@ class NHibernateComb(WriterLayout):
         units = (dates & np.uint64(0xFFFF_FFFF)).view(np.int64)
         refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
         since_midnight = (units * _MS_PER_UNIT * TICKS_PER_MS).astype(np.int64)
-        return Decoded((dates >> np.uint64(32)).view(np.int64) * _TICKS_PER_DAY + EPOCH_1900 + since_midnight)
+        return Decoded((dates >> np.uint64(32)).view(np.int64) * TICKS_PER_DAY + EPOCH_1900 + since_midnight)
 
 
 class DatedGuids(GuidStream):
@@ -64,7 +63,7 @@ class DatedGuids(GuidStream):
         units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
         # TimeSpan.Days truncates towards zero, so the day before 1900 is a second day 0.
         since_1900 = ticks - EPOCH_1900
-        days = (np.abs(since_1900).view(np.uint64) // np.uint64(_TICKS_PER_DAY)).view(np.int64)
+        days = (np.abs(since_1900).view(np.uint64) // np.uint64(TICKS_PER_DAY)).view(np.int64)
         np.negative(days, out=days, where=since_1900 < 0)
         days &= 0xFFFF
         put_u48(data, 10, (days << 32 | units).view(np.uint64))
@@ -83,7 +82,7 @@ LAYOUTS = (
             within="by time",
             across="by time",
             time=Timestamp(
-                "3.333333 ms", EPOCH_1900, EPOCH_1900 + (_TICKS_PER_DAY << 16) - 1, 33_334, "another instant"
+                "3.333333 ms", EPOCH_1900, EPOCH_1900 + (TICKS_PER_DAY << 16) - 1, 33_334, "another instant"
             ),
             caveats=(
                 "keys of one unit come in no order",

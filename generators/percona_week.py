@@ -24,18 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.generators.core.bits import Words, put_words
-from keybench.generators.core.clock import TICKS_PER_SECOND, Ticks
+from keybench.generators.core.clock import TICKS_PER_DAY, Ticks
+from keybench.generators.core.counters import changes
 from keybench.generators.core.description import Description
-from keybench.generators.core.hashes import Messages, digests
 from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Stream
-from keybench.generators.core.loops.choice import loops
-from keybench.generators.core.sequences import changes
+from keybench.generators.core.loops.hashes import Messages, digests
+from keybench.generators.core.loops.loading import kernels_for
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints
 
 _RANDOMS: Final = (1 << 30) - 1
-_TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
 _LONGEST: Final = 30
 """Characters of RAND() at most: `0.`, nine zeros, seventeen digits, and some room."""
 _YEAR_1: Final = np.datetime64("0001-01-01", "D")
@@ -43,7 +42,7 @@ _YEAR_1: Final = np.datetime64("0001-01-01", "D")
 
 def civil(ticks: Ticks) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Year, month, day, day of the year from 0, and days since 0001-01-01, a Monday."""
-    days = ticks // _TICKS_PER_DAY
+    days = ticks // TICKS_PER_DAY
     starts, lengths = _runs(days)
     year, month, day, day_of_year = (np.repeat(part, lengths) for part in _calendar(days[starts]))
     return year, month, day, day_of_year, days
@@ -76,10 +75,10 @@ def weeks(ticks: Ticks) -> Ints:
 
 def _digits(out: Bytes, at: int, width: int, numbers: Ints) -> None:
     """Writes so many decimal digits of each number."""
-    if loops(len(numbers)):
-        from keybench.generators.core.loops import text as _text_loops
+    if kernels_for(len(numbers)):
+        from keybench.generators.core.loops import text_kernels
 
-        _text_loops.digits(out, at, width, numbers)
+        text_kernels.digits(out, at, width, numbers)
         return
     for column in reversed(range(at, at + width)):
         more = numbers // 10
@@ -89,14 +88,14 @@ def _digits(out: Bytes, at: int, width: int, numbers: Ints) -> None:
 
 def texts_of_time(ticks: Ticks) -> Bytes:
     """NOW(6) as text, `2026-11-20 09:08:07.000001`: uint8 (n, 26)."""
-    days = ticks // _TICKS_PER_DAY
+    days = ticks // TICKS_PER_DAY
     starts, lengths = _runs(days)
     year, month, day, _ = _calendar(days[starts])
     dates = np.tile(np.frombuffer(b"0000-00-00 00:00:00.000000", np.uint8), (len(starts), 1))
     for at, width, numbers in ((0, 4, year), (5, 2, month), (8, 2, day)):
         _digits(dates, at, width, numbers)
     out = np.repeat(dates, lengths, axis=0)
-    microseconds = (ticks - days * _TICKS_PER_DAY) // 10
+    microseconds = (ticks - days * TICKS_PER_DAY) // 10
     seconds = microseconds // 1_000_000
     for at, width, numbers in (
         (11, 2, seconds // 3600),
@@ -110,11 +109,11 @@ def texts_of_time(ticks: Ticks) -> Bytes:
 
 def texts_of_random(numbers: Ints) -> Messages:
     """RAND() as MySQL writes it: the shortest digits that give the number, without exponent."""
-    if loops(len(numbers)):
-        from keybench.generators.core.loops import text as _text_loops
+    if kernels_for(len(numbers)):
+        from keybench.generators.core.loops import text_kernels
 
         found = Messages(np.zeros((len(numbers), _LONGEST), np.uint8), np.zeros(len(numbers), np.int64))
-        _text_loops.decimals((numbers / _RANDOMS).view(np.uint64), _powers(), 0, found.data, found.lengths)
+        text_kernels.decimals((numbers / _RANDOMS).view(np.uint64), _powers(), 0, found.data, found.lengths)
         return found
     # Python's repr gives the same digits, faster than numpy does, but turns to exponents below 1e-4.
     texts = []
@@ -125,7 +124,7 @@ def texts_of_random(numbers: Ints) -> Messages:
             whole = digits.replace(".", "")
             text = "0." + "0" * (int(exponent) - 1) + whole
         texts.append(text.encode())
-    return Messages.of(texts)
+    return Messages.from_texts(texts)
 
 
 @cache
@@ -156,10 +155,10 @@ class WeekUuids(GuidStream):
         n = len(data)
         drawn = self._entropy.take(n, 4).view(">u4")[:, 0].astype(np.int64) >> 2
         ticks = require_instants(self._name, self._clock.read(n))
-        digest = digests("md5", texts_of_random(drawn % _RANDOMS).before(texts_of_time(ticks)))
+        digest = digests("md5", texts_of_random(drawn % _RANDOMS).with_suffixes(texts_of_time(ticks)))
         numbers = civil(ticks)[0] * 100 + weeks(ticks)
         starts, lengths = _runs(numbers)
-        named = Messages.of([b"%d%d" % divmod(number, 100) for number in numbers[starts].tolist()])
+        named = Messages.from_texts([b"%d%d" % divmod(number, 100) for number in numbers[starts].tolist()])
         week = np.repeat(_numbers(digests("md5", named))[0] >> 48, lengths)
         # Four bytes, three hexadecimal digits behind the 4, then whole bytes again.
         first, last = _numbers(digest)

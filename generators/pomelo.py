@@ -20,9 +20,10 @@ import numpy as np
 
 from keybench.generators.core.bits import draw_bytes, put_word, read_words, swap_first_fields
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, refuse_keys, require_instants
+from keybench.generators.core.instants import DATETIME_LAST, require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.uuids import refuse_keys
 from keybench.model.keys import Bytes, Keys
 
 _RANDOM_BYTES: Final = 7

@@ -13,14 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.core.alphabets import PUSH64, bits_of_text, require_form, text_of_bits
+from keybench.generators.core.alphabets import PUSH64, bits_of_text, text_of_bits
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, run_values
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, unix_milliseconds
+from keybench.generators.core.layout import Decoded, Stream, require_form
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.generators.rfc9562 import V7_LAST
-from keybench.generators.rfc9562_v7 import milliseconds_of
 from keybench.model.keys import Bytes, Keys, Kind
 
 _CHARACTERS: Final = 20
@@ -55,7 +54,7 @@ class PushIds(ChunkStream):
 
     def chunk(self, n: int) -> Bytes:
         """The next n keys; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        milliseconds = milliseconds_of(self._name, self._clock.read(n))
+        milliseconds = unix_milliseconds(self._name, self._clock.read(n), UNIX_48_BIT_LAST).view(np.int64)
         starts = np.flatnonzero(np.diff(milliseconds, prepend=self._time))
         drawn = self._entropy.take(len(starts), 12).astype(np.int64) >> 2
         places = 6 * np.arange(5, -1, -1)
@@ -91,7 +90,7 @@ LAYOUTS = (
             within="forward",
             across="by time",
             random="",
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, V7_LAST, TICKS_PER_MS),
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS),
             caveats=(
                 "sorts in a binary collation only: others put - and _ elsewhere and ignore case",
                 "the next key of the same millisecond can be guessed",

@@ -29,18 +29,23 @@ from typing import Final
 import numpy as np
 
 from keybench.generators.core.bits import Words, put_word, read_words
-from keybench.generators.core.counters import NEVER, require_room
+from keybench.generators.core.counters import NEVER, require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import refuse_keys, require_instants
+from keybench.generators.core.instants import require_instants
 from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.rfc9562 import require_version
-from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST, pack_v1, unpack_v1
+from keybench.generators.core.uuids import (
+    GREGORIAN,
+    GREGORIAN_LAST,
+    MULTICAST,
+    pack_v1,
+    refuse_keys,
+    require_version,
+    unpack_v1,
+)
 from keybench.model.keys import Bytes, Keys
 
 _SEQUENCES: Final = 16_383
-_MULTICAST: Final = 1 << 40
 
 
 def _swapped(high: Words) -> Words:
@@ -86,7 +91,7 @@ class ServerUuids(GuidStream):
         self._entropy = writer.entropy
         drawn = writer.entropy.take(1, 8).tobytes()
         self._sequence = self._number(drawn[:2])
-        self._node = int.from_bytes(drawn[2:]) | _MULTICAST
+        self._node = int.from_bytes(drawn[2:]) | MULTICAST
         self._last = self._reading = NEVER
 
     @staticmethod
@@ -106,7 +111,7 @@ class ServerUuids(GuidStream):
             if step:
                 self._sequence = self._number(self._entropy.take(1, 2).tobytes())
                 self._last = NEVER
-            times[start:end] = never_repeated(times[start:end], self._last)
+            times[start:end] = strictly_increasing(times[start:end], self._last)
             self._last = int(times[end - 1]) if end > start else self._last
             low[start:end] = (1 << 63) | self._sequence << 48 | self._node
             require_room(name, times[start:end], (1 << 60) - 1, GREGORIAN_LAST)

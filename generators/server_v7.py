@@ -26,14 +26,12 @@ import numpy as np
 
 from keybench.generators.core.bits import words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.core.counters import require_room
+from keybench.generators.core.counters import require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import require_instants
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, require_instants
 from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.sequences import never_repeated
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.rfc9562 import V7_LAST, require_version
-from keybench.generators.rfc9562_v7 import put_v7, random_half, sub_milliseconds
+from keybench.generators.core.uuids import put_v7, random_half, require_version, sub_milliseconds
 from keybench.model.keys import Bytes, Keys
 
 _NS_PER_MS: Final = 1_000_000
@@ -59,7 +57,7 @@ class PostgreSqlUuids(GuidStream):
         words(data)[:, 1] = random_half(self._entropy, n)
         ticks, odd = self._clock.read_fine(n)
         nanoseconds = (require_instants(self._name, ticks, UNIX_EPOCH, _POSTGRESQL_LAST) - UNIX_EPOCH) * 100 + odd
-        used = never_repeated(nanoseconds, self._last, _STEP_NS)
+        used = strictly_increasing(nanoseconds, self._last, _STEP_NS)
         require_room(self._name, used, _LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
         self._last = int(used[-1]) if n else self._last
         milliseconds = used // _NS_PER_MS
@@ -93,10 +91,12 @@ class MariaDbUuids(GuidStream):
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         n = len(data)
         words(data)[:, 1] = random_half(self._entropy, n)
-        quarters = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, V7_LAST) - UNIX_EPOCH
+        quarters = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, UNIX_48_BIT_LAST) - UNIX_EPOCH
         quarters //= 10
         quarters *= 4
-        values = require_room(self._name, never_repeated(quarters, self._last), _MARIADB_LAST_VALUE, V7_LAST)
+        values = require_room(
+            self._name, strictly_increasing(quarters, self._last), _MARIADB_LAST_VALUE, UNIX_48_BIT_LAST
+        )
         self._last = int(values[-1]) if n else self._last
         milliseconds = values // _PER_MS
         put_v7(data, milliseconds << 12 | (values - milliseconds * _PER_MS))
@@ -148,7 +148,7 @@ LAYOUTS = (
             {"T": "milliseconds since 1970", "C": "4 · microseconds in it, plus a counter"},
             within="always",
             across="by time",
-            time=Timestamp("microseconds since 1970", UNIX_EPOCH, V7_LAST, 10),
+            time=Timestamp("microseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, 10),
             caveats=(
                 "strict order holds in one server, under one mutex",
                 "more than four million keys a second run ahead of the clock",

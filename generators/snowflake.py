@@ -31,15 +31,13 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.core.alphabets import require_form
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.core.counters import NEVER, require_room
+from keybench.generators.core.counters import NEVER, refuse_steps_back, require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.sequences import never_repeated
+from keybench.generators.core.layout import Decoded, Stream, require_form
+from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.generators.core.worker_ids import refuse_steps_back, worker_id
 from keybench.model.keys import Ints, Keys, Kind
 
 
@@ -105,7 +103,7 @@ class Flakes(ChunkStream):
         if layout.refuses_steps_back:
             self._reading = refuse_steps_back(layout.name, quanta, self._reading, "ms")
         bits = layout.sequence_bits
-        values = never_repeated(quanta << bits, self._value)
+        values = strictly_increasing(quanta << bits, self._value)
         require_room(layout.name, values, (1 << layout.time_bits + bits) - 1, layout.last)
         self._value = int(values[-1]) if n else self._value
         return layout.put(values >> bits, values & (1 << bits) - 1, self._worker)

@@ -17,14 +17,14 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, require_form, text_of_bits
+from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, Starts, count_runs, require_room
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.layout import Decoded, Stream, require_form
+from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.generators.core.worker_ids import worker_id
 from keybench.model.keys import Bytes, Ints, Keys, Kind
 
 EPOCH: Final = UNIX_EPOCH + 1_577_836_800_000 * TICKS_PER_MS

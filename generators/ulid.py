@@ -20,15 +20,14 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, require_form, text_of_bits
+from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits
 from keybench.generators.core.bits import Words, draw_bytes, put_u48, put_word, read_words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.core.counters import NEVER, Starts, fresh
+from keybench.generators.core.counters import NEVER, Starts, new_maxima
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, unix_milliseconds
+from keybench.generators.core.layout import Decoded, Stream, require_form
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.generators.rfc9562 import V7_LAST
-from keybench.generators.rfc9562_v7 import milliseconds_of
 from keybench.model.keys import Bytes, Keys, Kind
 
 _CHARACTERS: Final = 26
@@ -79,7 +78,7 @@ class Ulids(ChunkStream):
         """The next n ULIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         data = np.empty((n, 16), np.uint8)
         draw_bytes(data, 6, self._entropy, _RANDOM_BYTES)
-        put_u48(data, 0, milliseconds_of(self._name, self._clock.read(n)).view(np.uint64))
+        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(n), UNIX_48_BIT_LAST))
         return data if self.kind == "uuid" else _text(*read_words(Keys(data, "uuid")))
 
 
@@ -95,8 +94,8 @@ class MonotonicUlids(ChunkStream):
 
     def chunk(self, n: int) -> Bytes:
         """The next n ULIDs; UsageError outside of 48 bits of milliseconds, and where the 80 bits overflow."""
-        milliseconds = milliseconds_of(self._name, self._clock.read(n))
-        starts = np.flatnonzero(fresh(milliseconds, self._last[0]))
+        milliseconds = unix_milliseconds(self._name, self._clock.read(n), UNIX_48_BIT_LAST).view(np.int64)
+        starts = np.flatnonzero(new_maxima(milliseconds, self._last[0]))
         heads = np.empty((len(starts), 16), np.uint8)
         draw_bytes(heads, 6, self._entropy, _RANDOM_BYTES)
         put_u48(heads, 0, milliseconds[starts].view(np.uint64))
@@ -135,7 +134,7 @@ def _text(high: Words, low: Words) -> Bytes:
 
 
 _SOURCE: Final = "github.com/ulid/spec"
-_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, V7_LAST, TICKS_PER_MS)
+_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS)
 _NO_UUID: Final = "no version and no variant: MariaDB's uuid refuses about a quarter of the keys"
 _TEXT: Final = "26 bytes a key instead of 16; a column needs a binary collation"
 _GUESS: Final = "the next key of the same millisecond can be guessed"

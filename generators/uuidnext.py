@@ -19,16 +19,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.core.bits import ROW, get_u48, has_version, put_word, read_words, stamp_version, words
+from keybench.generators.core.bits import ROW, get_u48, put_word, read_words, stamp_version, words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
+from keybench.generators.core.counters import changes, positions_in_run
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import refuse_keys, unix_milliseconds
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, unix_milliseconds
 from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.sequences import changes, places_in_run
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.uuids import require_version
 from keybench.model.keys import Bytes, Ints, Keys
 
-_LAST = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 _SEQUENCE_LAST = (1 << 14) - 1
 _SEED_LAST = (1 << 13) - 1
 _TOGETHER = _SEQUENCE_LAST - _SEED_LAST
@@ -50,7 +50,7 @@ class UuidNext(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond and the sequence; UsageError for a key of another version or variant."""
-        refuse_keys(self.name, keys, ~has_version(keys, 8), "version and variant are not those of UUIDv8")
+        require_version(self.name, keys, 8)
         sequence = read_words(keys)[1] >> np.uint64(48) & np.uint64(_SEQUENCE_LAST)
         ticks = get_u48(keys, 10).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
         return Decoded(ticks, {"sequence": sequence.view(np.int64)})
@@ -70,7 +70,7 @@ class SequencedUuids(GuidStream):
     def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before 1970 or beyond 48 bits of milliseconds."""
         n = len(data)
-        readings = unix_milliseconds(self._name, self._clock.read(n), _LAST).view(np.int64)
+        readings = unix_milliseconds(self._name, self._clock.read(n), UNIX_48_BIT_LAST).view(np.int64)
         done = 0
         while done < n:
             done += self._fill(data[done:], readings[done:])
@@ -133,7 +133,7 @@ class SequencedUuids(GuidStream):
         words(data)[:, 0] = random.view(np.uint64)
         # Places count from each drawn sequence, or from 0 in a run that goes on from before.
         starts: Ints = np.concatenate([[0], seeds])[np.cumsum(drawn)]
-        starts += places_in_run(times, self._used, self._sequence + 1)
+        starts += positions_in_run(times, self._used, self._sequence + 1)
         return starts
 
 
@@ -152,7 +152,7 @@ LAYOUTS = (
             },
             within="always",
             across="by time",
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, _LAST, TICKS_PER_MS),
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS),
             caveats=(
                 "more than 8,192 to 16,384 keys a millisecond run ahead of the clock",
                 "after a step back of the clock the keys stay ahead of it by as much, until it leaps forward",

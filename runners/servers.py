@@ -7,8 +7,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.contract import Keepable, Profile, Provision
+from keybench.databases.capabilities import Keepable
+from keybench.databases.contract import Provision
 from keybench.databases.hosting.container import KIND, Contained
+from keybench.databases.options import Profile
 from keybench.databases.registry import engine
 from keybench.results.store.store import Environment
 from keybench.runners.planning.plan import Request

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv with the given Python; brings Debian's python3-venv where that is what is missing and we may install it.
+# Makes .venv with the given Python. Installs Debian's python3-venv if that is missing and we may install it.
 set -eu
 python=$1
 [ -x .venv/bin/python ] && .venv/bin/python -m pip --version >/dev/null 2>&1 && exit 0

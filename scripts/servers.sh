@@ -1,7 +1,6 @@
 #!/bin/sh
-# Brings what the tests use beyond the virtual environment: Debian's PostgreSQL with contrib, beside the embedded one,
-# its MariaDB, and Chromium, in which reports are looked at. The servers are never started as system services: no
-# service may start, and no cluster is created.
+# Installs what the tests use beyond the virtual environment: Debian's PostgreSQL with contrib (beside the embedded one),
+# Debian's MariaDB, and Chromium for looking at reports. It never starts a system service and creates no cluster.
 set -eu
 packages=
 if ! command -v postgres >/dev/null && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then

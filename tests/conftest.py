@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 import tempfile
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from keybench.model.keys import Keys
 from keybench.testing.contract.servers import folder_for_servers
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that; tests that
@@ -32,3 +39,43 @@ def pytest_collection_finish() -> None:
     """Thousands of tests and what they imported stay to the end: no collection of garbage need look at them again."""
     gc.collect()
     gc.freeze()
+
+
+Vector = dict[str, Any]
+Vectors = Callable[[str], list[Vector]]
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Vectors:
+    """The golden vectors of one layout; an error if there are none."""
+
+    files = sorted((Path(__file__).parent / "generators").glob("golden*.json"))
+    golden = [vector for file in files for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]]
+
+    def named(name: str) -> list[Vector]:
+        chosen = [vector for vector in golden if vector["layout"] == name]
+        assert chosen, f"no golden vector of {name}"
+        return chosen
+
+    return named
+
+
+@pytest.fixture(scope="session")
+def guids_of() -> Callable[[Sequence[str]], Keys]:
+    """Keys of GUIDs given as text."""
+
+    def keys(texts: Sequence[str]) -> Keys:
+        data = b"".join(uuid.UUID(text).bytes for text in texts)
+        return Keys(np.frombuffer(data, np.uint8).reshape(-1, 16).copy(), "uuid")
+
+    return keys
+
+
+@pytest.fixture(scope="session")
+def texts_of() -> Callable[[Keys], list[str]]:
+    """GUIDs as text."""
+
+    def texts(keys: Keys) -> list[str]:
+        return [str(uuid.UUID(bytes=row.tobytes())) for row in keys.data]
+
+    return texts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import pymysql
 from pymysql.constants import COMMAND
@@ -14,30 +14,33 @@ from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.contract import Address
 from keybench.databases.hosting.full_disk import with_next_step
-from keybench.databases.mysql.flavour import MARIADB, flavour, require, spoken
-from keybench.databases.mysql.sending import arrays
+from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of, require
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 CONNECT_SECONDS = 5
+
+COM_STMT_PREPARE: Final = 0x16
+COM_STMT_BULK_EXECUTE: Final = 0xFA
+"""MariaDB's commands for arrays of values (its knowledge base, "Client/Server Protocol"); MySQL lacks the second."""
 _PACKET_BYTES = (1 << 24) - 2
 """The protocol's longest packet that is not the first part of a longer one."""
 
 _HANDSHAKE_BYTES = 32
-"""Of what a client answers to the greeting at least: abilities, longest packet, character set, reserved bytes."""
+"""Shortest answer of a client to the server's greeting: capabilities, longest packet, character set, reserved bytes."""
 
-OWN = frozenset({"data", "container"})
+_NOT_THE_DRIVERS = frozenset({"data", "container"})
 """Parameters of an address that are not the driver's: a private server's data directory, or its container."""
 
 
 class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes without types
-    """The driver's connection, and two ways to send rows that it lacks: LOAD DATA from memory, arrays of values."""
+    """The driver's connection with two more ways to send rows: LOAD DATA from memory, and arrays of values."""
 
     _read_timeout: float | None
     _logged_in = False
 
     def reach(self) -> None:
-        """Connects. The driver itself would leave the socket open where nothing answers, and wait for ever where what
-        answers says nothing."""
+        """Connects. The driver alone would leave the socket open where nothing answers, and would wait for ever for a
+        server that accepts the connection and stays silent."""
         own = None
         if self.unix_socket:
             own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -47,38 +50,38 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
             except BaseException:
                 own.close()
                 raise
-            self._secure = True  # nobody listens in: passwords may go as they do over TLS
+            self._secure = True  # a socket file is private: passwords may be sent as they are over TLS
         self._read_timeout = CONNECT_SECONDS
         self.connect(own)
         self._read_timeout = None
         self._logged_in = True
 
     def write_packet(self, payload: bytes) -> None:
-        """Sends a packet; the first ones, with which the driver logs in, tell MariaDB that arrays may come."""
-        if not self._logged_in and len(payload) >= _HANDSHAKE_BYTES and spoken(self.server_version) is MARIADB:
-            payload = arrays.announced(payload)
+        """Sends a packet. The driver's login packet is changed to tell MariaDB that this client sends arrays."""
+        if not self._logged_in and len(payload) >= _HANDSHAKE_BYTES and flavour_of(self.server_version) is MARIADB:
+            payload = with_array_support(payload)
         super().write_packet(payload)
 
     def statement(self, text: bytes) -> bytes:
-        """The number, as the protocol writes it, of a statement made ready for `run_arrays`."""
-        self._execute_command(arrays.COM_STMT_PREPARE, text)
-        made = self._read_packet().get_all_data()
-        columns, places = struct.unpack_from("<HH", made, 5)
-        for count in (places, columns):
-            for _ in range(count + 1 if count else 0):  # what they are, then an end
+        """Prepares a statement for `run_arrays`; its number, as the protocol writes it."""
+        self._execute_command(COM_STMT_PREPARE, text)
+        answer = self._read_packet().get_all_data()
+        columns, parameters = struct.unpack_from("<HH", answer, 5)
+        for count in (parameters, columns):
+            for _ in range(count + 1 if count else 0):  # their definitions, then an end packet
                 self._read_packet()
-        return bytes(made[1:5])
+        return bytes(answer[1:5])
 
     def run_arrays(self, statement: bytes, packet: bytes) -> int:
-        """Runs a statement once for each row of values; how many it stored."""
-        self._execute_command(arrays.COM_STMT_BULK_EXECUTE, statement + packet)
+        """Runs a prepared statement once for each row of values; the rows stored."""
+        self._execute_command(COM_STMT_BULK_EXECUTE, statement + packet)
         return int(OKPacketWrapper(self._read_packet()).affected_rows)
 
     def load(self, statement: bytes, rows: bytes) -> int:
         """Runs a LOAD DATA LOCAL statement on these bytes; the rows that it stored.
 
-        The server asks for the file that the statement names; what is sent is `rows`, in as few packets as can be. With
-        LOCAL it skips or changes what it cannot store and only warns: the first warning is raised here.
+        The server asks for the file that the statement names, and gets `rows` in as few packets as possible. With LOCAL
+        it skips or changes what it cannot store and only warns: the first warning is raised here.
         """
         self._execute_command(COMMAND.COM_QUERY, statement)
         asked = self._read_packet()
@@ -97,6 +100,58 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
     def run(self, statement: bytes | str) -> int:
         """Runs a statement; the rows that it read or changed."""
         return int(self.query(statement))
+
+
+def with_array_support(handshake: bytes) -> bytes:
+    """A client's answer to the server's greeting, with the capability to send arrays added.
+
+    MariaDB has capabilities beyond MySQL's 32 bits. It reads them from the last four of the reserved bytes, if the
+    client clears the lowest bit, which stands for MySQL.
+    """
+    (flags,) = struct.unpack_from("<I", handshake)
+    arrays = 1 << 2
+    return struct.pack("<I", flags & ~1) + handshake[4:28] + struct.pack("<I", arrays) + handshake[32:]
+
+
+class Queries:
+    """One connection in autocommit for queries, with the server's errors as ServerError."""
+
+    def __init__(self, address: Address) -> None:
+        """EnvironmentMissing where a URL's server cannot be reached or is the other flavour, else ServerError."""
+        self.address = address
+        self.flavour = flavour_named(address.engine)
+        self.connection = connect(address)
+
+    @property
+    def private(self) -> bool:
+        """Whether keybench started the server, so that nobody else works on it."""
+        return self.address.server != "url"
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query; ServerError with the server's message where it refuses."""
+        return self.run(statement, values)[0]
+
+    def run(self, statement: str, values: Sequence[object] = ()) -> tuple[list[tuple[Any, ...]], int]:
+        """(The rows of a query, none for any other statement; the number of rows read or changed)."""
+        with server_errors(self.flavour.title), self.connection.cursor() as cursor:
+            count = cursor.execute(statement, tuple(values) or None)
+            return list(cursor.fetchall()), int(count)
+
+    def value(self, statement: str, *values: object) -> Any:
+        """The one value of a query."""
+        return self.rows(statement, values)[0][0]
+
+    def status(self, name: str) -> int:
+        """A counter of SHOW GLOBAL STATUS; ServerError where the server has none of that name."""
+        counters = self.rows("SHOW GLOBAL STATUS LIKE %s", [name])
+        if not counters:
+            raise ServerError(f"{self.flavour.title}: this server counts no {name}.")
+        return int(counters[0][1])
+
+    def close(self) -> None:
+        """Closes the connection; harmless where the server has ended it."""
+        if self.connection.open:
+            self.connection.close()
 
 
 def place(address: Address) -> str:
@@ -123,7 +178,7 @@ def server_errors(title: str) -> Iterator[None]:
 
 
 def _unreachable(address: Address, reason: str) -> KeybenchError:
-    title = flavour(address.engine).title
+    title = flavour_named(address.engine).title
     secret = address.secret.reveal() if address.secret else ""
     shown = reason.replace(secret, "***") if secret else reason
     if address.server != "url":
@@ -137,12 +192,12 @@ def _unreachable(address: Address, reason: str) -> KeybenchError:
 def connect(address: Address) -> Connection:
     """A connection in autocommit. EnvironmentMissing where a URL's server cannot be reached or is the other flavour,
     else ServerError."""
-    given: dict[str, Any] = {name: value for name, value in address.parameters.items() if name not in OWN}
+    given: dict[str, Any] = {name: value for name, value in address.parameters.items() if name not in _NOT_THE_DRIVERS}
     if "port" in given:
         given["port"] = int(given["port"])
     if "data" in address.parameters:
         given["ssl_disabled"] = True  # a private server's own socket; reading the system's certificates takes 20 ms
-    of = flavour(address.engine)
+    wanted = flavour_named(address.engine)
     try:
         connection = Connection(
             **given,
@@ -155,13 +210,13 @@ def connect(address: Address) -> Connection:
             program_name="keybench",
         )
         connection.reach()
-    except (pymysql.Error, OSError, RuntimeError) as error:  # RuntimeError: a kind of login that needs more packages
+    except (pymysql.Error, OSError, RuntimeError) as error:  # RuntimeError: a login method that needs more packages
         problem = _unreachable(address, said(error))
     else:
         try:
-            require(of, connection.get_server_info())
-            with server_errors(of.title):
-                for statement in of.session:
+            require(wanted, connection.get_server_info())
+            with server_errors(wanted.title):
+                for statement in wanted.session:
                     connection.run(statement)
         except BaseException:
             connection.close()

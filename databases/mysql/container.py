@@ -1,4 +1,4 @@
-"""MariaDB or MySQL in a container, of Docker's official images. MySQL's has not been run."""
+"""MariaDB or MySQL in a container of Docker's official images. MySQL's has not been run."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from keybench.databases.hosting.container import Contained
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.mysql import connection
 from keybench.databases.mysql.ddl import SCHEMA
-from keybench.databases.mysql.flavour import Flavour, flavour
+from keybench.databases.mysql.flavour import Flavour, flavour_named
 
 _OPTIONAL = frozenset({"innodb_change_buffering"})
-"""Settings that newer versions no longer have (MariaDB 11.0): `--loose-` makes the server pass over them."""
+"""Settings that newer versions no longer have (MariaDB 11.0): with `--loose-` the server ignores them."""
 
 _OWN_SETTINGS = {"innodb_monitor_enable": "module_index"}
 _SWITCHES = ("--skip-log-bin", "--skip-name-resolve")
 
 
 def option(name: str, value: str) -> str:
-    """A setting as the server takes it on its command line."""
+    """A setting as an option of the server's command line."""
     return f"--{'loose-' if name in _OPTIONAL else ''}{name.replace('_', '-')}={value}"
 
 
-def recipe(of: Flavour, settings: Settings) -> Recipe:
+def recipe(flavour: Flavour, settings: Settings) -> Recipe:
     """The container with these settings."""
     return Recipe(
-        engine=of.name,
-        title=of.title,
-        image=of.image,
+        engine=flavour.name,
+        title=flavour.title,
+        image=flavour.image,
         command=(*(option(name, value) for name, value in {**settings.values, **_OWN_SETTINGS}.items()), *_SWITCHES),
         environment={},
-        password_variable=f"{of.name.upper()}_ROOT_PASSWORD",
+        password_variable=f"{flavour.name.upper()}_ROOT_PASSWORD",
         user="root",
         port=3306,
-        health=of.health,
+        health=flavour.health,
         denied=("Access denied",),
     )
 
 
-def contained(of: Flavour, settings: Settings) -> Contained:
+def contained(flavour: Flavour, settings: Settings) -> Contained:
     """The server, not yet started."""
-    return Contained(recipe(of, settings), settings, prepare)
+    return Contained(recipe(flavour, settings), settings, prepare)
 
 
 def prepare(address: Address) -> Address:
     """Makes the database of the trials."""
-    with connection.connect(address) as admin, connection.server_errors(flavour(address.engine).title):
+    with connection.connect(address) as admin, connection.server_errors(flavour_named(address.engine).title):
         admin.run(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
     return replace(address, parameters={**address.parameters, "database": SCHEMA})

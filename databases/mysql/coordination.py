@@ -1,12 +1,11 @@
-"""The board in MariaDB and MySQL: a table in memory, whose changes are in no log of InnoDB's."""
+"""The coordination table in MariaDB and MySQL: a table in memory, whose changes InnoDB does not log."""
 
 from __future__ import annotations
 
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import COLUMNS, TABLE, Board, Dialect, Rows, Values, positional
-from keybench.databases.mysql import connection
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
+from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.ddl import COMMENT, SCHEMA
-from keybench.databases.mysql.flavour import flavour
 
 NAME = f"`{SCHEMA}`.`{TABLE}`"
 CREATE = (
@@ -16,18 +15,13 @@ CREATE = (
 DROP = f"DROP TABLE IF EXISTS {NAME}"
 
 
-def board(address: Address) -> Board:
+def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
-    own, title = connection.connect(address), flavour(address.engine).title
+    server = Queries(address)
 
     def run(statement: str, values: Values) -> Rows:
-        text, given = positional(statement, values, "%s")
-        with connection.server_errors(title), own.cursor() as cursor:
-            changed = cursor.execute(text, given or None)
-            return list(cursor.fetchall()) if cursor.description else [(changed,)]
+        text, parameters = positional(statement, values, "%s")
+        rows, count = server.run(text, parameters)
+        return rows if text.startswith("SELECT") else [(count,)]
 
-    def close() -> None:
-        if own.open:
-            own.close()
-
-    return Board(Dialect(NAME, (CREATE,), (DROP,), run, close))
+    return CoordinationTable(Dialect(NAME, (CREATE,), (DROP,), run, server.close))

@@ -1,4 +1,4 @@
-"""The engine of both flavours: its columns, servers and connections."""
+"""The engine of MySQL and MariaDB: its columns, servers and connections."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
-from keybench.databases.core.coordination import Board
+from keybench.databases.contract import Address, Admin, Provision, Session, Settings
+from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.leftovers import Leftovers
-from keybench.databases.mysql import installation, keys, settings
+from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.databases.options import CacheSize, Profile
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
@@ -25,15 +27,18 @@ _NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buff
 
 
 @dataclass(frozen=True)
-class Family(Engine):
-    """The engine of one flavour. A clustered key is the primary key, so that the table is the key's b-tree; the index
-    of a nonclustered one is unique and secondary, over an integer primary key in order of arrival, or by date over a
-    primary key of moment and key; that of a foreign key is as the former, but not unique."""
+class MySqlEngine(Engine):
+    """The engine of one flavour.
+
+    A clustered key is the primary key, so the table is the key's b-tree. A nonclustered key has a unique secondary
+    index beside an integer primary key in order of arrival; by date, beside a primary key of moment and key. A foreign
+    key has a secondary index beside the integer primary key, too, but not a unique one.
+    """
 
     flavour: Flavour = field(default=MARIADB, kw_only=True)
 
     @classmethod
-    def of(cls, flavour: Flavour) -> Self:
+    def for_flavour(cls, flavour: Flavour) -> Self:
         """The engine of that flavour."""
         kinds = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
         images = (Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES)
@@ -51,11 +56,11 @@ class Family(Engine):
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The server settings of a profile and cache size."""
-        return settings.of(self.flavour, profile, cache)
+        return settings.for_profile(self.flavour, profile, cache)
 
     def missing(self, server: str) -> str:
         """Why this kind of private server cannot be started here; empty where it can."""
-        return installation.missing(self.flavour, server)
+        return local.missing(self.flavour, server)
 
     def provision(self, server: str, settings: Settings) -> Provision:
         """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
@@ -69,9 +74,9 @@ class Family(Engine):
             from keybench.databases.mysql.container import contained
 
             return contained(self.flavour, settings)
-        from keybench.databases.mysql.server import PrivateServer
+        from keybench.databases.mysql.local import LocalServer
 
-        return PrivateServer(self.flavour, server, settings)
+        return LocalServer(self.flavour, server, settings)
 
     def admin(self, address: Address) -> Admin:
         """A new administrative connection."""
@@ -85,25 +90,25 @@ class Family(Engine):
 
         return MySqlSession(address, table)
 
-    def board(self, address: Address) -> Board:
-        """A new connection to the notice board of writers on many machines."""
-        from keybench.databases.mysql.coordination import board
+    def coordination_table(self, address: Address) -> CoordinationTable:
+        """A new connection to the board of writers on many machines."""
+        from keybench.databases.mysql.coordination import coordination_table
 
-        return board(address)
+        return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return records.bytes_per_row(column, payload, key)
 
     def leftovers(self, url: str) -> Leftovers:
-        """Tables of trials, and the database if keybench made it; of both flavours, which share their URLs."""
+        """Tables of trials, and the database if keybench made it; of either flavour, as both have mysql:// URLs."""
         from keybench.databases.mysql.owned_schema import Database
         from keybench.databases.mysql.url import address_of
 
         try:
             return Database(address_of(self.flavour, url))
         except OtherFlavour as error:
-            return Database(address_of(error.found, url))
+            return Database(address_of(error.actual, url))
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index that holds the key: clustered, or secondary beside a table by row id or date. No parameters."""
@@ -113,7 +118,7 @@ class Family(Engine):
         return pagemodel.of(table, mysql=self.flavour is MYSQL)
 
     def functions(self) -> Mapping[str, str]:
-        """RT.Comb's functions for SQL Server, as both flavours have them, and what the flavour has besides."""
+        """RT.Comb's functions for SQL Server, written for both flavours, and those of this flavour alone."""
         from keybench.databases.core.functions import scripts
 
         return {**scripts("keybench.databases.mysql"), **scripts(f"keybench.databases.{self.name}")}

@@ -1,6 +1,6 @@
-"""In what MySQL and MariaDB differ, as far as keybench touches it.
+"""The differences between MySQL and MariaDB that matter to keybench.
 
-What is said of MySQL is from its manual (8.4) and source; it has not been run.
+The facts about MySQL are from its manual (8.4) and source; it has not been run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COLUMNS = (
     Column("char", f"char({{width}}) {_ASCII}", frozenset({"text"}), "rfc", form="text", native=True, width=0),
     Column("bigint", "bigint", frozenset({"int"}), "rfc", form="int", native=True, width=8),
 )
-"""`{width}` stands for the width that the layout gives a key. Without a character set, a column has the server's."""
+"""`{width}` stands for the width of the layout's keys. A column without a character set has the server's."""
 
 
 @dataclass(frozen=True)
@@ -40,25 +40,25 @@ class Flavour:
     """Names of the server program."""
     url_schemes: tuple[str, ...]
     install: str
-    """The command that brings a server."""
+    """The command that installs a server."""
     settings: Mapping[str, str]
     """Settings that the other does not have."""
     session: tuple[str, ...]
     """Statements at the start of each connection."""
     metric_enabled: str
-    """Condition on a row of INNODB_METRICS under which its counter runs."""
+    """Condition under which the counter of a row of INNODB_METRICS is running."""
     indexes: str
-    """Query for (index id, index name, table id) of the table `%s`, named as InnoDB names it."""
+    """Query for (index id, index name, table id) of the table `%s`, in InnoDB's spelling."""
     image: str
     """Docker's official image."""
     health: tuple[str, ...]
     """The command by which Docker asks, in the container, whether the server takes connections over TCP."""
     waits_for_purge: bool
-    """Whether `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now` are there in all builds."""
+    """Whether all builds have `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now`."""
     log_position: str = ""
-    """Status variable with the position of the log's end; empty where `redo` does not know the log's format."""
+    """Status variable with the position of the log's end; empty where `redo` cannot read the log's format."""
     log_flushed: str = ""
-    """And with that up to which it is in the file."""
+    """Status variable with the position up to which the log is in its file."""
 
 
 MARIADB = Flavour(
@@ -69,7 +69,7 @@ MARIADB = Flavour(
     url_schemes=("mariadb", "mysql"),
     install="apt-get install mariadb-server (Debian, Ubuntu) or dnf install mariadb-server (Fedora, RHEL)",
     settings={"innodb_log_file_size": "512M", "innodb_change_buffering": "none"},
-    session=("SET in_predicate_conversion_threshold = 0",),  # a long IN list stays a list of keys to look up
+    session=("SET in_predicate_conversion_threshold = 0",),  # a long IN list stays a list of keys, not a join
     metric_enabled="ENABLED = 1",
     indexes=(
         "SELECT i.index_id, i.name, i.table_id FROM information_schema.innodb_sys_indexes i "
@@ -104,27 +104,27 @@ MYSQL = Flavour(
 _BOTH = {flavour.name: flavour for flavour in (MARIADB, MYSQL)}
 
 
-def flavour(name: str) -> Flavour:
-    """The flavour of an engine's name."""
+def flavour_named(name: str) -> Flavour:
+    """The flavour whose engine has that name."""
     return _BOTH[name]
 
 
-def spoken(version: str) -> Flavour:
-    """Which of the two a server is, by the version that it reports: MariaDB names itself there."""
+def flavour_of(version: str) -> Flavour:
+    """The flavour of a server, by the version that it reports: MariaDB's contains its name."""
     return MARIADB if "mariadb" in version.lower() else MYSQL
 
 
 class OtherFlavour(EnvironmentMissing):
-    """The server is the other one, `found`."""
+    """The server is of the other flavour, `actual`."""
 
-    found: Flavour
+    actual: Flavour
 
 
 def require(wanted: Flavour, version: str) -> None:
-    """OtherFlavour where the server is the other one: its figures must not go under the wrong name."""
-    found = spoken(version)
-    if found is not wanted:
-        own = version.removeprefix("5.5.5-")  # MariaDB puts it before its own, for old clients of MySQL
-        error = OtherFlavour(f"this server is {found.title} ({own}), not {wanted.title}: use --db {found.name}.")
-        error.found = found
+    """OtherFlavour where the server is of the other one: its figures must not be stored under the wrong name."""
+    actual = flavour_of(version)
+    if actual is not wanted:
+        shown = version.removeprefix("5.5.5-")  # MariaDB's prefix for old clients of MySQL
+        error = OtherFlavour(f"this server is {actual.title} ({shown}), not {wanted.title}: use --db {actual.name}.")
+        error.actual = actual
         raise error

@@ -1,10 +1,11 @@
 """Keys that MySQL and MariaDB servers make themselves: AUTO_INCREMENT, and GUIDs as the column's default.
 
-Versions count as in `number`: 11.7.2 is 110702. The two have numbers of their own, so each has a list of its own. What
-is said of MySQL, and of MariaDB's UUID_v4() and UUID_v7(), is from their manuals and has not been run.
+Versions are written as by `number`: 11.7.2 is 110702. The two flavours number their versions differently, so each has
+its own list. The facts about MySQL, and about MariaDB's UUID_v4() and UUID_v7(), are from their manuals and have not
+been run.
 
-UUID() as bytes or text begins with the low 32 bits of its time, which ascend for 429.5 s (2³² × 100 ns) and begin
-again: a load that is shorter, and crosses no such moment, sees them ascend although in a month they do not.
+UUID() as bytes or text begins with the low 32 bits of its time. They ascend for 429.5 s (2³² × 100 ns) and start again:
+in a shorter load that crosses no such moment they ascend, although over a month they do not.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _IDENTITY = ServerKeys("server-identity", "AUTO_INCREMENT", "bigint", "rfc", "AU
 
 MARIADB = (
     _IDENTITY,
-    # The time of UUID() leads in a `uuid` column alone, which compares version 1 from its last field on.
+    # UUID() ascends in a `uuid` column alone, which compares the fields of version 1 from the last to the first.
     ServerKeys("server-uuid-v1", "UUID() in a uuid column", "uuid", "mariadb", "DEFAULT UUID()", 100_700),
     ServerKeys(
         "server-uuid-v1-binary",
@@ -76,25 +77,26 @@ MYSQL = (
 
 def number(version: str) -> int:
     """A version as one number: 10.11.6-MariaDB is 101106; 0 where there is none."""
-    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-    return (
-        sum(int(part) * scale for part, scale in zip(found.groups("0"), (10_000, 100, 1), strict=True)) if found else 0
-    )
+    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    if match is None:
+        return 0
+    major, minor, patch = map(int, match.groups("0"))
+    return major * 10_000 + minor * 100 + patch
 
 
-def check(of: Flavour, table: Table, version: str) -> None:
+def check(flavour: Flavour, table: Table, version: str) -> None:
     """ServerError where a server of that version cannot make the table's keys; UsageError where no server could."""
     made = table.made
     if made is None:
         return
     if made.declaration == "AUTO_INCREMENT" and table.key != "clustered":
         raise UsageError(
-            f"{of.title} makes {made.name} keys only where the key is the table's primary key, for a table has one "
-            'AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
+            f"{flavour.title} makes {made.name} keys only where the key is the table's primary key, for a table has "
+            'one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
         )
     if number(version) < made.since:
         raise ServerError(
-            f"{made.name} keys are made by {of.title} {_shown(made.since)} and newer, and this server is "
+            f"{made.name} keys are made by {flavour.title} {_shown(made.since)} and newer, and this server is "
             f"{_shown(number(version))}: choose a newer --server, or the client's layout of the same kind."
         )
 

@@ -16,7 +16,7 @@ from keybench.databases.contract import Address
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.mysql import connection
 from keybench.databases.mysql.ddl import COMMENT, SCHEMA
-from keybench.databases.mysql.flavour import flavour
+from keybench.databases.mysql.flavour import flavour_named
 from keybench.errors import ServerError
 
 LOCK = "keybench"
@@ -43,7 +43,7 @@ class Database:
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where the server cannot be reached or is the other flavour."""
-        self._title = flavour(address.engine).title
+        self._title = flavour_named(address.engine).title
         self.place = f"{self._title} at {connection.place(address)}"
         self._connection = connection.connect(address)
 

@@ -1,11 +1,12 @@
-"""The settings of private servers: one table. All else is as the server's own defaults have it."""
+"""The settings of private servers, in one table. All others have the server's defaults."""
 
 from __future__ import annotations
 
 import psutil
 
-from keybench.databases.contract import CacheSize, Profile, Settings
+from keybench.databases.contract import Settings
 from keybench.databases.mysql.flavour import Flavour
+from keybench.databases.options import CacheSize, Profile
 
 _MB = 1 << 20
 
@@ -26,8 +27,8 @@ COMMON = {
     "performance_schema": "OFF",
     "transaction_isolation": "REPEATABLE-READ",
 }
-"""Statistics are gathered when they are read: nothing scans the table while it is loaded. Interleaved auto-increment,
-so that writers of a table with an integer primary key do not wait for one another."""
+"""Statistics are not recalculated in the background, so nothing scans the table while it is loaded. Auto-increment is
+interleaved, so that writers of a table with an integer primary key do not wait for one another."""
 
 PROFILES: dict[Profile, dict[str, str]] = {
     "durable": {"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON"},
@@ -51,7 +52,7 @@ RECORDED = (
 """The settings that `Admin.settings` reports, where the server has them."""
 
 
-def of(flavour: Flavour, profile: Profile, cache: CacheSize) -> Settings:
+def for_profile(flavour: Flavour, profile: Profile, cache: CacheSize) -> Settings:
     """The settings of a profile and cache size on this machine."""
     quarter = psutil.virtual_memory().total // 4 // _MB
     megabytes = max(16, min(CACHE_MB[cache], quarter))

@@ -28,21 +28,32 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from keybench.generators.core.bits import Words, draw_bytes, has_version, put_word, read_words
+from keybench.generators.core.bits import Words, draw_bytes, put_word, read_words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.instants import DATETIME_LAST, refuse_keys, require_instants, unix_milliseconds
+from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_LAST, require_instants, unix_milliseconds
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream
 from keybench.generators.core.stream import Writer
-from keybench.generators.dotnet import get_int32
+from keybench.generators.core.uuids import has_version, refuse_keys
 from keybench.model.keys import Bytes, Keys, Order
 
-_V7_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 _U12: Final = np.uint64(0xFFF)
 _U14: Final = np.uint64(0x3FFF)
 _VARIANT: Final = 2 << 62
+
+
+def get_int32(entropy: Entropy, below: int) -> int:
+    """.NET's `RandomNumberGenerator.GetInt32(below)`: draws four bytes, least significant first, until a number fits.
+
+    Of each draw it takes as many low bits as `below` − 1 has.
+    """
+    mask = (1 << (below - 1).bit_length()) - 1
+    while True:
+        drawn = int.from_bytes(entropy.take(1, 4).tobytes(), "little") & mask
+        if drawn < below:
+            return drawn
 
 
 class CountingLayout(TwoFormLayout):
@@ -113,7 +124,7 @@ class Legacy(CountingLayout):
 class V7(CountingLayout):
     """`GuidV7` since 5.0.1."""
 
-    counter_bits, starts_below, first, last = 26, 512, UNIX_EPOCH, _V7_LAST
+    counter_bits, starts_below, first, last = 26, 512, UNIX_EPOCH, UNIX_48_BIT_LAST
 
     def fingerprint(self, machine: str, pid: int) -> int:  # noqa: ARG002
         """Nothing of the process is in these keys."""
@@ -121,7 +132,7 @@ class V7(CountingLayout):
 
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
         """Milliseconds, version, counter around the variant, random bytes."""
-        milliseconds = unix_milliseconds(self.name, ticks, _V7_LAST)
+        milliseconds = unix_milliseconds(self.name, ticks, UNIX_48_BIT_LAST)
         high = milliseconds << np.uint64(16) | np.uint64(7 << 12) | counters >> np.uint64(14)
         draw_bytes(data, 10, entropy, 6)
         put_word(data, 0, high)
@@ -178,7 +189,7 @@ _SHARED: Final = {
 _MAP: Final = "github.com/buvinghausen/SequentialGuid"
 _COLLIDE: Final = "nothing is random: containers with one machine name and process id 1 can make equal keys"
 _LEGACY_TIME: Final = Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, 1)
-_V7_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, _V7_LAST, TICKS_PER_MS)
+_V7_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS)
 _V8_TIME: Final = Timestamp("100 ns since 0001-01-01, low 60 bits", 0, (1 << 60) - 1, 1, "another instant")
 
 

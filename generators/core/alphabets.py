@@ -11,7 +11,7 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.bits import Words
-from keybench.model.keys import Bytes, Keys, Kind
+from keybench.model.keys import Bytes, Keys
 
 CROCKFORD32: Final = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32, in upper case."""
@@ -28,19 +28,6 @@ BASE62: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 BASE36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
 
 _WORD: Final = 64
-
-
-def require_form(layout: str, keys: Keys, kind: Kind, width: int) -> None:
-    """UsageError for keys of another kind or width."""
-    if keys.kind != kind or (kind != "int" and keys.data.shape[1] != width):
-        units = {"text": "characters", "int": "integers"}.get(kind, "bytes")
-        wanted = units if kind == "int" else f"{width} {units}"
-        raise UsageError(
-            f"these are {keys.kind} keys, and {layout} keys are {wanted}: name the layout that made them."
-            if keys.kind != kind
-            else f"these keys have {keys.data.shape[1]} {units}, and {layout} keys have {width}: "
-            "name the layout that made them."
-        )
 
 
 def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes) -> Bytes:

@@ -1,7 +1,7 @@
-"""Bytes of GUIDs in bulk: big-endian words, 48-bit fields, the version, and the shuffle between RFC and .NET order.
+"""Fields of GUIDs in bulk: big-endian words, 48-bit fields, the version, and the swap between RFC and .NET order.
 
-`data` is always uint8 (n, 16), contiguous. It is read and written as two native 64-bit words a row, which costs a
-fraction of what single bytes would.
+`data` is always uint8 (n, 16), contiguous. It is read and written as two native 64-bit words a row, because single
+bytes would cost several times as much.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.loops.choice import Elementwise, loops
+from keybench.generators.core.loops.loading import Elementwise, kernels_for
 from keybench.model.byteorder import stored
 from keybench.model.keys import Bytes, Keys, Order
 
 Words = NDArray[np.uint64]
 
 ROW: Final = np.dtype("V16")
-"""A GUID as one value: numpy moves those far faster than sixteen bytes one by one."""
+"""A GUID as one value: numpy moves it far faster than sixteen single bytes."""
 
 
 def _mask(hexadecimal: str) -> np.uint64:
-    """The native word whose bytes in memory are these."""
+    """The native word with these bytes in memory."""
     return np.uint64(int.from_bytes(bytes.fromhex(hexadecimal), sys.byteorder))
 
 
@@ -44,7 +44,10 @@ _NONE: Final = np.uint64(0)
 
 @cache
 def _masks(version: int | None = None, field: Literal[0, 10] | None = None) -> tuple[np.uint64, ...]:
-    """What the compiled loops keep of, and put into, first and last words: room for 48 bits, and a version."""
+    """Masks for the kernels: which bits of first and last words to keep, and which to set.
+
+    They clear room for 48 bits at `field` and for the version and variant.
+    """
     keep = _KEEP_R6_R7 if field == 0 else _ALL
     keep_last = _KEEP_R8_R9 if field == 10 else _ALL
     if version is None:
@@ -62,14 +65,14 @@ def _flat(data: Bytes) -> Words:
 
 
 def big_endian(values: Words | NDArray[np.int64]) -> Words:
-    """Words whose bytes in memory are the values, most significant byte first: uint64 (n,)."""
+    """The values as words with the most significant byte first in memory: uint64 (n,)."""
     return values.astype(">u8").view(np.uint64)
 
 
 def read_words(keys: Keys, order: Order = "rfc") -> tuple[Words, Words]:
     """The first and the last eight bytes of each GUID in that order, as numbers, most significant byte first.
 
-    Raises UsageError for keys that are no GUIDs.
+    Raises UsageError for keys that are not GUIDs.
     """
     if keys.kind != "uuid":
         raise UsageError(f"these are {keys.kind} keys, and GUIDs were expected: name the layout that made them.")
@@ -84,8 +87,8 @@ def put_word(data: Bytes, half: Literal[0, 1], values: Words | NDArray[np.int64]
 
 def put_words(data: Bytes, high: Words | NDArray[np.int64], low: Words | NDArray[np.int64]) -> None:
     """Overwrites r0–r7 and r8–r15 with the values, most significant byte first."""
-    if compiled := loops(len(data)):
-        compiled.put_halves(_flat(data), high.view(np.uint64), low.view(np.uint64))
+    if kernels := kernels_for(len(data)):
+        kernels.put_halves(_flat(data), high.view(np.uint64), low.view(np.uint64))
         return
     put_word(data, 0, high)
     put_word(data, 1, low)
@@ -94,10 +97,10 @@ def put_words(data: Bytes, high: Words | NDArray[np.int64], low: Words | NDArray
 def put_last_word(data: Bytes, values: Words, version: int | None) -> None:
     """Overwrites r8–r15 with the values, most significant byte first, and sets the version in r6 where one is given.
 
-    The values stand where the variant would.
+    The values overwrite the variant.
     """
-    if compiled := loops(len(data)):
-        compiled.put_half(_flat(data), values, *_masks(version)[:2])
+    if kernels := kernels_for(len(data)):
+        kernels.put_half(_flat(data), values, *_masks(version)[:2])
         return
     if version is not None:
         stamp_version(data, version)
@@ -105,26 +108,26 @@ def put_last_word(data: Bytes, values: Words, version: int | None) -> None:
 
 
 def draw_bytes(data: Bytes, at: int, entropy: Entropy, width: int) -> None:
-    """Puts `width` bytes of entropy into each row, from byte `at` on. What stands beside them is lost."""
+    """Puts `width` bytes of entropy into each row, from byte `at` on. The row's other bytes are overwritten too."""
     n = len(data)
     drawn = np.empty(n * width + 16, np.uint8)
     entropy.fill(drawn[at : at + n * width].reshape(n, width))
-    # Each row is a window of 16 bytes over those drawn: numpy moves 16 bytes six times as fast as ten.
+    # Each row is a window of 16 bytes over the drawn bytes: numpy moves 16 bytes six times as fast as ten.
     data.view(ROW)[:, 0] = np.ndarray((n,), ROW, drawn, strides=(width,))
 
 
 def put_u48(data: Bytes, at: Literal[0, 10], values: Words, version: int | None = None) -> None:
     """Overwrites r0–r5 or r10–r15 with the low 48 bits of `values`, most significant byte first.
 
-    Where `version` is given, it and the RFC variant are set, too: `stamp_version`, in the same pass.
+    If `version` is given, the same pass also sets it and the RFC variant (`stamp_version`).
     """
-    if compiled := loops(len(data)):
-        put = compiled.put_first if at == 0 else compiled.put_last
+    if kernels := kernels_for(len(data)):
+        put = kernels.put_first if at == 0 else kernels.put_last
         put(_flat(data), values, *_masks(version, at))
         return
     if version is not None:
         stamp_version(data, version)
-    # Four bytes and two, without a look at what was there, cost less than masks over eight.
+    # Overwriting four bytes and two costs less than masking eight.
     big = big_endian(values << np.uint64(16) if at == 0 else values)
     quarters, eighths = big.view(np.uint32), big.view(np.uint16)
     if at == 0:
@@ -136,9 +139,9 @@ def put_u48(data: Bytes, at: Literal[0, 10], values: Words, version: int | None 
 
 
 def put_u48_net(data: Bytes, values: Words, version: int | None = None) -> None:
-    """`put_u48` at n0–n5: as Data1 and Data2, each least significant byte first."""
-    if compiled := loops(len(data)):
-        compiled.put_net(_flat(data), values, *_masks(version, 0))
+    """`put_u48` into the .NET bytes n0–n5: Data1 and Data2, each least significant byte first."""
+    if kernels := kernels_for(len(data)):
+        kernels.put_net(_flat(data), values, *_masks(version, 0))
         return
     if version is not None:
         stamp_version(data, version)
@@ -147,13 +150,13 @@ def put_u48_net(data: Bytes, values: Words, version: int | None = None) -> None:
 
 
 def get_u48(keys: Keys, at: Literal[0, 10], order: Order = "rfc") -> Words:
-    """What `put_u48` wrote, into bytes of that order."""
+    """The 48 bits at `at` in bytes of that order, as `put_u48` and `put_u48_net` write them."""
     high, low = read_words(keys, order)
     return high >> np.uint64(16) if at == 0 else low & np.uint64((1 << 48) - 1)
 
 
 _TILED: Final = 16_384
-"""GUIDs that are stamped in one go: whole rows at once cost less than half of one column after the other."""
+"""GUIDs stamped at once: whole rows cost less than half of two columns one after the other."""
 
 
 @cache
@@ -167,8 +170,8 @@ def _stamp(version: int) -> tuple[Words, Words]:
 
 def stamp_version(data: Bytes, version: int) -> None:
     """Sets the version (high half of r6) and the RFC variant (top two bits of r8)."""
-    if compiled := loops(len(data)):
-        compiled.stamp(_flat(data), *_masks(version))
+    if kernels := kernels_for(len(data)):
+        kernels.stamp(_flat(data), *_masks(version))
         return
     keep, put = _stamp(version)
     for start in range(0, len(data), _TILED):
@@ -178,9 +181,9 @@ def stamp_version(data: Bytes, version: int) -> None:
 
 
 def swap_net(data: Bytes) -> None:
-    """Turns RFC order into .NET order (`Guid.ToByteArray`) or back, in place: Data1, Data2 and Data3 are reversed."""
-    if compiled := loops(len(data)):
-        compiled.swap_net(_flat(data), *_masks())
+    """Swaps RFC order and .NET order (`Guid.ToByteArray`) in place: reverses Data1, Data2 and Data3."""
+    if kernels := kernels_for(len(data)):
+        kernels.swap_net(_flat(data), *_masks())
         return
     swap_first_fields(data)
     swap_third_field(data)
@@ -189,66 +192,30 @@ def swap_net(data: Bytes) -> None:
 def sql_sequence(values: NDArray[np.int64]) -> Words:
     """r8–r15 as numbers (`put_word`), so that SQL Server's order is the order of the 64-bit values.
 
-    SQL Server compares r10–r15 first, then r8 and r9: those hold the value's top 48 and low 16 bits.
+    SQL Server compares r10–r15 first, then r8 and r9: they get the value's top 48 and low 16 bits.
     """
-    turned: Words = _turned(values.view(np.uint64))
-    return turned
+    rotated: Words = _rotated(values.view(np.uint64))
+    return rotated
 
 
 @Elementwise
-def _turned(numbers: Any) -> Any:
+def _rotated(numbers: Any) -> Any:
     return numbers >> np.uint64(16) | numbers << np.uint64(48)
 
 
 def read_sql_sequence(keys: Keys) -> NDArray[np.int64]:
-    """The values that `sql_sequence` wrote."""
+    """The values that `sql_sequence` packed."""
     low = read_words(keys)[1]
     return (low << np.uint64(16) | low >> np.uint64(48)).view(np.int64)
 
 
-_TURN: Final = np.uint64(16 if sys.byteorder == "little" else 48)
-_BACK: Final = np.uint64(64) - _TURN
-
-
-def to_sql_guid(data: Bytes) -> None:
-    """`.ToSqlGuid()` of HotGuid and buvinghausen's SequentialGuid, in place: SQL Server's order becomes RFC order's.
-
-    r8 … r15 become r6 r7 r0 … r5, and r0 … r7 become r15 … r8.
-    """
-    if compiled := loops(len(data)):
-        compiled.to_sql_guid(_flat(data))
-        return
-    high, low = words(data).T
-    turned = high << _TURN | high >> _BACK
-    low.byteswap(inplace=True)
-    high[:] = low
-    low[:] = turned
-
-
-def from_sql_guid(data: Bytes) -> None:
-    """Takes `to_sql_guid` back, in place."""
-    high, low = words(data).T
-    turned = low << _BACK | low >> _TURN
-    high.byteswap(inplace=True)
-    low[:] = high
-    high[:] = turned
-
-
-def has_version(keys: Keys, version: int) -> NDArray[np.bool_]:
-    """Which GUIDs are of that version (high half of r6) and of the RFC variant (top two bits of r8)."""
-    high, low = read_words(keys)
-    named: NDArray[np.bool_] = high >> np.uint64(12) & np.uint64(15) == np.uint64(version)
-    named &= low >> np.uint64(62) == np.uint64(2)
-    return named
-
-
 def swap_u16(values: Words) -> Words:
-    """Numbers below 2^16 with their two bytes exchanged."""
+    """Numbers below 2^16 with their two bytes swapped."""
     return values >> np.uint64(8) | (values & np.uint64(0xFF)) << np.uint64(8)
 
 
 def swap_first_fields(data: Bytes) -> None:
-    """Reverses Data1 and Data2, in place: what `swap_net` does to r0 … r5."""
+    """Reverses Data1 and Data2, in place: `swap_net` for r0 … r5 alone."""
     data.view(np.uint32)[:, 0].byteswap(inplace=True)
     data.view(np.uint16)[:, 2].byteswap(inplace=True)
 

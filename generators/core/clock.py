@@ -1,7 +1,7 @@
-"""Clocks: readings of 100 ns since 0001-01-01 UTC, one a key.
+"""Clocks: ticks of 100 ns since 0001-01-01 UTC, one reading a key.
 
-A million keys made in a tight loop share a handful of milliseconds, which no application does. The virtual clock
-carries the arrival times of a scenario, so that keys per clock tick are what they would be in its real hours.
+A tight loop makes a million keys within a few milliseconds; no application does. The virtual clock shows the arrival
+times of a scenario, so that there are as many keys per clock tick as in the hours that the scenario stands for.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 TICKS_PER_SECOND = 10_000_000
 TICKS_PER_MS = 10_000
+TICKS_PER_DAY = 86_400 * TICKS_PER_SECOND
 UNIX_EPOCH = 621_355_968_000_000_000
-"""Ticks at 1970-01-01."""
+"""The tick of 1970-01-01."""
 
 Ticks = NDArray[np.int64]
 
@@ -31,7 +32,7 @@ def ticks_of(moment: datetime) -> int:
 
 
 class Clock(ABC):
-    """One reading a key; never sorted, never de-duplicated."""
+    """Gives one reading a key. Readings can repeat and go back."""
 
     @abstractmethod
     def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
@@ -43,11 +44,11 @@ class Clock(ABC):
 
     @abstractmethod
     def now(self) -> int:
-        """The tick at this instant, which is no key's reading: for generators that look at the clock once, at start."""
+        """The current tick, without using up a key's reading: for generators that read the clock once, at start."""
 
 
 class SystemClock(Clock):
-    """This machine's clock, read once a key."""
+    """This machine's clock, read once for each key."""
 
     def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
         """n readings of `time.time_ns`, one after the other."""
@@ -61,9 +62,9 @@ class SystemClock(Clock):
 
 @dataclass(eq=False)
 class VirtualClock(Clock):
-    """A clock that shows the given readings, one a key; LookupError when they run out.
+    """A clock that shows the given readings, one a key; LookupError when there are no more.
 
-    `start` is what `now` shows before the first key, the first key's reading unless given.
+    `start` is what `now` shows before the first key: unless given, the first key's reading.
     """
 
     ticks: Ticks
@@ -85,7 +86,7 @@ class VirtualClock(Clock):
         return ticks
 
     def now(self) -> int:
-        """The next key's reading, or the last one when all are taken; LookupError where there is none at all."""
+        """The next key's reading, or the last one when all are used; LookupError for a clock without readings."""
         if self.position == 0 and self.start is not None:
             return self.start
         if not len(self.ticks):

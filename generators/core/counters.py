@@ -1,6 +1,7 @@
-"""Counters that start anew in each clock quantum and may run ahead of the clock, for many keys at once.
+"""Counters and times that may run ahead of the clock, for many keys at once.
 
-Each is a loop over keys in the originals; here it is arithmetic on the runs of keys that share a quantum.
+The originals keep state under a lock and loop over keys. Here the same sequences are array arithmetic. A function may
+return its argument: do not write to the result.
 """
 
 from __future__ import annotations
@@ -12,19 +13,76 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-from keybench.generators.core.instants import text_of
-from keybench.generators.core.sequences import never_falling
+from keybench.generators.core.instants import iso_text
+from keybench.generators.core.loops.loading import kernels_for
 from keybench.model.keys import Ints
 
 NEVER: Final = -1
-"""The value before the first key: below every quantum, its successor 0."""
+"""The state before the first key: below every quantum, and one less than 0."""
 
 Starts = NDArray[np.intp]
 
 
-def fresh(quanta: Ints, last: int) -> NDArray[np.bool_]:
-    """Which quanta lie above all before them, and above `last`: keys that begin a new run."""
-    highest = never_falling(quanta, last)
+def strictly_increasing(readings: Ints, last: int, step: int = 1) -> Ints:
+    """The sequence s(i) = max(readings(i), s(i−1) + step), with s(−1) = last: int64 (n,)."""
+    # First compare the two ends: this is cheap, and it often shows that some difference must be too small.
+    apart = (
+        len(readings)
+        and readings[0] >= last + step
+        and int(readings[-1]) - int(readings[0]) >= (len(readings) - 1) * step
+    )
+    if apart and (readings[1:] - readings[:-1]).min(initial=step) >= step:
+        return readings
+    if kernels := kernels_for(len(readings)):
+        sequence: Ints = kernels.strictly_increasing(readings, last, step)
+        return sequence
+    # s(i) − i·step never falls, so the recurrence is a running maximum.
+    steps = np.arange(step, (len(readings) + 1) * step, step)
+    lead = readings - steps
+    if len(lead):
+        lead[0] = max(lead[0], last)
+        if lead[0] == lead.max():
+            # The sequence is ahead of the clock all the way: the maximum is the first value.
+            steps += lead[0]
+            return steps
+    np.maximum.accumulate(lead, out=lead)
+    lead += steps
+    return lead
+
+
+def running_maximum(readings: Ints, last: int) -> Ints:
+    """The sequence s(i) = max(readings(i), s(i−1)), with s(−1) = last: int64 (n,)."""
+    if len(readings) and readings[0] >= last and (readings[1:] >= readings[:-1]).all():
+        return readings
+    highest = np.maximum.accumulate(readings)
+    return np.maximum(highest, last, out=highest)
+
+
+def changes(values: Ints, last: int) -> NDArray[np.bool_]:
+    """Which values differ from the one before, the first from `last`: bool (n,)."""
+    changed = np.empty(len(values), np.bool_)
+    changed[:1] = values[:1] != last
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    return changed
+
+
+def positions_in_run(values: Ints, last: int, following: int) -> Ints:
+    """Each value's position, from 0, in its run of equal values: int64 (n,).
+
+    A first run of values equal to `last` continues a run of an earlier call: its first position is `following`.
+    """
+    changed = changes(values, last)
+    if changed.all():
+        return np.zeros(len(values), np.int64)
+    first = np.flatnonzero(changed)
+    lengths = np.diff(first, prepend=0, append=len(values))
+    starts: Ints = np.repeat(np.concatenate([[-following], first]), lengths)
+    return np.arange(len(values)) - starts
+
+
+def new_maxima(quanta: Ints, last: int) -> NDArray[np.bool_]:
+    """Which quanta are above all before them, and above `last`: these keys begin a new run."""
+    highest = running_maximum(quanta, last)
     above = np.empty(len(quanta), np.bool_)
     above[:1] = quanta[:1] > last
     np.greater(quanta[1:], highest[:-1], out=above[1:])
@@ -43,18 +101,18 @@ def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
 def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Ints]) -> tuple[Ints, Starts]:
     """v(i) = quantum(i) << bits | seed where quantum(i) > v(i−1) >> bits, else v(i−1) + 1; with v(−1) = last.
 
-    A counter that overflows its `bits` so moves the quantum ahead. Also returns the places where seeds were used;
-    `seeds(starts)` gives those of keys at these places, and may be asked again with fewer.
+    So a counter that overflows its `bits` moves the quantum ahead. Also returns the positions where seeds were used.
+    `seeds(starts)` returns the seeds of the keys at these positions; it may be called again with fewer positions.
     """
     n = len(quanta)
-    starts = np.flatnonzero(fresh(quanta, last >> bits))
+    starts = np.flatnonzero(new_maxima(quanta, last >> bits))
     while True:
         heads = (quanta if len(starts) == n else quanta[starts]) << bits
         heads |= seeds(starts)
         if len(starts) == n:
             return heads, starts
         before, at = np.concatenate([[last], heads[:-1]]), np.concatenate([[-1], starts[:-1]])
-        # An overflow may carry a run into the quanta of the next ones, which then are no runs of their own.
+        # An overflow can carry a run into the quanta of the next runs; those then begin no run of their own.
         swallowed = (before[: len(starts)] + (starts - 1 - at[: len(starts)])) >> bits >= quanta[starts]
         if not swallowed.any():
             return run_values(heads, starts, last, n), starts
@@ -65,10 +123,30 @@ def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Int
 
 
 def require_room(layout: str, values: Ints, limit: int, last: int) -> Ints:
-    """The values themselves, which ascend; UsageError where counting up has passed `limit`, that is the tick `last`."""
+    """`values`, which ascend; UsageError where counting up passed `limit`, which stands for the tick `last`."""
     if len(values) and values[-1] > limit:
         raise UsageError(
-            f"{layout} keys end with {text_of(last)}, and those made faster than the clock ticks have passed it: "
+            f"{layout} keys end with {iso_text(last)}, and those made faster than the clock ticks have passed it: "
             "set the clock inside that range."
         )
     return values
+
+
+def refuse_steps_back(layout: str, quanta: Ints, last: int, unit: str) -> int:
+    """The last reading; UsageError where one is below the one before, for which the original makes no key."""
+    if not len(quanta):
+        return last
+    falls = quanta[1:] < quanta[:-1]
+    if quanta[0] < last:
+        raise _stepped_back(layout, int(last - quanta[0]), unit)
+    if falls.any():
+        at = int(falls.argmax())
+        raise _stepped_back(layout, int(quanta[at] - quanta[at + 1]), unit)
+    return int(quanta[-1])
+
+
+def _stepped_back(layout: str, by: int, unit: str) -> UsageError:
+    return UsageError(
+        f"the clock went back by {by} {unit}, and {layout} makes no key until it has caught up, as upstream: "
+        "use a clock that does not step back."
+    )

@@ -1,48 +1,49 @@
-"""The instants that a layout can hold, and the errors for those, and for keys, that it cannot."""
+"""Instants as the numbers that layouts store, and the error for an instant that a layout cannot hold.
+
+An instant is a tick: 100 ns since 0001-01-01 UTC (`clock`).
+"""
 
 from __future__ import annotations
 
-import uuid
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
-from keybench.generators.core.loops.choice import loops
-from keybench.model.keys import Keys
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH, Ticks
+from keybench.generators.core.loops.loading import Elementwise, kernels_for
 
 DATETIME_LAST: Final = 3_155_378_975_999_999_999
 """The last tick of .NET's DateTime, 9999-12-31T23:59:59.9999999Z; its first is 0."""
 
+UNIX_48_BIT_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
+"""The last tick of the last of 2^48 milliseconds since 1970, in 10889."""
 
-def text_of(ticks: int) -> str:
+EPOCH_1900: Final = 599_266_080_000_000_000
+"""The tick of 1900-01-01, where SQL Server's datetime begins."""
+
+_UNITS_PER_MS: Final = 0.3
+
+
+def iso_text(ticks: int) -> str:
     """The instant as ISO 8601 with seven decimals, in any year."""
     microseconds, odd = divmod(int(ticks) - UNIX_EPOCH, 10)
     return f"{np.datetime64(microseconds, 'us')}{odd}Z"
 
 
 def require_instants(layout: str, ticks: Ticks, first: int = 0, last: int = DATETIME_LAST) -> Ticks:
-    """The ticks themselves; UsageError, naming the range and the reading, where one lies outside first … last."""
+    """`ticks`; UsageError, naming the range and the reading, where one is outside first … last."""
     if not len(ticks):
         return ticks
-    # Those below 0 lie above all others as unsigned numbers: one look at the greatest tells both.
+    # As unsigned numbers, those below 0 are above all others: the maximum alone decides.
     if ticks.view(np.uint64).max() > last if first == 0 else ticks.min() < first or ticks.max() > last:
         outside = ticks[(ticks < first) | (ticks > last)][0]
         raise UsageError(
-            f"{layout} keys hold instants from {text_of(first)} to {text_of(last)}, and the clock shows "
-            f"{text_of(outside)}: set the clock inside that range."
+            f"{layout} keys hold instants from {iso_text(first)} to {iso_text(last)}, and the clock shows "
+            f"{iso_text(outside)}: set the clock inside that range."
         )
     return ticks
-
-
-def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str) -> None:
-    """UsageError for the first GUID that `refused` marks, with the reason."""
-    if refused.any():
-        place = int(refused.argmax())
-        guid = uuid.UUID(bytes=keys.data[place].tobytes())
-        raise UsageError(f"{guid} is no {layout} key: {reason}. Decode it as the layout that made it.")
 
 
 def unix_milliseconds(layout: str, ticks: Ticks, last: int = DATETIME_LAST) -> NDArray[np.uint64]:
@@ -55,19 +56,34 @@ def unix_milliseconds(layout: str, ticks: Ticks, last: int = DATETIME_LAST) -> N
 
 def milliseconds(ticks: Ticks) -> NDArray[np.uint64]:
     """Whole milliseconds in ticks that are not negative."""
-    if compiled := loops(len(ticks)):
-        quotients: NDArray[np.uint64] = compiled.quotients(ticks, TICKS_PER_MS)
+    if kernels := kernels_for(len(ticks)):
+        quotients: NDArray[np.uint64] = kernels.quotients(ticks, TICKS_PER_MS)
         return quotients
-    # Unsigned numbers are divided at half the cost.
+    # numpy divides unsigned numbers at half the cost of signed ones.
     return ticks.view(np.uint64) // np.uint64(TICKS_PER_MS)
 
 
 def since_midnight(ticks: Ticks) -> Ticks:
     """Ticks since the day began, of ticks that are not negative."""
-    day_length = 86_400 * TICKS_PER_SECOND
-    if compiled := loops(len(ticks)):
-        remainders: Ticks = compiled.remainders(ticks, day_length)
+    if kernels := kernels_for(len(ticks)):
+        remainders: Ticks = kernels.remainders(ticks, TICKS_PER_DAY)
         return remainders
-    # numpy's remainder costs twice a division.
-    numbers, day = ticks.view(np.uint64), np.uint64(day_length)
+    # numpy's remainder costs as much as two divisions.
+    numbers, day = ticks.view(np.uint64), np.uint64(TICKS_PER_DAY)
     return (numbers - numbers // day * day).view(np.int64)
+
+
+def sql_datetime(ticks: Ticks) -> NDArray[np.uint64]:
+    """Days since 1900 modulo 2^16 in the high 16 of 48 bits, then 1/300 s since midnight, as RT.Comb computes both.
+
+    RT.Comb computes with doubles and truncates, where SQL Server rounds.
+    """
+    dates: Ticks = _days_and_units(ticks, since_midnight(ticks))
+    return dates.view(np.uint64)
+
+
+@Elementwise
+def _days_and_units(ticks: Any, since_midnight: Any) -> Any:
+    days = np.int64((ticks - EPOCH_1900) / TICKS_PER_DAY)
+    units = np.int64(since_midnight / TICKS_PER_MS * _UNITS_PER_MS)
+    return (days & 0xFFFF) << 32 | units

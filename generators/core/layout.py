@@ -37,7 +37,20 @@ class Decoded:
 
 
 class NothingToRead(UsageError):
-    """These may be keys of the layout, but its keys hold nothing that can be read back."""
+    """These can be keys of the layout, but its keys hold nothing that can be read back."""
+
+
+def require_form(layout: str, keys: Keys, kind: Kind, width: int) -> None:
+    """UsageError for keys of another kind or width; `width` counts bytes or characters and is not checked for int."""
+    if keys.kind != kind or (kind != "int" and keys.data.shape[1] != width):
+        units = {"text": "characters", "int": "integers"}.get(kind, "bytes")
+        wanted = units if kind == "int" else f"{width} {units}"
+        raise UsageError(
+            f"these are {keys.kind} keys, and {layout} keys are {wanted}: name the layout that made them."
+            if keys.kind != kind
+            else f"these keys have {keys.data.shape[1]} {units}, and {layout} keys have {width}: "
+            "name the layout that made them."
+        )
 
 
 class GuidProvider(Protocol):

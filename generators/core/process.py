@@ -1,4 +1,4 @@
-"""The process that makes keys: what some layouts put into a key, and how writers share the planned rows."""
+"""The process that makes keys: what layouts put of it into a key, and which of the planned rows it writes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.errors import UsageError
+
 
 @dataclass(frozen=True, eq=False)
 class Process:
     """One writer as its layout sees it.
 
-    `machine` and `pid` go into keys that carry them. `index` of `of` is the writer's place among all writers.
-    `planned` holds the numbers (from 1, over all writers) of the rows that this writer will send, in its order;
-    without it writers take turns row by row.
+    `machine` and `pid` go into the keys of layouts that have fields for them. The writer is number `index`, from 0,
+    of `of` writers. `planned` holds the numbers (from 1, over all writers) of the rows that this writer will send, in
+    its order; without it, writers take turns row by row.
     """
 
     machine: str
@@ -24,16 +26,16 @@ class Process:
     index: int = 0
     of: int = 1
     shard: int = 0
-    """The shard key of its rows, for layouts that carry one and were given none themselves."""
+    """The shard key of its rows, for layouts that have a field for it and no shard of their own."""
     planned: NDArray[np.int64] | None = None
 
     @staticmethod
     def current() -> Process:
-        """This very process."""
+        """This process."""
         return Process(socket.gethostname(), os.getpid())
 
     def partition(self, i: int, *, of: int, planned: NDArray[np.int64] | None = None) -> Process:
-        """Writer `i` (from 0) of `of`: a process of its own on the same machine."""
+        """Writer `i` (from 0) of `of`: another process on the same machine."""
         if not 0 <= i < of:
             raise ValueError(f"writer {i} of {of}: the first is 0, the last {of - 1}")
         return replace(self, pid=self.pid + i, index=i, of=of, planned=planned)
@@ -46,3 +48,13 @@ class Process:
                 raise ValueError(f"the plan gives this writer {len(self.planned)} rows, not {start + n}")
             return rows
         return np.arange(start, start + n, dtype=np.int64) * self.of + (self.index + 1)
+
+
+def worker_id(layout: str, process: Process, count: int) -> int:
+    """`Process.index` as the worker number in keys; UsageError where it is not below `count`."""
+    if not 0 <= process.index < count:
+        raise UsageError(
+            f"{layout} has room for worker ids 0 to {count - 1}, and this is writer {process.index} "
+            f"of {process.of}: use fewer writers, or a layout with more bits for them."
+        )
+    return process.index

@@ -1,27 +1,35 @@
-"""Layouts that come in two forms: as they are, and after `.ToSqlGuid()` for SQL Server's uniqueidentifier.
+"""Layouts with two forms: as they are, and after `.ToSqlGuid()` for SQL Server's uniqueidentifier.
 
-HotGuid and buvinghausen's SequentialGuid share the permutation (`bits.to_sql_guid`): the form for SQL Server ascends in
-its order exactly as the plain form ascends in RFC order.
+HotGuid and buvinghausen's SequentialGuid have the same permutation. The form for SQL Server ascends in SQL Server's
+order exactly as the plain form ascends in RFC order.
 """
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Final
 
-from keybench.generators.core.bits import from_sql_guid, to_sql_guid
+import numpy as np
+
+from keybench.generators.core.bits import words
+from keybench.generators.core.loops.loading import kernels_for
 from keybench.generators.core.stream import GuidStream, WriterLayout
 from keybench.model.keys import Bytes, Keys
+
+_TURN: Final = np.uint64(16 if sys.byteorder == "little" else 48)
+_BACK: Final = np.uint64(64) - _TURN
 
 
 @dataclass(frozen=True)
 class TwoFormLayout(WriterLayout):
-    """A layout whose streams may end with `.ToSqlGuid()`."""
+    """A layout whose streams can end with `.ToSqlGuid()`."""
 
     for_sql: bool = False
 
     def plain(self, keys: Keys) -> Keys:
-        """The keys as they were before `.ToSqlGuid()`, which is what the original's readers expect."""
+        """The keys before `.ToSqlGuid()`, as the original's readers expect them."""
         if not self.for_sql or keys.kind != "uuid":
             return keys
         data = keys.data.copy()
@@ -43,4 +51,25 @@ class TwoFormStream(GuidStream):
 
     @abstractmethod
     def fill_plain(self, data: Bytes) -> None:
-        """The next n keys, fresh, before `.ToSqlGuid()`."""
+        """Puts the next n keys, before `.ToSqlGuid()`, into `data`."""
+
+
+def to_sql_guid(data: Bytes) -> None:
+    """`.ToSqlGuid()`, in place: r8 … r15 become r6 r7 r0 … r5, and r0 … r7 become r15 … r8."""
+    if kernels := kernels_for(len(data)):
+        kernels.to_sql_guid(data.reshape(-1).view(np.uint64))
+        return
+    high, low = words(data).T
+    turned = high << _TURN | high >> _BACK
+    low.byteswap(inplace=True)
+    high[:] = low
+    low[:] = turned
+
+
+def from_sql_guid(data: Bytes) -> None:
+    """The inverse of `to_sql_guid`, in place."""
+    high, low = words(data).T
+    turned = low << _BACK | low >> _TURN
+    high.byteswap(inplace=True)
+    low[:] = high
+    high[:] = turned

@@ -12,7 +12,7 @@ from keybench.generators.core.clock import Clock
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.guids import Guids, ProvidedGuids, RandomGuids
 from keybench.generators.core.layout import GuidProvider, Layout, NameProvider, Stream
-from keybench.generators.core.loops.choice import bring
+from keybench.generators.core.loops.loading import load_kernels
 from keybench.generators.core.process import Process
 from keybench.model.keys import Bytes, Ints, Keys, Kind
 
@@ -58,7 +58,7 @@ class GuidStream(Stream):
 
     def take(self, n: int) -> Keys:
         """The next n GUIDs."""
-        bring(n)
+        load_kernels(n)
         data = np.empty((n, 16), np.uint8)
         for start in range(0, max(n, 1), CHUNK):
             self.fill(data[start : start + CHUNK])
@@ -76,7 +76,7 @@ class ChunkStream(Stream):
 
     def take(self, n: int) -> Keys:
         """The next n keys."""
-        bring(n)
+        load_kernels(n)
         first = self.chunk(min(CHUNK, n))
         if n <= CHUNK:
             return Keys(first, self.kind)

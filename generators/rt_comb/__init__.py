@@ -33,143 +33,21 @@ Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-
-from keybench.generators.core.bits import Words, get_u48, put_u48, put_u48_net
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, refuse_keys, require_instants, since_midnight
+from keybench.generators.core.instants import DATETIME_LAST, EPOCH_1900, require_instants
 from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.loops.choice import Elementwise
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.rt_comb.dates import DateStrategy, SqlDates, UnixDates
+from keybench.generators.rt_comb.providers import BinaryProvider, PostgreSqlProvider, Provider, SqlProvider
 from keybench.generators.rt_comb.timestamps import UTC_NOW, TimestampProvider, UtcNoRepeat
 from keybench.model.keys import Bytes, Keys, Order
 
-EPOCH_1900: Final = 599_266_080_000_000_000
-"""Ticks at 1900-01-01."""
-
-_TICKS_PER_DAY: Final = 86_400 * TICKS_PER_SECOND
-_UNITS_PER_DAY: Final = 86_400 * 300
-_UNITS_PER_MS: Final = 0.3
-_LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
 _UNIX_LAST: Final = DATETIME_LAST - 256
-_SQL_LAST: Final = EPOCH_1900 + (_TICKS_PER_DAY << 16) - 5
-
-
-class DateStrategy(ABC):
-    """How an instant becomes six bytes."""
-
-    @abstractmethod
-    def encode(self, ticks: Ticks) -> Words:
-        """The six bytes of each instant, as numbers of which the low 48 bits count."""
-
-    @abstractmethod
-    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
-        """The instants of six bytes each; UsageError where the original throws. `dates` were taken from `keys`."""
-
-
-@Elementwise
-def _unix_milliseconds(ticks: Any) -> Any:
-    return np.int64((ticks - UNIX_EPOCH) / TICKS_PER_MS)
-
-
-@Elementwise
-def _days_and_units(ticks: Any, since_midnight: Any) -> Any:
-    days = np.int64((ticks - EPOCH_1900) / _TICKS_PER_DAY)
-    units = np.int64(since_midnight / TICKS_PER_MS * _UNITS_PER_MS)
-    return (days & 0xFFFF) << 32 | units
-
-
-@dataclass(frozen=True)
-class UnixDates(DateStrategy):
-    """Milliseconds since 1970."""
-
-    def encode(self, ticks: Ticks) -> Words:
-        """Truncated towards 1970 after a division of doubles, negative numbers modulo 2^48."""
-        milliseconds: Ticks = _unix_milliseconds(ticks)
-        return milliseconds.view(np.uint64)
-
-    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
-        """The millisecond; UsageError beyond the year 9999, where .NET's DateTime ends."""
-        refuse_keys(layout, keys, dates > _LAST_MS, "its time lies beyond the year 9999")
-        return Decoded(dates.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
-
-
-@dataclass(frozen=True)
-class SqlDates(DateStrategy):
-    """Days since 1900 and 1/300 s since midnight, as the original COMB of 2002."""
-
-    def encode(self, ticks: Ticks) -> Words:
-        """Both truncated after computing with doubles; days modulo 2^16."""
-        dates: Ticks = _days_and_units(ticks, since_midnight(ticks))
-        return dates.view(np.uint64)
-
-    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
-        """The instant; UsageError for a time component that is negative or exceeds 24 hours (exactly 24 are read)."""
-        units = dates.astype(np.uint32).view(np.int32).astype(np.int64)
-        refuse_keys(layout, keys, units < 0, "its time component is negative")
-        refuse_keys(layout, keys, units > _UNITS_PER_DAY, "its time component exceeds 24 hours")
-        midnight = (dates >> np.uint64(32)).view(np.int64) * _TICKS_PER_DAY + EPOCH_1900
-        milliseconds = units / _UNITS_PER_MS
-        fraction, whole = np.modf(milliseconds)
-        ticks = midnight + whole.astype(np.int64) * TICKS_PER_MS + (fraction * TICKS_PER_MS).astype(np.int64)
-        rounded = midnight + (milliseconds + 0.5).astype(np.int64) * TICKS_PER_MS
-        return Decoded(ticks, {"ticks_before_net7": rounded})
-
-
-class Provider(ABC):
-    """Where the six bytes go."""
-
-    @abstractmethod
-    def put(self, guids: Bytes, dates: Words, version: int | None = None) -> None:
-        """Overwrites six bytes of each GUID, in place, and sets the version where one is given."""
-
-    @abstractmethod
-    def get(self, keys: Keys) -> Words:
-        """The six bytes of each key, as numbers."""
-
-
-@dataclass(frozen=True)
-class SqlProvider(Provider):
-    """Into the bytes that SQL Server compares first."""
-
-    def put(self, guids: Bytes, dates: Words, version: int | None = None) -> None:
-        """Overwrites r10 … r15."""
-        put_u48(guids, 10, dates, version)
-
-    def get(self, keys: Keys) -> Words:
-        """r10 … r15."""
-        return get_u48(keys, 10)
-
-
-@dataclass(frozen=True)
-class PostgreSqlProvider(Provider):
-    """Into the first bytes of the text."""
-
-    def put(self, guids: Bytes, dates: Words, version: int | None = None) -> None:
-        """Overwrites r0 … r5."""
-        put_u48(guids, 0, dates, version)
-
-    def get(self, keys: Keys) -> Words:
-        """r0 … r5."""
-        return get_u48(keys, 0)
-
-
-@dataclass(frozen=True)
-class BinaryProvider(Provider):
-    """Into the first bytes of `Guid.ToByteArray`, for Oracle's RAW and SQLite's BLOB as .NET binds them."""
-
-    def put(self, guids: Bytes, dates: Words, version: int | None = None) -> None:
-        """Overwrites n0 … n5."""
-        put_u48_net(guids, dates, version)
-
-    def get(self, keys: Keys) -> Words:
-        """n0 … n5."""
-        return get_u48(keys, 0, "net")
+_SQL_LAST: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +80,7 @@ class Combs(GuidStream):
         """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
         version = self._guids.draw(data)
         readings = require_instants(self._layout.name, self._clock.read(len(data)))
-        ticks = self._timestamps.of(readings)
+        ticks = self._timestamps.next(readings)
         if ticks is not readings:
             require_instants(self._layout.name, ticks[-1:])  # they never fall, and each is a reading or later
         self._layout.provider.put(data, self._layout.dates.encode(ticks), version)

@@ -12,7 +12,7 @@ from typing import Final
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, Ticks
-from keybench.generators.core.sequences import never_repeated
+from keybench.generators.core.counters import strictly_increasing
 
 _LONGEST: Final = 86_400_000.0
 
@@ -21,7 +21,7 @@ class Timestamps(ABC):
     """The timestamps of one stream, with what they remember of earlier ones. Picklable."""
 
     @abstractmethod
-    def of(self, readings: Ticks) -> Ticks:
+    def next(self, readings: Ticks) -> Ticks:
         """One timestamp for each clock reading, in order."""
 
 
@@ -45,7 +45,7 @@ class UtcNow(TimestampProvider):
 class Readings(Timestamps):
     """Clock readings as they are."""
 
-    def of(self, readings: Ticks) -> Ticks:
+    def next(self, readings: Ticks) -> Ticks:
         """The readings."""
         return readings
 
@@ -92,9 +92,9 @@ class Spaced(Timestamps):
         self._step = step
         self._last = 0
 
-    def of(self, readings: Ticks) -> Ticks:
+    def next(self, readings: Ticks) -> Ticks:
         """Each reading, or the timestamp before it plus the step, whichever is later."""
-        spaced = never_repeated(readings, self._last, self._step)
+        spaced = strictly_increasing(readings, self._last, self._step)
         if len(spaced):
             self._last = int(spaced[-1])
         return spaced

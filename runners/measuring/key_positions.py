@@ -16,7 +16,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, WINDOW_ROWS, Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, Subject
-from keybench.pagemodels.contract import ranked
+from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measured

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keybench.databases.contract import Address, Engine
+from keybench.databases.contract import Address
+from keybench.databases.engine import Engine
 
 
 @dataclass(frozen=True)

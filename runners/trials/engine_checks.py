@@ -14,4 +14,4 @@ def answers(request: Request, trial: TrialPlan, record: Trial) -> list[str]:
     on = engine(trial.database)
     verdicts = on.verdicts(trial.table(request.scenario), trial.rows, record.writers, record.readings)
     where = f"{trial.layout} in {trial.column}"
-    return [f"{on.title}, {verdict.question}: {verdict.outcome} ({where}: {verdict.found})." for verdict in verdicts]
+    return [f"{on.title}, {verdict.question}: {verdict.outcome} ({where}: {verdict.evidence})." for verdict in verdicts]

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, MODEL, Subject
-from keybench.pagemodels.contract import PageStats, predict, readings
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import PageStats, readings
 from keybench.results.store import blobs
 from keybench.runners.measuring import key_positions, model_grid, shards
 from keybench.runners.measuring.arrival_order import Arrived

@@ -7,9 +7,8 @@ import socket
 from typing import Any
 
 from keybench.databases.hosting.private_folder import Kept
-from keybench.databases.mysql import installation as mysql
+from keybench.databases.mysql import local as mysql
 from keybench.databases.mysql.flavour import MARIADB
-from keybench.databases.mysql.server import _account
 from keybench.databases.postgresql import installation as postgresql
 from tests.databases.daemon import Stop, password
 
@@ -88,7 +87,7 @@ def mariadb(config: dict[str, Any]) -> tuple[int, Stop]:
             *config["Cmd"],
         ],
         stop_signal=signal.SIGKILL,
-        run_as=_account(),
+        run_as=mysql.account(),
     )
     kept.start(60)
     return port, kept.stop

@@ -10,13 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
+from keybench.generators.buvinghausen import get_int32
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
 from keybench.generators.core.guids import ScriptedGuids
-from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.instants import DATETIME_LAST, EPOCH_1900
 from keybench.generators.core.layout import layout
-from keybench.generators.dotnet import get_int32
-from keybench.generators.rt_comb import EPOCH_1900
 
 DAY = 86_400 * TICKS_PER_SECOND
 U48 = 1 << 48

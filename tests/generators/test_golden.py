@@ -12,9 +12,10 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.entropy import ScriptedEntropy
 from keybench.generators.core.guids import ScriptedGuids
+from keybench.generators.core.instants import EPOCH_1900
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.rt_comb import EPOCH_1900, SqlDates
+from keybench.generators.rt_comb.dates import SqlDates
 
 COMBS = {
     "rtcomb_sql_unix": layout("rt-comb-sql"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.entropy import ScriptedEntropy
-from keybench.generators.core.instants import DATETIME_LAST, text_of
+from keybench.generators.core.instants import DATETIME_LAST, iso_text
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 
@@ -33,7 +33,7 @@ U32 = 1 << 32
     ],
 )
 def test_instants_as_text(ticks, text) -> None:
-    assert text_of(ticks) == text
+    assert iso_text(ticks) == text
 
 
 # uuid-v4, uuid-v7

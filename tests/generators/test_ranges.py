@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.instants import text_of
+from keybench.generators.core.instants import iso_text
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.keys import Keys
 
@@ -45,14 +45,14 @@ def allowed(name: str, ticks: int) -> int:
 def test_decode_inverts_encode_over_the_whole_range(name, data, opened) -> None:
     time = ALL[name].description.time
     ticks = data.draw(st.integers(time.first, time.last) | st.integers(NOW, NOW + 10**15))
-    assert off(opened, name, ticks) <= allowed(name, ticks), text_of(ticks)
+    assert off(opened, name, ticks) <= allowed(name, ticks), iso_text(ticks)
 
 
 @pytest.mark.parametrize("name", READABLE)
 def test_the_first_and_the_last_instant_are_read_back(name, opened) -> None:
     time = ALL[name].description.time
     for ticks in (time.first, time.first + 1, time.last - 1, time.last):
-        assert off(opened, name, ticks) <= allowed(name, ticks), text_of(ticks)
+        assert off(opened, name, ticks) <= allowed(name, ticks), iso_text(ticks)
 
 
 @pytest.mark.parametrize("name", [name for name in TIMED if ALL[name].description.time.outside == "refused"])
@@ -62,8 +62,8 @@ def test_instants_outside_are_refused_with_the_range(name, opened) -> None:
         with pytest.raises(UsageError) as refused:
             made(opened, name, ticks)
         assert str(refused.value) == (
-            f"{name} keys hold instants from {text_of(time.first)} to {text_of(time.last)}, and the clock shows "
-            f"{text_of(ticks)}: set the clock inside that range."
+            f"{name} keys hold instants from {iso_text(time.first)} to {iso_text(time.last)}, and the clock shows "
+            f"{iso_text(ticks)}: set the clock inside that range."
         )
 
 
@@ -77,7 +77,7 @@ def test_or_they_are_stored_as_other_instants(name, end, opened) -> None:
         distance = off(opened, name, ticks)
     except UsageError:
         return
-    assert distance > time.resolution, text_of(ticks)
+    assert distance > time.resolution, iso_text(ticks)
 
 
 @pytest.mark.parametrize("name", sorted(ALL))

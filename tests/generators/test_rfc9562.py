@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.core.instants import UNIX_48_BIT_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.rfc9562 import V7_LAST
-from keybench.generators.rfc9562_names import Named
-from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST
+from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_LAST
+from keybench.generators.rfc9562.name_based import Named
 from keybench.model.byteorder import stored
 
 START = 637_811_545_420_000_000
@@ -172,9 +172,9 @@ def test_v1_starts_again_every_429_seconds_except_turned_round(opened) -> None:
 
 
 @pytest.mark.parametrize("name", V7)
-@given(ticks=st.integers(UNIX_EPOCH, V7_LAST))
+@given(ticks=st.integers(UNIX_EPOCH, UNIX_48_BIT_LAST))
 @example(ticks=UNIX_EPOCH)
-@example(ticks=V7_LAST)
+@example(ticks=UNIX_48_BIT_LAST)
 def test_v7_reads_back(name, ticks, opened) -> None:
     decoded = layout(name).decode(opened(name, [ticks]).take(1))
     assert 0 <= ticks - decoded.ticks[0] < layout(name).description.time.resolution
@@ -182,7 +182,7 @@ def test_v7_reads_back(name, ticks, opened) -> None:
 
 
 @pytest.mark.parametrize("name", V7)
-@pytest.mark.parametrize("ticks", [UNIX_EPOCH - 1, V7_LAST + 1])
+@pytest.mark.parametrize("ticks", [UNIX_EPOCH - 1, UNIX_48_BIT_LAST + 1])
 def test_v7_refuses_what_48_bits_cannot_hold(name, ticks, opened) -> None:
     with pytest.raises(
         UsageError, match=f"^{name} keys hold instants from 1970-01-01T00:00:00.0000000Z to 10889-08-02"
@@ -211,7 +211,7 @@ def test_a_full_counter_moves_the_time_ahead(opened) -> None:
     assert decoded.fields["counter"][[0, 2048, 2049, -3, -2, -1]].tolist() == [2047, 4095, 0, 2948, 2949, 2047]
     assert ((decoded.ticks - START) // TICKS_PER_MS)[[0, 2048, 2049, -3, -2, -1]].tolist() == [0, 0, 1, 1, 1, 2]
     with pytest.raises(UsageError, match=r"^uuid-v7-counter keys end with 10889-08-02T05:31:50\.6559999Z"):
-        opened("uuid-v7-counter", np.full(5000, V7_LAST)).take(5000)
+        opened("uuid-v7-counter", np.full(5000, UNIX_48_BIT_LAST)).take(5000)
 
 
 def test_a_monotonic_random_number_grows_by_what_was_drawn(opened) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.guids import ScriptedGuids
-from keybench.generators.core.instants import DATETIME_LAST, text_of
+from keybench.generators.core.instants import DATETIME_LAST, iso_text
 from keybench.generators.core.layout import layout
 from keybench.generators.rt_comb.timestamps import TimestampProvider, Timestamps, UtcNoRepeat
 from keybench.model.keys import Keys
@@ -57,7 +57,7 @@ def published_timestamps(readings: list[int], increment_ms: float) -> list[int]:
 def test_timestamps_are_the_published_rule(increment, readings, cut) -> None:
     ticks = START + np.array(readings)
     timestamps = UtcNoRepeat(increment).start()
-    made = [*timestamps.of(ticks[:cut]), *timestamps.of(ticks[cut:])]
+    made = [*timestamps.next(ticks[:cut]), *timestamps.next(ticks[cut:])]
     assert made == published_timestamps(ticks.tolist(), increment)
 
 
@@ -107,7 +107,7 @@ class Fixed(TimestampProvider, Timestamps):
     def start(self) -> Timestamps:
         return self
 
-    def of(self, readings):
+    def next(self, readings):
         return np.full(len(readings), self.ticks)
 
 
@@ -160,4 +160,4 @@ def test_reading_with_another_strategy_is_wrong_as_in_the_original(opened) -> No
             )
     assert 0.985 < refused / 2_000 < 0.999
     wrong = layout("rt-comb-sql").decode(opened("rt-comb-legacy", [START]).take(1)).ticks[0]
-    assert text_of(wrong).startswith("8144-")
+    assert iso_text(wrong).startswith("8144-")

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock, ticks_of
 from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
-from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
+from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_LAST
 from keybench.generators.percona_week import texts_of_random, weeks
-from keybench.generators.rfc9562 import V7_LAST
-from keybench.generators.rfc9562_time import GREGORIAN, GREGORIAN_LAST
 from keybench.generators.sequential_uuids import Sequence
 from keybench.model.byteorder import stored
 from keybench.model.keys import Keys
@@ -81,7 +80,7 @@ def test_mariadb_vector(vectors, opened) -> None:
     assert decoded.fields["counter"].tolist() == [0, 1, 2, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize(("name", "last"), [("postgresql-uuidv7", NS_LAST), ("mariadb-uuid-v7", V7_LAST)])
+@pytest.mark.parametrize(("name", "last"), [("postgresql-uuidv7", NS_LAST), ("mariadb-uuid-v7", UNIX_48_BIT_LAST)])
 def test_v7_of_servers_at_the_ends_of_its_range(name, last, opened) -> None:
     resolution = layout(name).description.time.resolution
     decoded = layout(name).decode(opened(name, [UNIX_EPOCH + 10 * TICKS_PER_MS, last]).take(2)).ticks
@@ -93,7 +92,7 @@ def test_v7_of_servers_at_the_ends_of_its_range(name, last, opened) -> None:
 
 def test_a_server_that_runs_out_of_its_range_says_so(opened) -> None:
     with pytest.raises(UsageError, match=r"^mariadb-uuid-v7 keys end with 10889-08-02T05:31:50\.6559999Z"):
-        opened("mariadb-uuid-v7", [V7_LAST] * 5).take(5)
+        opened("mariadb-uuid-v7", [UNIX_48_BIT_LAST] * 5).take(5)
     with pytest.raises(UsageError, match=r"^postgresql-uuidv7 keys end with 2262-04-"):
         opened("postgresql-uuidv7", [NS_LAST] * 5_000).take(5_000)
 

@@ -1,1 +1,1 @@
-"""Compiled loops for keys in bulk, and when they are used."""
+"""Work on many keys at once: kernels compiled by numba, when they are loaded, and digests of many messages."""

@@ -7,7 +7,7 @@ import pytest
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import ddl as layout
-from keybench.databases.mysql.probes import read_index
+from keybench.databases.mysql.probes.pages import read_index
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table

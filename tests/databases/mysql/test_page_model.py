@@ -8,12 +8,14 @@ import pytest
 from benchmarks import streams
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.probes import read_index
+from keybench.databases.mysql.probes.pages import data_file, read_index
+from keybench.databases.mysql.probes.tables import innodb_name
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import Table
-from keybench.pagemodels.contract import predict, readings
 from keybench.pagemodels.innodb.model import InnodbStats
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import readings
 from tests.databases.mysql.conftest import measured
 
 EXACT = (
@@ -43,7 +45,7 @@ def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
     assert np.array_equal(found.levels[0], model.page_numbers)
     assert found.garbage == model.garbage_bytes
     assert admin.value(merges) - before == model.merges
-    with admin.file(on) as file:
+    with data_file(admin, f"{innodb_name(on)}.ibd") as file:
         assert file
         assert file.stat().st_size == 16_384 * model.file_pages
     assert real[Metric.SPLIT_COUNTER] == model.split_counter

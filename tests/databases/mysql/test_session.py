@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql.connection import connect
-from keybench.databases.mysql.sending import statements as rows
 from keybench.databases.mysql.session import MySqlSession, Path, default_path
+from keybench.databases.mysql.session import statements as rows
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload

@@ -1,0 +1,137 @@
+"""A server of installed programs: its own data directory, reached by a socket that nobody else can open."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting import container
+from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_server import START_SECONDS, Private
+from keybench.databases.mysql.ddl import SCHEMA
+from keybench.databases.mysql.flavour import Flavour, flavour_of
+from keybench.errors import EnvironmentMissing, UsageError
+
+_FOLDERS = ("/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/bin", "/usr/local/mysql/bin")
+
+_OWN_SETTINGS = {
+    "datadir": "{folder}/data",
+    "tmpdir": "{folder}",
+    "socket": "{folder}/socket",
+    "pid_file": "{folder}/pid",
+    "skip_networking": "ON",
+    "innodb_monitor_enable": "module_index",
+}
+
+
+@cache
+def _version(program: str) -> str:
+    try:
+        return subprocess.run([program, "--version"], capture_output=True, text=True, timeout=2, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def program(flavour: Flavour) -> Path | None:
+    """The server program of that flavour, by the version that it reports: a `mysqld` may be MariaDB's."""
+    for name in flavour.programs:
+        for path in (shutil.which(name), *(shutil.which(name, path=folder) for folder in _FOLDERS)):
+            if path and (version := _version(path)) and flavour_of(version) is flavour:
+                return Path(path)
+    return None
+
+
+def installer() -> Path | None:
+    """MariaDB's program that makes a data directory; MySQL's server does that itself."""
+    for name in ("mariadb-install-db", "mysql_install_db"):
+        if path := shutil.which(name) or shutil.which(name, path="/usr/bin:/usr/local/bin"):
+            return Path(path)
+    return None
+
+
+def account() -> str | None:
+    """The user that packages of these servers make, where it is there; else None: `private_folder` chooses one."""
+    return "mysql" if os.geteuid() == 0 and "mysql" in {entry.pw_name for entry in pwd.getpwall()} else None
+
+
+def missing(flavour: Flavour, server: str) -> str:
+    """Why no server of that kind can be started here and what would bring one; empty where it can."""
+    if server == container.KIND:
+        return container.missing(flavour.title, _alternative(flavour))
+    if server != "local":
+        raise UsageError(
+            f"{flavour.name} has no server kind {server!r}: use container, local, or a {flavour.url_schemes[0]}:// URL."
+        )
+    return _local_missing(flavour)
+
+
+def _alternative(flavour: Flavour) -> str:
+    url = f"give the URL of a server of yours, --server {flavour.url_schemes[0]}://user@host."
+    return url if _local_missing(flavour) else f"choose --server {flavour.name}=local, which needs none, or {url}"
+
+
+def _local_missing(flavour: Flavour) -> str:
+    """Why no installed server can be started; empty where one can."""
+    if sys.platform != "linux":
+        return (
+            f"private {flavour.title} servers run on Linux only: give the URL of yours, "
+            f"--server {flavour.url_schemes[0]}://user@host."
+        )
+    if program(flavour) is None or (flavour.name == "mariadb" and installer() is None):
+        return f"no {flavour.title} server is installed: {flavour.install}."
+    return ""
+
+
+class LocalServer(Private):
+    """A server of kind `local` with the given settings."""
+
+    def __init__(self, flavour: Flavour, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
+        """EnvironmentMissing where there is no server program; `timeout` in seconds is for the whole start."""
+        if reason := missing(flavour, kind):
+            raise (UsageError if kind != "local" else EnvironmentMissing)(reason)
+        self._flavour = flavour
+        self._settings = settings
+        server = str(program(flavour))
+        options = [
+            f"--{name.replace('_', '-')}={value}" for name, value in {**settings.values, **_OWN_SETTINGS}.items()
+        ]
+        if flavour.name == "mariadb":
+            setup = [
+                str(installer()),
+                "--no-defaults",
+                "--datadir={folder}/data",
+                "--auth-root-authentication-method=normal",  # no password: only this user can open the socket's folder
+                "--skip-test-db",
+                "--skip-name-resolve",
+            ]
+        else:
+            setup = [server, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data"]
+        kept = Kept(
+            flavour.name,
+            setup=[setup],
+            server=[server, "--no-defaults", "--skip-log-bin", *options],
+            stop_signal=signal.SIGKILL,  # at once: its files are deleted next
+            parent_death_signal=signal.SIGKILL,
+            run_as=account(),
+        )
+        super().__init__(flavour.title, kept, timeout)
+
+    def prepare(self) -> Address:
+        """Makes the database of the trials."""
+        from keybench.databases.mysql import connection
+
+        folder = self._kept.folder
+        parameters = {"unix_socket": f"{folder}/socket", "user": "root", "data": f"{folder}/data"}
+        address = Address(self._flavour.name, "local", parameters, self._settings)
+        first = self.first_answer(lambda: connection.connect(address))
+        with first as admin, connection.server_errors(self._flavour.title):
+            admin.run(f"CREATE DATABASE {SCHEMA}")
+        return replace(address, parameters={**parameters, "database": SCHEMA})

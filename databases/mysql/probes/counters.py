@@ -1,0 +1,96 @@
+"""Probes of the server's own counters: log, page cache, page splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from keybench.databases.core.probes import measured
+from keybench.databases.mysql.connection import Queries
+from keybench.errors import ServerError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+
+_LOG_COUNTER = "Innodb_os_log_written"
+
+
+class LogProbe:
+    """Bytes written to the redo log. Server-wide: other work on the server counts too.
+
+    MariaDB 10.11 counts the bytes by which the log's position moved; older ones and MySQL count whole blocks.
+    """
+
+    server_wide = True
+    supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
+
+    def __init__(self, server: Queries) -> None:
+        self._server = server
+        self._begin = 0
+
+    def before(self, _table: Table) -> None:
+        """Notes the counter."""
+        self._begin = self._server.status(_LOG_COUNTER)
+
+    def after(self, _table: Table) -> Iterable[Reading]:
+        """The difference."""
+        return measured(self.supplies, [self._server.status(_LOG_COUNTER) - self._begin])
+
+
+class CacheProbe:
+    """Pages that InnoDB read into its buffer pool and wrote from it. Server-wide."""
+
+    server_wide = True
+    supplies: Sequence[Metric] = (Metric.PAGES_READ, Metric.PAGES_WRITTEN)
+    _COUNTERS = ("Innodb_pages_read", "Innodb_pages_written")
+
+    def __init__(self, server: Queries) -> None:
+        self._server = server
+        self._begin: list[int] = []
+
+    def before(self, _table: Table) -> None:
+        """Notes the counters."""
+        self._begin = list(map(self._server.status, self._COUNTERS))
+
+    def after(self, _table: Table) -> Iterable[Reading]:
+        """The differences."""
+        end = map(self._server.status, self._COUNTERS)
+        return measured(self.supplies, [after - before for after, before in zip(end, self._begin, strict=True)])
+
+
+class CounterProbe:
+    """`index_page_splits` of INNODB_METRICS: of the whole server, and more than page splits.
+
+    MariaDB counts at the start of each attempt: splits of leaves and branch pages, appends, and insertions that went
+    into the right neighbour instead. MySQL counts at the end of a split, so without the last kind.
+    """
+
+    server_wide = True
+    supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER,)
+
+    def __init__(self, server: Queries) -> None:
+        self._server = server
+        self._begin: int | str = ""
+
+    def before(self, _table: Table) -> None:
+        """Notes the counter."""
+        self._begin = self._count()
+
+    def after(self, _table: Table) -> Iterable[Reading]:
+        """The difference, or why there is none."""
+        end = self._count()
+        if isinstance(end, str) or isinstance(self._begin, str):
+            return Reading.absent(self.supplies, str(end if isinstance(end, str) else self._begin))
+        return measured(self.supplies, [end - self._begin])
+
+    def _count(self) -> int | str:
+        """The counter, or why it cannot be read."""
+        try:
+            counts = self._server.rows(
+                "SELECT count FROM information_schema.innodb_metrics "  # noqa: S608  # our own condition
+                f"WHERE name = 'index_page_splits' AND {self._server.flavour.metric_enabled}"
+            )
+        except ServerError as error:
+            return f"the counter of page splits cannot be read ({error}): it needs the privilege PROCESS."
+        if not counts:
+            return "the server does not count page splits: SET GLOBAL innodb_monitor_enable = 'module_index' does."
+        return int(counts[0][0])

@@ -1,0 +1,102 @@
+"""The pages of a table's file on a server of keybench's own, and the probe of the key's index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.hosting import daemon
+from keybench.databases.hosting.container import KIND
+from keybench.databases.hosting.private_folder import base_directory
+from keybench.databases.mysql import ddl
+from keybench.databases.mysql.connection import Queries
+from keybench.databases.mysql.probes.ibd import IndexPages, UnreadablePagesError, pages_of, summarise
+from keybench.databases.mysql.probes.tables import index_id, innodb_name
+from keybench.errors import EnvironmentMissing
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+
+_NO_FILES = "the pages are in the server's files, which keybench reads on its own private servers alone."
+
+
+@contextmanager
+def data_file(server: Queries, name: str) -> Iterator[Path | None]:
+    """A file of the server's data directory for as long as the block lasts: a copy where it is in a container.
+
+    None on somebody's own server. UnreadablePagesError where it cannot be copied.
+    """
+    parameters = server.address.parameters
+    if "data" in parameters:
+        yield Path(parameters["data"], name)
+    elif KIND in parameters:
+        with TemporaryDirectory(prefix="keybench-", dir=base_directory(), ignore_cleanup_errors=True) as folder:
+            copy = Path(folder, "copy")
+            try:
+                daemon.copy_file(parameters[KIND], f"{str(server.value('SELECT @@datadir')).rstrip('/')}/{name}", copy)
+            except EnvironmentMissing as error:
+                raise UnreadablePagesError(str(error)) from None
+            yield copy
+    else:
+        yield None
+
+
+@contextmanager
+def flushed(server: Queries, table: Table) -> Iterator[NDArray[np.uint8] | None]:
+    """All pages of the table's file in order, uint8 (n, page bytes); None on somebody's own server.
+
+    FLUSH TABLES … FOR EXPORT writes them all to the file and locks the table until UNLOCK TABLES.
+    """
+    if not server.private:
+        yield None
+        return
+    page_bytes = int(server.value("SELECT @@innodb_page_size"))
+    server.rows(f"FLUSH TABLES {ddl.name(table)} FOR EXPORT")
+    try:
+        with data_file(server, f"{innodb_name(table)}.ibd") as file:
+            yield pages_of(file, page_bytes) if file else None
+    finally:
+        server.rows("UNLOCK TABLES")
+
+
+def read_index(server: Queries, table: Table) -> IndexPages | None:
+    """The pages of the key's index; None on somebody's own server."""
+    with flushed(server, table) as pages:
+        return None if pages is None else summarise(pages, index_id(server, table))
+
+
+class PagesProbe(FinalState):
+    """Page structure of the key's index in the table's file after the inserts."""
+
+    supplies: Sequence[Metric] = (
+        Metric.LEAF_PAGES,
+        Metric.BRANCH_PAGES,
+        Metric.LEAF_DENSITY,
+        Metric.LEAF_FRAGMENTATION,
+        Metric.LEAF_NONADJACENT,
+        Metric.BRANCH_SPLITS,
+    )
+
+    def __init__(self, server: Queries) -> None:
+        self._server = server
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """All of them, or why the pages cannot be read.
+
+        Each level of branch pages begins with one page; a split made each of the others.
+        """
+        try:
+            index = read_index(self._server, table)
+        except (UnreadablePagesError, OSError) as error:
+            return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
+        if index is None:
+            return Reading.absent(self.supplies, _NO_FILES)
+        shares = index.density, index.fragmentation, index.nonadjacent
+        splits = Reading(Metric.BRANCH_SPLITS, float(index.branch - index.height), "derived")
+        return [*measured(self.supplies[:-1], (index.leaf, index.branch, *shares)), splits]

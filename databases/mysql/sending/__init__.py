@@ -1,1 +1,0 @@
-"""How rows are packed for MariaDB and MySQL."""

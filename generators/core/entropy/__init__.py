@@ -1,0 +1,138 @@
+"""Random bytes in bulk: AES-128 in counter mode, seeded or from the operating system.
+
+The keystream is consumed strictly in order, so `take(n, w)` equals n times `take(1, w)`, and `fill` gives what `take`
+would. It costs about as much as memcpy where AES instructions exist, which is why no weaker generator is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.generators.core.entropy.keystream import Keystream
+
+Bytes = NDArray[np.uint8]
+
+
+class Entropy(ABC):
+    """A source of random bytes for one writer. Picklable, with its position."""
+
+    @abstractmethod
+    def take(self, n: int, width: int) -> Bytes:
+        """The next n × width bytes: a fresh, writable uint8 array of shape (n, width)."""
+
+    def fill(self, out: Bytes) -> None:
+        """Puts what `take` would give into `out`: uint8 (n, width), contiguous."""
+        out[:] = self.take(*out.shape)
+
+    @abstractmethod
+    def partition(self, i: int, *, of: int) -> Entropy:
+        """An independent source for writer `i` of `of`."""
+
+
+class AesEntropy(Entropy):
+    """AES-128-CTR keystream under one key, from its first byte on."""
+
+    def __init__(self, key: bytes, position: int = 0) -> None:
+        self._key = key
+        self._stream = Keystream(key, position)
+
+    @classmethod
+    def system(cls) -> AesEntropy:
+        """Keyed from the operating system: never the same twice."""
+        return cls(os.urandom(16))
+
+    @classmethod
+    def seeded(cls, *seed: int | str) -> AesEntropy:
+        """Keyed from a seed: the same values give the same bytes, any other value unrelated ones."""
+        return cls(hashlib.sha256(repr(seed).encode()).digest()[:16])
+
+    def take(self, n: int, width: int) -> Bytes:
+        """The next n × width bytes of the keystream."""
+        out = np.empty((n, width), np.uint8)
+        self.fill(out)
+        return out
+
+    def fill(self, out: Bytes) -> None:
+        """The next bytes of the keystream; ValueError for an array that is not contiguous."""
+        if not out.flags.c_contiguous:
+            raise ValueError("only contiguous arrays can be filled with a keystream")
+        self._stream.fill(out.reshape(-1).data)
+
+    def partition(self, i: int, *, of: int) -> AesEntropy:
+        """A keystream under a key derived from this one, i and `of`."""
+        return AesEntropy(hashlib.sha256(self._key + f"/{i}/{of}".encode()).digest()[:16])
+
+    def __getstate__(self) -> tuple[bytes, int]:
+        return self._key, self._stream.position
+
+    def __setstate__(self, state: tuple[bytes, int]) -> None:
+        self._key, position = state
+        self._stream = Keystream(self._key, position)
+
+
+class SystemEntropy(Entropy):
+    """The operating system's own random bytes, asked for anew each time."""
+
+    def take(self, n: int, width: int) -> Bytes:
+        """The next n × width bytes."""
+        return np.frombuffer(bytearray(os.urandom(n * width)), np.uint8).reshape(n, width)
+
+    def partition(self, i: int, *, of: int) -> SystemEntropy:  # noqa: ARG002 (all of it is independent already)
+        """The same source: nobody gets bytes that another one got."""
+        return self
+
+
+class PlainEntropy(Entropy):
+    """A plain pseudo-random generator (PCG64): fast anywhere, and predictable. For comparison alone."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._generator = np.random.PCG64(seed)
+        self._rest = np.empty(0, np.uint8)
+
+    @classmethod
+    def seeded(cls, *seed: int | str) -> PlainEntropy:
+        """The same values give the same bytes, any other value unrelated ones."""
+        return cls(int.from_bytes(hashlib.sha256(repr(seed).encode()).digest(), "big"))
+
+    def take(self, n: int, width: int) -> Bytes:
+        """The next n × width bytes."""
+        wanted = n * width
+        words = -(-max(0, wanted - len(self._rest)) // 8)
+        data = self._generator.random_raw(words).astype("<u8", copy=False).view(np.uint8)
+        if len(self._rest):
+            data = np.concatenate([self._rest, data])
+        self._rest = data[wanted:]
+        return data[:wanted].reshape(n, width)
+
+    def partition(self, i: int, *, of: int) -> PlainEntropy:
+        """A generator seeded from this one's seed, i and `of`."""
+        return PlainEntropy.seeded(self._seed, i, of)
+
+
+class ScriptedEntropy(Entropy):
+    """The given bytes, in order; LookupError when they run out. For reproducing a published value."""
+
+    def __init__(self, script: bytes) -> None:
+        self._script = np.frombuffer(script, np.uint8)
+        self._position = 0
+
+    def take(self, n: int, width: int) -> Bytes:
+        """The next n × width bytes of the script."""
+        part = self._script[self._position : self._position + n * width]
+        if len(part) < n * width:
+            raise LookupError(
+                f"the script holds {len(self._script)} bytes, {self._position + n * width} were asked for"
+            )
+        self._position += n * width
+        return part.reshape(n, width).copy()
+
+    def partition(self, i: int, *, of: int) -> ScriptedEntropy:
+        """Part i of the script cut into `of` equal parts."""
+        size = len(self._script) // of
+        return ScriptedEntropy(self._script[i * size : (i + 1) * size].tobytes())

@@ -1,0 +1,168 @@
+"""jhtodd's SequentialGuid, also published as Zaabee.SequentialGuid: six bytes of time and ten random ones.
+
+ABP's SequentialGuidGenerator is the same code: `SequentialAtEnd` unless set otherwise, `SequentialAsString` set by its
+MySQL and PostgreSQL modules, `SequentialAsBinary` by the Oracle ones.
+
+Byte maps (n0 … n15 are the bytes in .NET order; T the low 48 bits of the milliseconds since 0001-01-01, most
+significant byte first; R0 … R9 the ten random bytes of a key):
+
+jhtodd-string   r0 … r5 T        n6 … n15 R0 … R9       for text and for PostgreSQL's uuid
+jhtodd-binary   n0 … n5 T        n6 … n15 R0 … R9       for bytes as .NET binds them (Oracle RAW)
+jhtodd-end      n0 … n9 R0 … R9  n10 … n15 T            for SQL Server
+
+The article says of version and variant that they could easily be added back: jhtodd-string-v4, jhtodd-binary-v4 and
+jhtodd-end-v4 are the three with the bits of RFC 9562 version 4 over six of the random ones (the first four of r6, the
+first two of r8; in no form do they touch the time). Nobody published these.
+
+Quirks, kept: no version and no variant, so a quarter of the keys is no valid UUID of any version. The string form
+reverses only Data1 and Data2, hence R1 comes before R0 in its text. The time wraps at 8920-08-03T05:31:50.656Z. Keys of
+one millisecond come in no order. Nothing upstream reads the time back; `decode` reads the byte map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from keybench.generators.core.bits import draw_bytes, get_u48, put_u48, put_u48_net, swap_net, swap_third_field
+from keybench.generators.core.clock import TICKS_PER_MS
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.instants import milliseconds, require_instants
+from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.uuids import require_version
+from keybench.model.keys import Bytes, Keys, Order
+
+_RANDOM_BYTES: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequential(WriterLayout):
+    """One of the three forms: where time and random bytes go, and in which byte order the time counts.
+
+    `versioned` forms carry the version and variant that the published ones lack.
+    """
+
+    random_at: Literal[0, 6]
+    time_at: Literal[0, 10]
+    time_order: Order
+    versioned: bool = False
+
+    def start(self, writer: Writer) -> Stream:
+        """A stream of GUIDs, each with its own random bytes and clock reading."""
+        return Sequentials(self, writer)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, taken to lie before the first wrap; UsageError for a version and variant that lack."""
+        if self.versioned:
+            require_version(self.name, keys, 4)
+        return Decoded(get_u48(keys, self.time_at, self.time_order).view(np.int64) * TICKS_PER_MS)
+
+
+class Sequentials(GuidStream):
+    """Random bytes, ten a key, and the millisecond."""
+
+    def __init__(self, layout: Sequential, writer: Writer) -> None:
+        self._layout = layout
+        self._entropy = writer.entropy
+        self._clock = writer.clock
+
+    def fill(self, data: Bytes) -> None:
+        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
+        layout = self._layout
+        draw_bytes(data, layout.random_at, self._entropy, _RANDOM_BYTES)
+        version = 4 if layout.versioned else None
+        ticks = require_instants(layout.name, self._clock.read(len(data)))
+        if layout.time_at == 10:
+            swap_net(data)
+            put_u48(data, 10, milliseconds(ticks), version)
+        else:
+            # Time goes over Data1 and Data2, so that only Data3 is left to swap.
+            swap_third_field(data)
+            if layout.time_order == "net":
+                put_u48_net(data, milliseconds(ticks), version)
+            else:
+                put_u48(data, 0, milliseconds(ticks), version)
+
+
+_WRAP: Final = TICKS_PER_MS << 48
+
+
+def _forms(
+    form: str,
+    summary: str,
+    diagrams: tuple[str, str],
+    time: str,
+    order: Order,
+    random_at: Literal[0, 6],
+    time_at: Literal[0, 10],
+    aliases: tuple[str, ...],
+) -> tuple[Sequential, Sequential]:
+    """A form as published, and with version and variant."""
+
+    def layout(versioned: bool) -> Sequential:
+        nothing = "no version and no variant: MariaDB's uuid refuses a quarter of the keys"
+        version = "MariaDB's uuid sorts version 4 by its end" + (
+            "" if form == "end" else ": there these keys are random"
+        )
+        return Sequential(
+            f"jhtodd-{form}" + ("-v4" if versioned else ""),
+            summary + (", with version and variant" if versioned else ""),
+            _SOURCE,
+            order=order,
+            aliases=() if versioned else aliases,
+            random_at=random_at,
+            time_at=time_at,
+            time_order="rfc" if form == "string" else "net",
+            versioned=versioned,
+            description=Description(
+                diagrams[versioned],
+                {"T": time},
+                within="by time",
+                across="by time",
+                time=Timestamp(
+                    "milliseconds since 0001-01-01, low 48 bits", 0, _WRAP - 1, TICKS_PER_MS, "another instant"
+                ),
+                caveats=("keys of one millisecond come in no order", version if versioned else nothing),
+            ),
+        )
+
+    return layout(False), layout(True)
+
+
+_SOURCE: Final = "github.com/jhtodd/SequentialGuid; Zaabee.SequentialGuid; ABP SequentialGuidGenerator"
+
+LAYOUTS = (
+    *_forms(
+        "string",
+        "SequentialAsString: milliseconds since year 1 first in the text, then random bits",
+        ("T48 R80", "T48 V4:4 R12 X2:2 R62"),
+        "milliseconds since year 1",
+        "rfc",
+        6,
+        0,
+        ("zaabee-string", "abp-string"),
+    ),
+    *_forms(
+        "binary",
+        "SequentialAsBinary: milliseconds since year 1 first in .NET's bytes, then random",
+        ("T48 R80", "T48 V4:4 R12 X2:2 R62"),
+        "milliseconds since year 1, first in .NET's bytes, so shuffled in the text",
+        "net",
+        6,
+        0,
+        ("zaabee-binary", "abp-binary"),
+    ),
+    *_forms(
+        "end",
+        "SequentialAtEnd: random, then milliseconds since year 1 where SQL Server looks first",
+        ("R80 T48", "R48 V4:4 R12 X2:2 R14 T48"),
+        "milliseconds since year 1",
+        "mssql",
+        0,
+        10,
+        ("zaabee-end", "abp-end", "abp"),
+    ),
+)

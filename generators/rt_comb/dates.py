@@ -1,0 +1,74 @@
+"""RT.Comb's date strategies: how an instant becomes six bytes, and back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from keybench.generators.core.bits import Words
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH, Ticks
+from keybench.generators.core.instants import DATETIME_LAST, EPOCH_1900, sql_datetime
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.loops.loading import Elementwise
+from keybench.generators.core.uuids import refuse_keys
+from keybench.model.keys import Keys
+
+_UNITS_PER_DAY: Final = 86_400 * 300
+_UNITS_PER_MS: Final = 0.3
+_LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
+
+
+class DateStrategy(ABC):
+    """How an instant becomes six bytes."""
+
+    @abstractmethod
+    def encode(self, ticks: Ticks) -> Words:
+        """The six bytes of each instant, as numbers of which the low 48 bits count."""
+
+    @abstractmethod
+    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
+        """The instants of six bytes each; UsageError where the original throws. `dates` were taken from `keys`."""
+
+
+@Elementwise
+def _unix_milliseconds(ticks: Any) -> Any:
+    return np.int64((ticks - UNIX_EPOCH) / TICKS_PER_MS)
+
+
+@dataclass(frozen=True)
+class UnixDates(DateStrategy):
+    """Milliseconds since 1970."""
+
+    def encode(self, ticks: Ticks) -> Words:
+        """Truncated towards 1970 after a division of doubles, negative numbers modulo 2^48."""
+        milliseconds: Ticks = _unix_milliseconds(ticks)
+        return milliseconds.view(np.uint64)
+
+    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
+        """The millisecond; UsageError beyond the year 9999, where .NET's DateTime ends."""
+        refuse_keys(layout, keys, dates > _LAST_MS, "its time lies beyond the year 9999")
+        return Decoded(dates.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+
+
+@dataclass(frozen=True)
+class SqlDates(DateStrategy):
+    """Days since 1900 and 1/300 s since midnight, as the original COMB of 2002."""
+
+    def encode(self, ticks: Ticks) -> Words:
+        """Both truncated after computing with doubles; days modulo 2^16."""
+        return sql_datetime(ticks)
+
+    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
+        """The instant; UsageError for a time component that is negative or exceeds 24 hours (exactly 24 are read)."""
+        units = dates.astype(np.uint32).view(np.int32).astype(np.int64)
+        refuse_keys(layout, keys, units < 0, "its time component is negative")
+        refuse_keys(layout, keys, units > _UNITS_PER_DAY, "its time component exceeds 24 hours")
+        midnight = (dates >> np.uint64(32)).view(np.int64) * TICKS_PER_DAY + EPOCH_1900
+        milliseconds = units / _UNITS_PER_MS
+        fraction, whole = np.modf(milliseconds)
+        ticks = midnight + whole.astype(np.int64) * TICKS_PER_MS + (fraction * TICKS_PER_MS).astype(np.int64)
+        rounded = midnight + (milliseconds + 0.5).astype(np.int64) * TICKS_PER_MS
+        return Decoded(ticks, {"ticks_before_net7": rounded})

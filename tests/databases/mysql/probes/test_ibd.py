@@ -1,0 +1,201 @@
+"""Index structure on a live server, against closed forms, the server's own statistics and its counters."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from keybench.databases.mariadb import ENGINE
+from keybench.databases.mysql import ddl as layout
+from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.probes import ibd as pages
+from keybench.databases.mysql.probes.ibd import UnreadablePagesError
+from keybench.databases.mysql.probes.pages import data_file, read_index
+from keybench.databases.mysql.probes.tables import index_id, innodb_name
+from keybench.errors import ServerError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+from keybench.pagemodels.innodb.records import LEAF_BYTES, leaf_record
+from keybench.testing.contract.keys import descending, increasing, integers, lagging, random
+from tests.databases.mysql.conftest import as_url, measured, send
+
+ROWS = 60_000
+
+
+def table(column: str = "binary16", payload: int = 0, role: str = "clustered") -> Table:
+    return Table("trial", ENGINE.column(column), payload, role)  # type: ignore[arg-type]
+
+
+def values(found: Mapping[Metric, Reading]) -> dict[Metric, float]:
+    return {metric: reading.value for metric, reading in found.items() if reading.value is not None}
+
+
+def statistics(admin: MySqlAdmin, on: Table) -> dict[str, int]:
+    """What the server itself says of the key's index, counted, not sampled."""
+    return dict(
+        admin.rows(
+            "SELECT stat_name, stat_value FROM mysql.innodb_index_stats WHERE database_name = %s AND table_name = %s "
+            "AND index_name = %s AND stat_name IN ('n_leaf_pages', 'size')",
+            [layout.SCHEMA, on.name, layout.index_name(on)],
+        )
+    )
+
+
+@pytest.mark.parametrize(("column", "records"), [("binary16", 441), ("bigint", 574), ("char36", 279)])
+def test_increasing_keys_fill_leaves_but_for_a_sixteenth(admin, column, records) -> None:
+    on = table(column)
+    keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
+    found = values(measured(admin, on, keys))
+    assert abs(found[Metric.LEAF_PAGES] - math.ceil(ROWS / records)) <= 1  # the very first split is in the middle
+    size = leaf_record(on.column, 0, "clustered")
+    assert found[Metric.LEAF_DENSITY] == pytest.approx(
+        100 * ROWS * size / (found[Metric.LEAF_PAGES] * LEAF_BYTES), abs=1e-9
+    )
+    assert 90 < found[Metric.LEAF_DENSITY] < 93.5  # the first leaf is half full, the last fills up yet
+    assert found[Metric.LEAF_FRAGMENTATION] == 0
+    assert found[Metric.SPLIT_COUNTER] == found[Metric.LEAF_PAGES] - 1 + found[Metric.BRANCH_SPLITS]
+
+
+def test_with_payload_increasing_keys_fill_93_per_cent(admin) -> None:
+    found = values(measured(admin, table(payload=100), increasing(ROWS)))
+    assert found[Metric.LEAF_PAGES] == pytest.approx(ROWS / 112, abs=2)
+    assert 92.5 < found[Metric.LEAF_DENSITY] < 93.5
+    assert found[Metric.LOG_BYTES] == pytest.approx(173 * ROWS, rel=0.03)  # btree.md D2: 173 bytes a row
+
+
+@pytest.mark.parametrize("payload", [0, 100])
+def test_random_keys_fill_64_to_70_per_cent_and_split_everywhere(admin, payload) -> None:
+    found = values(measured(admin, table(payload=payload), random(ROWS)))
+    assert 62 < found[Metric.LEAF_DENSITY] < 72  # leaves split at about the same time: it swings as they fill
+    assert 45 < found[Metric.LEAF_FRAGMENTATION] < 56
+    assert found[Metric.LEAF_NONADJACENT] > 98
+    assert found[Metric.SPLIT_COUNTER] >= found[Metric.LEAF_PAGES] - 1 + found[Metric.BRANCH_SPLITS]
+
+
+def test_lagging_generators_leave_leaves_a_third_full(admin) -> None:
+    found = values(measured(admin, table(), lagging(ROWS)))
+    assert 33 < found[Metric.LEAF_DENSITY] < 40  # btree.md D2: 35.87 of a million
+    assert found[Metric.LEAF_FRAGMENTATION] < 35
+
+
+@pytest.mark.parametrize("keys", [increasing(ROWS), random(ROWS), lagging(ROWS), descending(20_000), increasing(1)])
+@pytest.mark.parametrize("role", ["clustered", "nonclustered"])
+def test_the_file_says_what_the_servers_statistics_say(admin, keys, role) -> None:
+    on = table(payload=30, role=role)
+    found = values(measured(admin, on, keys))
+    said = statistics(admin, on)
+    assert found[Metric.LEAF_PAGES] == said["n_leaf_pages"]
+    assert found[Metric.INDEX_BYTES] == 16_384 * said["size"]
+    assert found[Metric.TABLE_BYTES] >= found[Metric.INDEX_BYTES]
+    assert found[Metric.INDEX_BYTES] >= 16_384 * (found[Metric.LEAF_PAGES] + found[Metric.BRANCH_PAGES])
+
+
+def test_the_order_of_a_table_beside_its_key(admin) -> None:
+    for keys, expected in ((increasing(5000), 1), (descending(5000), -1), (random(5000), 0)):
+        found = measured(admin, table(role="nonclustered"), keys)
+        assert found[Metric.HEAP_CORRELATION].value == pytest.approx(expected, abs=1e-9 if expected else 0.05)
+    one = measured(admin, table(role="nonclustered"), increasing(1))
+    assert one[Metric.HEAP_CORRELATION].reason == "fewer than two rows have no order."
+    clustered = measured(admin, table(), increasing(1))
+    assert clustered[Metric.HEAP_CORRELATION].reason == "the table is its key's b-tree: there is no heap beside it."
+
+
+def test_what_no_counter_tells_is_absent_with_the_reason() -> None:
+    for metric in (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS):
+        assert ENGINE.absent[metric] == (
+            "InnoDB's one counter mixes appends with all other splits: only a page model of its b-tree can tell them "
+            "apart."
+        )
+
+
+def test_somebody_elses_server_gives_counters_and_sizes_but_no_pages(address) -> None:
+    outside = MySqlAdmin(as_url(address))
+    try:
+        found = measured(outside, table(), random(5000))
+        assert {m for m, r in found.items() if r.value is None} == {
+            Metric.LEAF_PAGES,
+            Metric.BRANCH_PAGES,
+            Metric.LEAF_DENSITY,
+            Metric.LEAF_FRAGMENTATION,
+            Metric.LEAF_NONADJACENT,
+            Metric.BRANCH_SPLITS,
+            Metric.HEAP_CORRELATION,
+        }
+        assert found[Metric.LEAF_PAGES].reason == (
+            "the pages are in the server's files, which keybench reads on its own private servers alone."
+        )
+        outside.rows("SET GLOBAL innodb_monitor_disable = 'index_page_splits'")
+        stopped = measured(outside, table(), random(10))
+        assert stopped[Metric.SPLIT_COUNTER].reason == (
+            "the server does not count page splits: SET GLOBAL innodb_monitor_enable = 'module_index' does."
+        )
+    finally:
+        outside.rows("SET GLOBAL innodb_monitor_enable = 'index_page_splits'")
+        outside.close()
+
+
+def test_what_is_no_whole_index_is_refused(admin) -> None:
+    on = table()
+    admin.create(on)
+    send(admin.address, on, random(5000))
+    assert read_index(admin, on)
+    index = index_id(admin, on)
+    with data_file(admin, f"{innodb_name(on)}.ibd") as file:
+        assert file
+    content = np.fromfile(file, np.uint8).reshape(-1, 16_384)
+    whole = pages.summarise(content, index)
+    assert whole.leaf > 10
+    with pytest.raises(UnreadablePagesError, match=r"^the file holds no page of index 999999\.$"):
+        pages.summarise(content, 999_999)
+    leaves = [
+        n for n in range(len(content)) if content[n, 64:66].sum() == 0 and content[n, 24:26].tobytes() == b"\x45\xbf"
+    ]
+    leaves = [n for n in leaves if int.from_bytes(content[n, 66:74].tobytes()) == index]
+    assert len(leaves) == whole.leaf
+    first = next(n for n in leaves if content[n, 8:12].tobytes() == b"\xff" * 4)
+    inner = next(n for n in leaves if n != first)
+    refused = rf"^level 0 of the index is not a chain of {whole.leaf} pages\.$"
+    for page, field, value in ((inner, slice(None), 0), (inner, slice(8, 12), 255), (first, slice(12, 16), 255)):
+        torn = content.copy()
+        torn[page, field] = value
+        with pytest.raises(UnreadablePagesError, match=refused):
+            pages.summarise(torn, index)
+
+
+def test_free_pages_that_keep_what_they_held_are_not_counted(admin) -> None:
+    on = table()
+    admin.create(on)
+    send(admin.address, on, random(20_000))
+    read_index(admin, on)  # writes everything to the file
+    index = index_id(admin, on)
+    with data_file(admin, f"{innodb_name(on)}.ibd") as file:
+        assert file
+        content = np.fromfile(file, np.uint8).reshape(-1, 16_384)
+    whole = pages.summarise(content, index)
+    free = [n for n in range(len(content)) if not content[n, 24:26].any()][:3]
+    assert len(free) == 3, "a file grows by whole extents"
+    chain = whole.levels[0]
+
+    def number(page: int) -> np.ndarray:
+        return np.array([page], ">u4").view(np.uint8)
+
+    # As the pages of a branch level were found in a table of two million rows: one that was the first, and two that
+    # still know each other.
+    for page, before, after in (
+        (free[0], 0xFFFFFFFF, chain[1]),
+        (free[1], chain[0], free[2]),
+        (free[2], free[1], chain[5]),
+    ):
+        content[page] = content[chain[1]]
+        content[page, 4:8], content[page, 8:12], content[page, 12:16] = number(page), number(before), number(after)
+    found = pages.summarise(content, index)
+    assert found == whole
+    assert np.array_equal(found.levels[0], chain)
+
+
+def test_a_table_that_is_not_there(admin) -> None:
+    admin.drop(table())
+    with pytest.raises(ServerError, match=r"^MariaDB: there is no table `keybench`\.`trial`\.$"):
+        index_id(admin, table())

@@ -1,0 +1,135 @@
+"""Private servers: found, started with the settings meant, gone without a trace."""
+
+import os
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from keybench.databases.mariadb import ENGINE
+from keybench.databases.mysql import ENGINE as MYSQL
+from keybench.databases.mysql import local, settings
+from keybench.databases.mysql.flavour import MARIADB, flavour_of, require
+from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
+from keybench.databases.mysql.local import LocalServer
+from keybench.databases.registry import engines
+from keybench.errors import EnvironmentMissing, UsageError
+
+SMALL = ENGINE.settings("durable", "small")
+installed = pytest.mark.skipif(bool(ENGINE.missing("local")), reason="no MariaDB server is installed")
+
+
+def test_both_flavours_are_engines_of_their_own() -> None:
+    assert engines()["mariadb"] is ENGINE
+    assert engines()["mysql"] is MYSQL
+    assert (ENGINE.url_schemes, MYSQL.url_schemes) == (("mariadb", "mysql"), ("mysql",))
+
+
+@pytest.mark.parametrize(("profile", "commit", "doublewrite"), [("durable", "1", "ON"), ("fast", "0", "OFF")])
+@pytest.mark.parametrize("on", [ENGINE, MYSQL])
+def test_a_profile_fixes_what_makes_commits_durable(on, profile, commit, doublewrite) -> None:
+    found = on.settings(profile, "small")
+    assert (found.profile, found.cache_bytes, found.values["innodb_buffer_pool_size"]) == (profile, 64 << 20, "64M")
+    assert found.values["innodb_flush_log_at_trx_commit"] == commit
+    assert found.values["innodb_doublewrite"] == doublewrite
+    assert set(found.values) - {"mysqlx"} < set(settings.RECORDED)
+
+
+def test_the_cache_is_never_more_than_a_quarter_of_memory(monkeypatch) -> None:
+    class Memory:
+        total = 2 << 30
+
+    monkeypatch.setattr(settings.psutil, "virtual_memory", lambda: Memory)
+    assert ENGINE.settings("durable", "default").values["innodb_buffer_pool_size"] == "512M"
+    assert ENGINE.settings("durable", "default").cache_bytes == 512 << 20
+
+
+def test_the_server_runs_with_the_settings_of_its_address(admin) -> None:
+    reported = dict(admin.settings())
+    units = {"16K": "16384", "16M": str(16 << 20), "64M": str(64 << 20), "512M": str(512 << 20), "1G": str(1 << 30)}
+    for name, value in SMALL.values.items():
+        if name == "transaction_isolation":
+            name = "tx_isolation"
+        if name == "innodb_log_buffer_size" and admin.address.parameters["data"].startswith("/dev/shm/"):
+            continue  # a log in memory is mapped, and MariaDB reports the whole of it as its buffer
+        assert reported[name] == units.get(value, value), name
+    assert reported["log_bin"] == "OFF"
+    assert set(reported) <= {*settings.RECORDED, "load_path"}
+
+
+def test_it_is_reached_by_a_private_socket_alone_and_is_recorded_as_mariadb(admin) -> None:
+    folder = Path(admin.address.parameters["unix_socket"]).parent
+    assert admin.value("SELECT @@skip_networking") == 1
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert folder.name.startswith("keybench-mariadb-")
+    assert pickle.loads(pickle.dumps(admin.address)) == admin.address
+    assert list(admin.versions()) == ["mariadb", "pymysql"]
+    assert "MariaDB" in admin.versions()["mariadb"]
+    process = int(Path(admin.value("SELECT @@pid_file")).read_text())
+    assert os.geteuid() or Path(f"/proc/{process}").stat().st_uid != 0
+
+
+@installed
+def test_wrong_settings_give_the_logs_last_lines(base) -> None:
+    wrong = replace(SMALL, values={**SMALL.values, "innodb_flush_method": "several"})
+    with pytest.raises(EnvironmentMissing) as caught:
+        LocalServer(MARIADB, "local", wrong).start()
+    message = str(caught.value)
+    assert message.startswith("the private MariaDB server ended while it started. The end of its log:\n")
+    assert "Error while setting value 'several' to 'innodb-flush-method'" in message
+    assert message.endswith("\nMend that, or choose another --server.")
+    base.assert_nothing_left()
+
+
+def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(local, "_FOLDERS", ())
+    reason = (
+        "no MariaDB server is installed: apt-get install mariadb-server (Debian, Ubuntu) "
+        "or dnf install mariadb-server (Fedora, RHEL)."
+    )
+    assert ENGINE.missing("local") == reason
+    with pytest.raises(EnvironmentMissing) as caught:
+        ENGINE.provision("local", SMALL)
+    assert str(caught.value) == reason
+    with pytest.raises(
+        UsageError, match=r"^mariadb has no server kind 'docker': use container, local, or a mariadb:// URL\.$"
+    ):
+        ENGINE.missing("docker")
+
+
+def test_a_mysqld_of_mariadb_is_no_mysql(tmp_path, monkeypatch) -> None:
+    def install(name: str, says: str) -> Path:
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho '{says}'\n")
+        program.chmod(0o755)
+        return program
+
+    monkeypatch.setattr(local, "_FOLDERS", ())
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    local._version.cache_clear()
+    found = install("mysqld", "mysqld  Ver 10.11.19-MariaDB for debian-linux-gnu on x86_64 (Debian 12)")
+    assert local.program(MARIADB) == found
+    assert local.program(MYSQL_FLAVOUR) is None
+    assert MYSQL.missing("local") == (
+        "no MySQL server is installed: see https://dev.mysql.com/downloads/mysql/ (Debian's mysqld is MariaDB's: "
+        "--db mariadb)."
+    )
+    local._version.cache_clear()
+    install("mysqld", "/usr/sbin/mysqld  Ver 8.4.6 for Linux on x86_64 (MySQL Community Server - GPL)")
+    assert local.program(MARIADB) is None
+    assert local.program(MYSQL_FLAVOUR) == found
+    local._version.cache_clear()
+
+
+def test_a_server_goes_under_its_own_name_alone() -> None:
+    assert flavour_of("11.4.2-MariaDB-log") is MARIADB
+    assert flavour_of("8.4.6") is MYSQL_FLAVOUR
+    require(MARIADB, "5.5.5-10.11.19-MariaDB-0+deb12u1")
+    with pytest.raises(
+        EnvironmentMissing, match=r"^this server is MariaDB \(10\.11\.19-MariaDB\), not MySQL: use --db m"
+    ):
+        require(MYSQL_FLAVOUR, "10.11.19-MariaDB")
+    with pytest.raises(EnvironmentMissing, match=r"^this server is MySQL \(8\.4\.6\), not MariaDB: use --db mysql\.$"):
+        require(MARIADB, "8.4.6")
