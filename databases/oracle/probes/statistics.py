@@ -82,7 +82,7 @@ class SessionsProbe(FinalState):
             return Reading.absent(self.supplies, f"the writers' statistics cannot be read ({error}).")
         if not set(NAMES) <= set(total):
             return Reading.absent(self.supplies, _NO_STATISTICS)
-        if table.others:
+        if table.other_indexes:
             redo = Reading(Metric.LOG_BYTES, float(total[REDO]), "measured")
             return [*Reading.absent(self.supplies[:-1], _TWO_INDEXES), redo]
         leaf, appends = total[LEAF_SPLITS], total[APPENDS]
