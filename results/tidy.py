@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, TextIO
 
 from keybench.model.definitions import DEFINITIONS
+from keybench.model.load_path import LOAD_PATHS
 from keybench.results.store.store import Run, Store, Trial
 
 TRIAL: Final = {
@@ -22,7 +23,7 @@ TRIAL: Final = {
     "rows": "rows that the trial inserts",
     "writers": "processes that insert them",
     "rows_per_tx": "rows in a transaction",
-    "load_path": "`rows`: one index insertion a row, in order of arrival; `bulk`: the server sorts",
+    "load_path": "; ".join(f"`{path.name}`: {path.description}" for path in LOAD_PATHS.values()),
     "started": "when the trial began, UTC",
     "seconds": "duration of the whole trial",
     "status": "`ok` or `error`",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from keybench.model.definitions import DEFINITIONS
+from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
 from keybench.model.reading import Reading
@@ -136,7 +137,7 @@ def _inside(content: object, *names: str) -> Mapping[str, Any]:
 
 def _repeats(run: Run, trial: Trial) -> bool:
     """Whether the same seed gives the same counts: not where several writers arrive at a server as they happen to."""
-    in_order = trial.writers == 1 and run.load_path == "rows"
+    in_order = trial.writers == 1 and load_path(run.load_path).in_order
     return in_order or trial.server == MODEL_SERVER or trial.database == NO_DATABASE
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from keybench.model.definitions import DEFINITIONS
+from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
 from keybench.results.analysis import statistics
@@ -65,8 +66,9 @@ def unit(question: Question) -> str:
 
 def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Found | Missing:
     """The answer of one cell; `of` is another subject than the key where a page model's variant is asked."""
-    if cell.run.load_path != "rows":
-        return Missing("Rows were loaded in bulk, which sorts them.")
+    path = load_path(cell.run.load_path)
+    if not path.in_order:
+        return Missing(path.no_claim)
     if cell.rows < question.rows_at_least:
         return Missing(f"{cell.rows:,} rows are too few to tell: the claim needs {question.rows_at_least:,}.")
     arms = []
