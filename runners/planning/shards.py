@@ -20,9 +20,7 @@ from keybench.runners.planning.sources import KeySource
 from keybench.runners.trials import others
 from keybench.runners.writers.load import Loaded
 
-_SHARES = (Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION, Metric.LEAF_NONADJACENT)
-"""Of leaf pages: those of all shards are a mean with their leaf pages as weights. All else adds up."""
-_OF_ONE = {Metric.HEAP_CORRELATION: "Each shard's table has an order of its own."}
+_OWN_ORDER = "Each shard's table has an order of its own."
 NO_POSITION = "No position: each shard's index is one of its own."
 
 
@@ -98,14 +96,14 @@ def together(parts: Sequence[Sequence[Reading]]) -> list[Reading]:
 
 def _added(of: Subject, metric: Metric, parts: Sequence[Sequence[Reading]]) -> Reading:
     read = [_one(of, metric, part) for part in parts]
-    if metric in _OF_ONE:
-        return Reading(metric, None, "absent", _OF_ONE[metric], of)
+    if metric.definition.shards == "none":
+        return Reading(metric, None, "absent", _OWN_ORDER, of)
     missing = [reading.reason for reading in read if reading is not None and reading.value is None]
     if missing or None in read:
         return Reading(metric, None, "absent", (missing or ["Not of every shard."])[0], of)
     values = [reading.value or 0.0 for reading in read if reading is not None]
     first = read[0] or Reading.absent([metric], "")[0]
-    if metric not in _SHARES:
+    if metric.definition.shards == "sum":
         return replace(first, value=sum(values))
     leaves = [_one(of, Metric.LEAF_PAGES, part) for part in parts]
     weights = [leaf.value or 0.0 for leaf in leaves if leaf is not None]

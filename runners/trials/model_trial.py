@@ -37,18 +37,8 @@ _CHECKPOINTS = 100
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
 """What must be equal before kinds of splits that a server does not count are taken from its model."""
-_NO_TIME = (
-    Metric.INSERT_SECONDS,
-    Metric.FIRST_HALF_SECONDS,
-    Metric.SECOND_HALF_SECONDS,
-    Metric.LOG_BYTES,
-    Metric.LOG_PAGE_IMAGE_BYTES,
-    Metric.PAGES_READ,
-    Metric.PAGES_WRITTEN,
-    Metric.INDEX_BYTES,
-    Metric.TABLE_BYTES,
-)
-_WHY_NO_TIME = "A page model inserts no rows: it has pages, but no time, no log and no files."
+_NEED_SERVER = tuple(metric for metric in Metric if metric.definition.needs_server)
+_WHY_SERVER = "A page model inserts no rows: it has pages, but no time, no log and no files."
 
 
 def environment(database: str) -> Environment:
@@ -74,7 +64,7 @@ def _measure(request: Request, trial: TrialPlan) -> Measured:
     keys = keys_in_order(sources)
     created = created_in_order(sources) if table.dated else None
     stats = predict(on.page_model(table), table.column, keys, _checkpoints(len(keys)), created=created)
-    absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
+    absent = Reading.absent(_NEED_SERVER, _WHY_SERVER)
     where = position.readings(sources, table.column, keys, np.arange(len(keys)), len(keys) / max(1, stats.leaf_pages))
     return Measured(
         [
@@ -98,7 +88,7 @@ def _sharded(on: Engine, parts: Sequence[shards.Shard]) -> list[Reading]:
         created = created_in_order(part.sources) if part.table.dated else None
         stats = predict(on.page_model(part.table), part.table.column, keys, created=created)
         found.append([*readings(stats), *_others(on, part.table, keys), *_variants(on, part.table, keys, "")])
-    absent = Reading.absent(_NO_TIME, _WHY_NO_TIME)
+    absent = Reading.absent(_NEED_SERVER, _WHY_SERVER)
     return [*shards.together(found), *absent, *position.absent(shards.NO_POSITION)]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from keybench.model.definitions import DEFINITIONS, Direction
+from keybench.model.definition import Direction
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Arm, Group, Summary
 from keybench.results.plots.canvas import Style
@@ -141,7 +141,7 @@ def origin_note(group: Group, metrics: Sequence[Metric]) -> str:
     found: dict[str, list[str]] = {}
     for metric in metrics:
         for origin in sorted({origin for arm in group.arms for origin in arm.origins(metric)}):
-            found.setdefault(origin, []).append(DEFINITIONS[metric].title.lower())
+            found.setdefault(origin, []).append(metric.definition.title.lower())
     if len(found) == 1:
         return next(iter(found)).capitalize() + "."
     return " ".join(f"{origin.capitalize()}: {listed(titles)}." for origin, titles in sorted(found.items()))
@@ -163,7 +163,7 @@ def gaps(group: Group, metrics: Sequence[Metric]) -> str:
                 lacking.setdefault(arm.reason(metric), []).append(group.label(arm))
         for why, names in lacking.items():
             whom = () if len(names) == len(arms) else tuple(names)
-            found.setdefault((why, whom), []).append(DEFINITIONS[metric].title.lower())
+            found.setdefault((why, whom), []).append(metric.definition.title.lower())
     return " ".join(
         f"No {listed(titles)}{f' of {listed(names)}' if names else ''}: {why}" for (why, names), titles in found.items()
     )
