@@ -17,7 +17,8 @@ from statistics import median
 from psycopg import pq
 
 from benchmarks import pairs
-from keybench.databases.contract import Address, Engine
+from keybench.databases.contract import Address
+from keybench.databases.engine import Engine
 from keybench.databases.postgresql.ddl import name
 from keybench.databases.postgresql.session import PostgresSession
 from keybench.databases.registry import engine
@@ -25,7 +26,7 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import ranked
+from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import key_sources
 from keybench.runners.trials.after import keys_in_order

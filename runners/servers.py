@@ -7,8 +7,11 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.contract import Engine, Keepable, Profile, Provision
+from keybench.databases.capabilities import Keepable
+from keybench.databases.contract import Provision
+from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND, Contained
+from keybench.databases.options import Profile
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model.names import MODEL_SERVER

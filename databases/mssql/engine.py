@@ -9,23 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from keybench.databases.contract import (
-    Address,
-    Admin,
-    CacheSize,
-    Engine,
-    Profile,
-    Provision,
-    Session,
-    Settings,
-    Verdict,
-)
-from keybench.databases.core.bulk import LoadPath
-from keybench.databases.core.coordination import Board
+from keybench.databases.contract import Address, Admin, Provision, Session, Settings
+from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
 from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mssql import checks, drivers, keys, licence, options, settings
 from keybench.databases.mssql import ddl as table
+from keybench.databases.options import CacheSize, LoadPath, Profile
 from keybench.databases.registry import engines
 from keybench.model.column import Column
 from keybench.model.metric import Metric
@@ -93,11 +84,11 @@ class SqlServer(Engine):
 
         return MssqlSession(address, table)
 
-    def board(self, address: Address) -> Board:
-        """A new connection to the notice board of writers on many machines."""
-        from keybench.databases.mssql.coordination import board
+    def coordination_table(self, address: Address) -> CoordinationTable:
+        """A new connection to the coordination table of writers on many machines."""
+        from keybench.databases.mssql.coordination import coordination_table
 
-        return board(address)
+        return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""

@@ -25,7 +25,7 @@ STATISTICS = '"keybench_statistics"'
 """The table into which writers' sessions put their own statistics when they end."""
 LOCK = '"keybench_lock"'
 BOARD = '"keybench_board"'
-"""The notice board of writers on many machines; TABLE of `databases.board`, quoted."""
+"""The notice board of writers on many machines; TABLE of `core.coordination`, quoted."""
 
 _WIDEST_TEXT = 4000
 _BLOCK_BYTES = 8192

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract import CacheSize, Profile, Settings
+from keybench.databases.contract import Settings
+from keybench.databases.options import CacheSize, Profile
 from keybench.databases.oracle.owned_schema import DURABILITY
 
 _MB = 1 << 20

@@ -1,1 +1,1 @@
-"""Plots that know nothing of a run: canvas, panels, rows, curves."""
+"""Plots from plain values to SVG; they know nothing of runs and layouts."""

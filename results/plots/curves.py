@@ -1,4 +1,4 @@
-"""Small multiples of a median with its range, the control's line in each of them."""
+"""Small multiples of a median with its range, and a reference line in each of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import INK, SMALL, SOFT, Canvas, text_width
-from keybench.results.plots.panels import Panels, Row, Scale
+from keybench.results.plots.canvas import Canvas
+from keybench.results.plots.labels import SMALL, text_width
+from keybench.results.plots.palette import INK, SOFT
+from keybench.results.plots.panels import Panels, Row
+from keybench.results.plots.scales import Scale
 
 _DASHED: Final = (0, (3, 2))
 _DOTTED: Final = (0, (1, 2))
@@ -18,7 +21,7 @@ _DOTTED: Final = (0, (1, 2))
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A median with its range at the places x, each (n,); `mark` is a place to be marked."""
+    """A median with its range at the places x, each (n,); `mark` is a place for a dotted line."""
 
     row: Row
     middle: NDArray[np.float64]
@@ -32,28 +35,28 @@ class Curve:
         return Curve(row, values, values, values)
 
 
-def curves(
+def curve_panels(
     x: NDArray[np.float64],
-    found: Sequence[Curve],
-    control: Curve | None,
+    shown: Sequence[Curve],
     labels: tuple[str, str],
     prefix: str,
     *,
+    reference: tuple[Curve, str] | None = None,
+    mark_label: str = "",
     y: Scale | None = None,
     dashed: Sequence[NDArray[np.float64]] = (),
 ) -> str:
-    """A small panel for each curve, all with the same axes, the control's dashed in each of them.
+    """A small panel for each curve, all with the same axes, as SVG.
 
-    `y` is fitted to the values where it is not given. `dashed` are second lines of the curves, beside which the
-    control's is left out.
+    `reference` is a curve with its name; it is drawn dashed in every panel but its own. `mark_label` says what the
+    curves' marks mean. Without `y` the scale fits the values. `dashed` are second lines of the curves, in their order.
     """
-    values = np.concatenate([line for curve in found for line in (curve.low, curve.high)] + list(dashed))
-    panels = Panels([curve.row for curve in found], Scale.linear(0.0, float(x[-1])), y or Scale.fitting(values), labels)
-    shown = control is not None and not dashed
-    _key(panels.canvas, any(curve.mark for curve in found), shown)
-    for i, (curve, box) in enumerate(zip(found, panels.boxes, strict=True)):
-        if control is not None and shown and control is not curve:
-            box.line(x, control.middle, SOFT, 1.0, linestyle=_DASHED)
+    values = np.concatenate([line for curve in shown for line in (curve.low, curve.high)] + list(dashed))
+    panels = Panels([curve.row for curve in shown], Scale.linear(0.0, float(x[-1])), y or Scale.fitting(values), labels)
+    _draw_legend(panels.canvas, mark_label if any(curve.mark for curve in shown) else "", reference and reference[1])
+    for i, (curve, box) in enumerate(zip(shown, panels.boxes, strict=True)):
+        if reference is not None and reference[0] is not curve:
+            box.line(x, reference[0].middle, SOFT, 1.0, linestyle=_DASHED)
         if (curve.high > curve.low).any():
             box.band(x, curve.low, curve.high, curve.row.style.colour)
         if len(dashed):
@@ -64,12 +67,12 @@ def curves(
     return panels.canvas.svg(prefix)
 
 
-def _key(canvas: Canvas, mark: bool, control: bool) -> None:
-    """What the strokes mean, from the right edge leftwards."""
+def _draw_legend(canvas: Canvas, mark: str, reference: str | None) -> None:
+    """The meaning of dotted and dashed lines, from the right edge leftwards."""
     x = canvas.width
-    for shown, text, dash in ((mark, "index exceeds cache", _DOTTED), (control, "control", _DASHED)):
-        if shown:
+    for text, dash, colour in ((mark, _DOTTED, INK), (reference, _DASHED, SOFT)):
+        if text:
             canvas.text(x, 8, text, fontsize=SMALL, ha="right", color=SOFT)
             x -= text_width(text, SMALL) + 22
-            canvas.line(x, 8, 18, edgecolor=INK if text != "control" else SOFT, linewidth=1.2, linestyle=dash)
+            canvas.line(x, 8, 18, edgecolor=colour, linewidth=1.2, linestyle=dash)
             x -= 12

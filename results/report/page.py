@@ -22,8 +22,9 @@ from keybench.model.names import CONTROL
 from keybench.results.analysis.groups import ENOUGH_BLOCKS
 from keybench.results.analysis.statistics import ALPHA, MARGIN
 from keybench.results.output import atomic_file
-from keybench.results.plots.canvas import drawing, styles
-from keybench.results.report.claimed import claimed
+from keybench.results.plots.canvas import drawing
+from keybench.results.plots.palette import styles
+from keybench.results.report.claims_section import claims_section
 from keybench.results.report.glance import glance
 from keybench.results.report.views import RunView, run_view
 from keybench.results.store.store import Store
@@ -62,7 +63,7 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
         picture=Markup,
         runs=views,
         lines=glance(views),
-        claims=claimed(runs, trials, {run.id: store.environments(run.id) for run in runs}),
+        claims=claims_section(runs, trials, {run.id: store.environments(run.id) for run in runs}),
         definitions=_definitions(views),
         arrows=ARROWS,
         better=BETTER,

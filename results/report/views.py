@@ -11,10 +11,10 @@ from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Arm, Group, group_trials, incomplete
 from keybench.results.analysis.judgement import Judgement, judge
 from keybench.results.analysis.warnings import warnings
-from keybench.results.plots.canvas import Style
+from keybench.results.plots.palette import Style
 from keybench.results.report.download import Download, download
 from keybench.results.report.fidelity import Fidelity, fidelity
-from keybench.results.report.figures import figures, overview
+from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import Figure
 from keybench.results.report.listing import Listing, good_of_all, listings
 from keybench.results.report.verdict import verdict
@@ -142,7 +142,7 @@ def run_view(store: Store, run: Run, trials: Sequence[Trial], looks: Mapping[str
         run=run,
         anchor=anchor,
         groups=[_group(group, looks, f"{anchor}g{number}") for number, group in enumerate(groups, start=1)],
-        overview=overview(groups, looks, anchor),
+        overview=run_figures(groups, looks, anchor),
         servers=[_server(environment, groups) for environment in environments],
         warnings=list(dict.fromkeys([*warnings(run, trials, environments), *store.warnings(run.id)])),
         incomplete=incomplete(run, trials),
@@ -163,7 +163,7 @@ def version(group: Group) -> str:
 def _group(group: Group, looks: Mapping[str, Style], anchor: str) -> GroupView:
     judgement = judge(group)
     tables, notes = listings(group, judgement)
-    drawn = figures(group, looks, anchor)
+    drawn = group_figures(group, looks, anchor)
     said = verdict(group, judgement)
     return GroupView(group, anchor, judgement, said, drawn, tables, notes, fidelity(group), good_of_all(group))
 

@@ -9,7 +9,7 @@ from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
-from keybench.pagemodels.contract import predict
+from keybench.pagemodels.predict import predict
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import created_in_order, key_sources
 from keybench.runners.trials.after import keys_in_order

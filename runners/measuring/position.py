@@ -19,7 +19,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, WINDOW_ROWS, Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, Subject
-from keybench.pagemodels.contract import ranked
+from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.planning.sources import KeySource
 from keybench.runners.trials.attempt import Measured

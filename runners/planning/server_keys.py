@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, VerificationError
 from keybench.model.metric import Metric

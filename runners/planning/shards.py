@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from keybench.databases.contract import Admin, Probe, ServerWide
+from keybench.databases.capabilities import ServerWide
+from keybench.databases.contract import Admin, Probe
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import keybench
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
@@ -22,7 +22,8 @@ from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import MODEL, Subject
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageStats, predict, readings
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import PageStats, readings
 from keybench.results.store import blobs
 from keybench.results.store.blobs import Blob
 from keybench.results.store.store import Environment, Trial

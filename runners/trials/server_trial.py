@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from keybench.databases.contract import Address, Admin, Engine
-from keybench.databases.core.pageorder import ReadsPageOrder
+from keybench.databases.capabilities import ReadsPageOrder
+from keybench.databases.contract import Address, Admin
+from keybench.databases.engine import Engine
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading

@@ -21,4 +21,4 @@ def told(request: Request, trial: TrialPlan, result: Trial) -> Sequence[str]:
     on = engine(trial.database)
     found = on.verdicts(trial.table(request.scenario), trial.rows, result.writers, result.readings)
     where = f"{trial.layout} in {trial.column}"
-    return [f"{on.title}, {verdict.question}: {verdict.outcome} ({where}: {verdict.found})." for verdict in found]
+    return [f"{on.title}, {verdict.question}: {verdict.outcome} ({where}: {verdict.evidence})." for verdict in found]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract import Address
-from keybench.databases.core.bulk import LoadPath
+from keybench.databases.options import LoadPath
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.table import Table

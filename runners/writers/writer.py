@@ -11,9 +11,9 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract import Address, MakesKeys, Session
-from keybench.databases.core.arrival import StampsTransactions
-from keybench.databases.core.bulk import LoadPath, LoadsInBulk
+from keybench.databases.capabilities import LoadsInBulk, MakesKeys, StampsTransactions
+from keybench.databases.contract import Address, Session
+from keybench.databases.options import LoadPath
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.payload import Payload

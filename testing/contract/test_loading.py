@@ -11,9 +11,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.databases.contract import MakesKeys
-from keybench.databases.core.bulk import LoadsInBulk
-from keybench.databases.core.key_order import ReadsInOrder
+from keybench.databases.capabilities import LoadsInBulk, MakesKeys, ReadsInOrder
 from keybench.errors import ServerError, VerificationError
 from keybench.model.byteorder import rank
 from keybench.model.column import Column

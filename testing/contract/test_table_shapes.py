@@ -16,7 +16,8 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
-from keybench.pagemodels.contract import predict, readings
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import readings
 from keybench.runners.trials import others, verify
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.keys import lagging, random

@@ -1,6 +1,7 @@
-"""The figures of a report: one module each in the folders here, found without being listed, ordered by `place`.
+"""The figures of a report, one module each in the folders here; modules outside these folders are shared parts.
 
-A module has its `GroupFigure`s and `RunFigure`s under the name FIGURES.
+A module declares its `GroupFigure`s and `RunFigure`s in the tuple FIGURES and is found without being listed. Figures
+are ordered by their `place`.
 """
 
 from __future__ import annotations
@@ -15,26 +16,26 @@ from keybench.results.report.figures.figure import Figure, GroupFigure, RunFigur
 
 
 @cache
-def known() -> tuple[GroupFigure | RunFigure, ...]:
-    """Every figure there is, by place."""
+def known_figures() -> tuple[GroupFigure | RunFigure, ...]:
+    """Every declared figure, ordered by place."""
     names = [info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.") if not info.ispkg]
-    found = [figure for name in names for figure in vars(import_module(name)).get("FIGURES", ())]
-    return tuple(sorted(found, key=lambda figure: (figure.place, figure.name)))
+    declared = [figure for name in names for figure in vars(import_module(name)).get("FIGURES", ())]
+    return tuple(sorted(declared, key=lambda figure: (figure.place, figure.name)))
 
 
-def figures(group: Group, styles: Styles, prefix: str) -> list[Figure]:
+def group_figures(group: Group, styles: Styles, prefix: str) -> list[Figure]:
     """Every figure that the group's readings allow, then the others with the reason; `prefix` makes ids unique."""
-    made = [
+    drawn = [
         figure
-        for one in known()
+        for one in known_figures()
         if isinstance(one, GroupFigure) and one.keys_alone == group.only_keys
         if (figure := one.draw(group, styles, f"{prefix}-{one.name}"))
     ]
-    return sorted(made, key=lambda figure: not figure.svg)
+    return sorted(drawn, key=lambda figure: not figure.svg)
 
 
-def overview(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure]:
-    """The figures that set the databases of one run side by side, of its groups that are no keys alone."""
+def run_figures(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure]:
+    """The figures that compare the databases of one run; groups that only make keys are left out."""
     shown = [group for group in groups if not group.only_keys]
-    runs = [one for one in known() if isinstance(one, RunFigure)] if shown else []
-    return [figure for one in runs for figure in one.draw(shown, styles, f"{prefix}-{one.name}")]
+    declared = [one for one in known_figures() if isinstance(one, RunFigure)] if shown else []
+    return [figure for one in declared for figure in one.draw(shown, styles, f"{prefix}-{one.name}")]

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.contract import Engine, Settings
+from keybench.databases.contract import Settings
+from keybench.databases.engine import Engine
 from keybench.databases.hosting import container, daemon, docker
 from keybench.databases.hosting.container import Contained
-from keybench.databases.hosting.recipe import ContainerOptions
+from keybench.databases.options import ContainerOptions
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from tests.databases import installed

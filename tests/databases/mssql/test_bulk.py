@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from mssql_python.cursor import Cursor as RealCursor
 
+from keybench.databases.capabilities import LoadsInBulk
 from keybench.databases.contract import Address
-from keybench.databases.core.bulk import LoadsInBulk
 from keybench.databases.mssql import connection, drivers
 from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
 from keybench.databases.mssql.engine import ENGINE

@@ -107,7 +107,7 @@ def test_less_than_two_gigabytes_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("daemon")
 def test_a_container_is_not_even_described_without_the_licence_or_with_too_little_memory(monkeypatch) -> None:
-    from keybench.databases.hosting.recipe import ContainerOptions
+    from keybench.databases.options import ContainerOptions
     from keybench.errors import EnvironmentMissing
 
     chosen = ENGINE.settings("durable", "small")

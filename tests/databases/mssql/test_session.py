@@ -164,7 +164,7 @@ def test_the_connection_is_given_seconds_to_log_in(record: Record, address: Addr
 def test_every_character_of_a_password_reaches_the_driver(record: Record, address: Address, monkeypatch) -> None:
     from mssql_python.connection_string_parser import _ConnectionStringParser
 
-    from keybench.databases.hosting.secret import Secret
+    from keybench.databases.contract import Secret
 
     password = "a}b{c;d=e'f\"g %@\\é}}"
     monkeypatch.setenv("THE_PASSWORD", password)

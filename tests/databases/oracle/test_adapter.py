@@ -27,7 +27,7 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random, taken_by
-from tests.databases import boards
+from tests.databases import coordination_statements
 from tests.databases.oracle.recording import Record
 
 PINNED = Path(__file__).with_name("statements.sql")
@@ -40,7 +40,7 @@ OPAQUE = ("ANALYZE", "BEGIN", "COMMIT", "LOCK TABLE", "ALTER", "GRANT", "CREATE 
 def everything(record: Record, address: Address) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
     record.answers = {"SELECT n.name": STATISTICS, "SELECT height": [(2, 9, 3, 90, 100, 1)]}
-    record.answers |= boards.ANSWERS
+    record.answers |= coordination_statements.ANSWERS
     record.answers["SELECT segment_name"] = [("rows", 8192), ("rows_key", 8192)]
     server = UrlServer("oracle://keybench@db.example/FREEPDB1")
     own = server.start()
@@ -77,7 +77,7 @@ def everything(record: Record, address: Address) -> list[str]:
             admin.drop(table),
         )
     admin.close()
-    boards.everything(ENGINE.board(own))
+    coordination_statements.everything(ENGINE.coordination_table(own))
     record.answers["SELECT t.table_name"] = [("keybench_rows",)]
     server.stop()
     left = UrlLeftovers("oracle://keybench@db.example/FREEPDB1")

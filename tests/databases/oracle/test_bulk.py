@@ -8,8 +8,8 @@ import numpy as np
 import oracledb
 import pytest
 
+from keybench.databases.capabilities import LoadsInBulk
 from keybench.databases.contract import Address
-from keybench.databases.core.bulk import LoadsInBulk
 from keybench.databases.oracle import session as load
 from keybench.databases.oracle import statistics
 from keybench.databases.oracle.engine import ENGINE

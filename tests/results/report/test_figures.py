@@ -16,10 +16,11 @@ from keybench.model.names import CONTROL
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import MODEL, Subject
 from keybench.results.analysis.groups import Group, group_trials
-from keybench.results.plots.canvas import Canvas, drawing, styles
-from keybench.results.report.figures import figure as contract
-from keybench.results.report.figures import figures, known, overview
-from keybench.results.report.figures.figure import Figure, GroupFigure
+from keybench.results.plots.canvas import Canvas, drawing
+from keybench.results.plots.palette import styles
+from keybench.results.report.figures import group_figures, known_figures, run_figures
+from keybench.results.report.figures.figure import Figure, GroupFigure, RunFigure
+from keybench.results.report.figures.selection import evenly_chosen
 from keybench.results.store import blobs
 from keybench.results.store.store import Trial
 from tests.results.conftest import LAYOUTS, a_run, trials
@@ -42,7 +43,7 @@ def drawn(groups: list[Group]) -> dict[str, Figure]:
     """All figures of the first group, and those of all, by the end of their keys; each is sound SVG."""
     looks = styles((arm.layout for group in groups for arm in group.arms), CONTROL)
     with drawing():
-        found = [*figures(groups[0], looks, "g"), *overview(groups, looks, "o")]
+        found = [*group_figures(groups[0], looks, "g"), *run_figures(groups, looks, "o")]
     for one in found:
         Page(one.svg)
         assert (one.svg == "") == (not one.rows), one.key
@@ -55,9 +56,9 @@ def table(one: Figure) -> list[dict[str, str]]:
 
 def test_every_figure_has_a_name_and_a_place_of_its_own() -> None:
     for own in (
-        [one for one in known() if isinstance(one, contract.RunFigure)],
-        [one for one in known() if isinstance(one, GroupFigure) and one.keys_alone],
-        [one for one in known() if isinstance(one, GroupFigure) and not one.keys_alone],
+        [one for one in known_figures() if isinstance(one, RunFigure)],
+        [one for one in known_figures() if isinstance(one, GroupFigure) and one.keys_alone],
+        [one for one in known_figures() if isinstance(one, GroupFigure) and not one.keys_alone],
     ):
         assert len({one.name for one in own}) == len({one.place for one in own}) == len(own)
 
@@ -65,7 +66,7 @@ def test_every_figure_has_a_name_and_a_place_of_its_own() -> None:
 def test_every_figure_of_an_index_is_drawn_from_a_whole_run() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite")))
     assert found["forest"].svg
-    wanted = {one.name for one in known() if isinstance(one, GroupFigure) and not one.keys_alone} - {
+    wanted = {one.name for one in known_figures() if isinstance(one, GroupFigure) and not one.keys_alone} - {
         "ticks",
         "latency-along",
     }
@@ -97,9 +98,9 @@ def test_pages_that_no_server_told_are_the_models_and_said_to_be() -> None:
 
 def test_of_a_run_without_kept_blobs_the_figure_says_so() -> None:
     found = drawn(grouped(change=lambda trial: replace(trial, blobs=())))
-    assert found["pages"].caption == "No trial kept the order of its pages."
-    assert found["fill"].caption == "No trial kept what its pages hold."
-    assert found["growth"].caption == "No trial kept what the model says."
+    assert found["pages"].caption == "No trial stored the order of its pages."
+    assert found["fill"].caption == "No trial stored the rows of its pages."
+    assert found["growth"].caption == "No trial stored the model's prediction along the load."
     assert "skew" not in found
 
 
@@ -136,7 +137,7 @@ def test_of_many_arms_the_control_and_evenly_spaced_others_are_drawn(arms: int, 
     finally:
         for name in names[1:]:
             del LAYOUTS[name]
-    chosen, note = contract.shown(group, group.arms, most)
+    chosen, note = evenly_chosen(group, group.arms, most)
     assert len(chosen) == len({arm.name for arm in chosen}) == min(arms, most)
     assert (chosen[0], chosen[-1]) == (group.control, group.arms[-1])
     assert bool(note) == (arms > most)
@@ -158,7 +159,7 @@ def test_the_forest_has_every_layout_on_every_database_and_only_where_there_are_
 
 def test_the_forests_lines_are_intervals_where_there_are_blocks_enough() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite"), blocks=6))["forest"]
-    assert "lines are their 95 % intervals" in found.caption
+    assert "lines are 95\u00a0% intervals" in found.caption
     for row in table(found):
         assert float(row["ratio, 95 % from"]) <= float(row["ratio, median"]) <= float(row["ratio, 95 % to"])
 
@@ -204,7 +205,7 @@ def test_splits_that_a_server_does_not_tell_are_the_models_and_hollow() -> None:
         return lagging(replace(trial, readings=(*own, beside)))
 
     found = drawn(grouped((CONTROL, "efcore-sequential", "hotguid"), change=change))["remedies-1"]
-    assert "Hollow: by the page model, where the server does not tell." in found.caption
+    assert "Hollow: from the page model, because the server does not count these splits." in found.caption
     assert {row["interior splits per 1,000 rows"] for row in table(found)} == {"12.34"}
     assert found.svg.count("fill: var(--paper") == 2
 
@@ -227,11 +228,11 @@ def test_the_heat_map_has_a_cell_for_each_reading_of_the_grid() -> None:
         return replace(trial, readings=(*trial.readings, *cells)) if trial.block == 1 else trial
 
     found = drawn(grouped(change=change))["ticks"]
-    rows = {(row["processes"], row["keys in a clock tick"]): row for row in table(found)}
+    rows = {(row["processes"], row["keys per clock tick"]): row for row in table(found)}
     assert len(rows) == 6
     assert float(rows["16", "100"]["uuid-v7, density, %"]) == 0
     assert float(rows["2", "1"]["uuid-v7, density, %"]) == pytest.approx(79.9)
-    assert "Lowest: bigint-identity, 0 % at 16 processes and 100 keys in a tick." in found.alt
+    assert "Lowest: bigint-identity, 0 % at 16 processes and 100 keys per tick." in found.alt
     assert "ticks" not in drawn(grouped())
 
 
@@ -251,7 +252,7 @@ def test_latencies_along_the_load_are_medians_over_blocks_of_those_that_have_the
     assert [row["rows inserted up to"] for row in rows] == ["50000", "100000"]
     assert [float(row["uuid-v7, median, ms"]) for row in rows] == [2.0, 4.0]
     assert [float(row["uuid-v7, p99, ms"]) for row in rows] == [20.0, 40.0]
-    assert "No line of uuid-v4." in found["latency-along"].caption
+    assert "No line for uuid-v4." in found["latency-along"].caption
     spread = {row["layout"]: row for row in table(found["latency"])}
     assert float(spread["uuid-v4"]["median, ms"]) < float(spread["uuid-v4"]["p99, ms"])
     assert "latency-along" not in drawn(grouped())
@@ -304,4 +305,4 @@ def test_how_much_dearer_a_row_gets_and_from_where_on() -> None:
     assert float(found["uuid-v4"]["begins to rise at, rows"]) == 50_000
     assert float(found["uuid-v7"]["growth, median"]) == pytest.approx(1)
     assert found["uuid-v7"]["begins to rise at, rows"] == ""
-    assert "uuid-v4 at 50,000 rows." in one.caption
+    assert "The cost begins to rise for uuid-v4 at 50,000 rows, by two" in one.caption

@@ -121,7 +121,7 @@ def test_an_absent_metric_gives_its_reason_once_and_never_a_zero(fake_run) -> No
 
 
 def test_one_block_says_that_it_shows_no_spread(fake_run) -> None:
-    assert "One block: no interval; use --blocks 6." in read(fake_run(layouts=FEW, blocks=1)).text
+    assert "One block gives no interval; use --blocks 6." in read(fake_run(layouts=FEW, blocks=1)).text
     few = read(fake_run(layouts=FEW, blocks=3, run_id="1234"), ["1234"]).text
     assert "3 blocks cannot tell layouts' times apart at 5 %, which takes 6: measure with --blocks 6." in few
     assert "--blocks 6" not in read(fake_run(layouts=FEW, blocks=6, run_id="5678"), ["5678"]).text
@@ -133,7 +133,7 @@ def test_without_the_control_there_are_no_ratios(fake_run) -> None:
         return replace(trial, status="error", error="killed", readings=(), series=()) if control else trial
 
     page = read(fake_run(layouts=FEW, databases=("postgresql",), change=change))
-    assert "Ratios need the control bigint-identity, which has no good trial here." in page.text
+    assert "Ratios need the control bigint-identity, which has no successful trial here." in page.text
     assert "r1g1-time.csv" not in page.downloads()
     assert "r1g1-order.csv" in page.downloads()
 

@@ -9,8 +9,8 @@ import apsw
 import numpy as np
 import pytest
 
+from keybench.databases.capabilities import Arrivals, RecoversArrivalOrder
 from keybench.databases.contract import Admin
-from keybench.databases.core.arrival import Arrivals, RecoversArrivalOrder
 from keybench.databases.registry import engine
 from keybench.databases.sqlite.connection import files
 from keybench.databases.sqlite.ddl import Statements
@@ -19,7 +19,7 @@ from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import predict
+from keybench.pagemodels.predict import predict
 from keybench.runners.measuring.arrival_order import Recorder, by_stamps, by_transactions
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import KeySource, key_sources

@@ -15,7 +15,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import CLUSTERED, KEY, MODEL, PARENT
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageStats
+from keybench.pagemodels.stats import PageStats
 from keybench.results.store.store import Store, Trial
 from keybench.runners.servers import resolve
 from keybench.runners.trials import model_trial as modelled

@@ -1,1 +1,1 @@
-"""Figures of lag."""
+"""Figures of lag: several writers, or several keys per clock tick."""

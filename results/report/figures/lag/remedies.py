@@ -1,6 +1,6 @@
-"""EF Core's sequential GUIDs before and after: its generator against what has been proposed in its place.
+"""EF Core's sequential GUIDs beside the layouts that have been proposed in their place.
 
-The layouts are those of the argument that this project set out to test (the lag of processes that are unevenly busy).
+The layouts are those of the argument that this project set out to test: the lag of unevenly busy processes.
 """
 
 from __future__ import annotations
@@ -10,32 +10,34 @@ from itertools import groupby
 
 from keybench.model.metric import Metric
 from keybench.model.subject import MODEL
-from keybench.results.analysis.groups import Arm, Group
-from keybench.results.plots import rows as plots
+from keybench.results.analysis.groups import Arm, Group, Summary
+from keybench.results.plots.dots import Dot, Panel, dot_plot
 from keybench.results.plots.panels import Row
-from keybench.results.plots.rows import Dot, Panel
-from keybench.results.report.figures.figure import Figure, RunFigure, Styles, Value, blocks_note, join
+from keybench.results.report.figures.captions import blocks_note, join
+from keybench.results.report.figures.figure import Figure, RunFigure, Styles, Value
 from keybench.results.report.figures.summaries import STATISTICS, cells, dot, per_row, statistics
 from keybench.results.wording import number, ratio
 
 BEFORE = "efcore-sequential"
 
 AFTER = ("morris", "morris-corrected", "rt-comb-sql", "uuid-v7", "newsequentialid", "hotguid", "hotguid-sql")
-"""In the order in which they stand in the figure."""
+"""In the order of the figure."""
 
 _TIMES = (Metric.SECOND_HALF_SECONDS, Metric.INSERT_SECONDS)
 
+Pair = tuple[Group, Arm]
+"""An arm with its group."""
+
 
 def _remedies(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure]:
-    """One figure for each database, server and payload that had several writers and EF Core's keys among others."""
+    """One figure for each database, server, payload and size with several writers and EF Core's keys among others."""
     figures = []
-    same = sorted(groups, key=_work)
-    for number_, (_, part) in enumerate(groupby(same, _work), start=1):
+    for place, (_, part) in enumerate(groupby(sorted(groups, key=_work), _work), start=1):
         own = list(part)
-        best = [found for name in (BEFORE, *AFTER) if (found := _best(own, name))]
+        best = [pair for name in (BEFORE, *AFTER) if (pair := _best(own, name))]
         several = any(trial.writers > 1 for group in own for trial in group.trials)
         if several and len(best) > 1 and best[0][1].layout == BEFORE:
-            figures.append(_figure(best, styles, f"{prefix}-{number_}"))
+            figures.append(_figure(best, styles, f"{prefix}-{place}"))
     return figures
 
 
@@ -43,76 +45,89 @@ def _work(group: Group) -> tuple[str, str, int, int]:
     return group.database, group.server, group.payload, group.rows
 
 
-def _best(groups: Sequence[Group], name: str) -> tuple[Group, Arm] | None:
-    """The layout's arm in the column that suits it: in which its keys go nearest to the right edge."""
-    found = [(group, arm) for group in groups for arm in group.arms if arm.layout == name]
-    known = [(where.median, group, arm) for group, arm in found if (where := arm.summary(Metric.POSITION_MEAN))]
+def _best(groups: Sequence[Group], name: str) -> Pair | None:
+    """The layout's arm in the column that suits it: the one in which its keys go nearest to the right edge."""
+    pairs = [(group, arm) for group in groups for arm in group.arms if arm.layout == name]
+    known = [(where.median, group, arm) for group, arm in pairs if (where := arm.summary(Metric.POSITION_MEAN))]
     return min(known, key=lambda item: item[0])[1:] if known else None
 
 
-def _inside(group: Group, arm: Arm) -> Dot:
-    """Splits inside the index per 1,000 rows; where the server tells none, the page model's."""
+def _interior_splits(group: Group, arm: Arm) -> Dot:
+    """Interior splits per 1,000 rows; the page model's if the server does not count them."""
     for metric in (Metric.INTERIOR_SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS):
         if (value := per_row(group, arm, metric, 1000)) is not None:
             return Dot(value, value, value, number(value, 1))
-    beside = [
+    predicted = [
         reading.value * 1000 / group.rows
         for reading in arm.predicted.get(MODEL, {}).get(Metric.INTERIOR_SPLITS, {}).values()
         if reading.value is not None
     ]
-    return Dot(beside[0], beside[0], beside[0], number(beside[0], 1), modelled=True) if beside else Dot(None, text="–")
+    if not predicted:
+        return Dot(None, text="–")
+    value = predicted[0]
+    return Dot(value, value, value, number(value, 1), hollow=True)
 
 
-def _figure(best: Sequence[tuple[Group, Arm]], styles: Styles, prefix: str) -> Figure:
+def _figure(best: Sequence[Pair], styles: Styles, prefix: str) -> Figure:
     first = best[0][0]
-    rows = [Row(arm.layout, arm.column, styles[arm.layout], group.modelled) for group, arm in best]
-    inside = [_inside(group, arm) for group, arm in best]
+    splits = [_interior_splits(group, arm) for group, arm in best]
     density = [arm.summary(Metric.LEAF_DENSITY) for _, arm in best]
     time = [next((r for metric in _TIMES if (r := group.ratio(arm, metric))), None) for group, arm in best]
-    panels = [
-        Panel(
-            "Interior splits",
-            inside,
-            "per 1,000 rows ↓",
-            (0.0, max(1.0, *(one.value or 0.0 for one in inside)) * 1.05),
-        ),
-        Panel(
-            "Density",
-            [dot(arm, known, lambda value: f"{value:.0f}") for (_, arm), known in zip(best, density, strict=True)],
-            "% ↑",
-            (0.0, 100.0),
-        ),
-    ]
-    if any(time):
-        dots = [dot(arm, known, ratio) for (_, arm), known in zip(best, time, strict=True)]
-        panels.append(Panel("Time", dots, "× control ↓", reference=1.0, ratio=True))
-    header = ("layout", "column", "interior splits per 1,000 rows")
     parts = [f"density (%), {part}" for part in STATISTICS]
     parts += [f"time over the control's, {part}" for part in statistics(time)]
     data: list[tuple[Value, ...]] = [
-        (arm.layout, arm.column, inside[i].value, *cells(density[i]), *cells(time[i]))
+        (arm.layout, arm.column, splits[i].value, *cells(density[i]), *cells(time[i]))
         for i, (_, arm) in enumerate(best)
     ]
     size = f", {first.payload} characters" if first.payload != 100 else ""
     return Figure(
         key=prefix,
-        title=f"EF Core's keys and what has been proposed instead: {first.database}{size}",
+        title=f"EF Core's sequential GUIDs and proposed alternatives: {first.database}{size}",
         unit="interior splits, density and time; EF Core first, each layout in the column that suits it best",
         caption=join(
             blocks_note(first),
-            "Lines of times are 95 % intervals." if any(known.interval for known in time if known) else "",
+            "Lines of times are 95\u00a0% intervals." if any(known.interval for known in time if known) else "",
             "The column that suits a layout best is the one in which its keys go nearest to the right edge.",
-            "Hollow: by the page model, where the server does not tell." if any(one.modelled for one in inside) else "",
-            "" if any(time) else "No time: a page model has none." if first.modelled else "No time was measured.",
+            "Hollow: from the page model, because the server does not count these splits."
+            if any(one.hollow for one in splits)
+            else "",
+            _no_time(first, time),
         ),
         origin="Modelled." if first.modelled else "Density: measured. Splits: measured or derived. Ratios of times.",
         alt=f"Dot plots for {len(best)} layouts. Interior splits per 1,000 rows: "
-        + ", ".join(f"{arm.layout} {one.text}" for (_, arm), one in zip(best, inside, strict=True))
+        + ", ".join(f"{arm.layout} {one.text}" for (_, arm), one in zip(best, splits, strict=True))
         + ".",
-        svg=plots.dots(rows, panels, prefix),
-        header=(*header, *parts),
+        svg=_drawn(best, splits, density, time, styles, prefix),
+        header=("layout", "column", "interior splits per 1,000 rows", *parts),
         rows=tuple(data),
     )
+
+
+def _no_time(group: Group, time: Sequence[Summary | None]) -> str:
+    if any(time):
+        return ""
+    return "A page model has no times." if group.modelled else "No time was measured."
+
+
+def _drawn(
+    best: Sequence[Pair],
+    splits: Sequence[Dot],
+    density: Sequence[Summary | None],
+    time: Sequence[Summary | None],
+    styles: Styles,
+    prefix: str,
+) -> str:
+    rows = [Row(arm.layout, arm.column, styles[arm.layout], group.modelled) for group, arm in best]
+    most = max(1.0, *(one.value or 0.0 for one in splits)) * 1.05
+    dense = [dot(arm, known, lambda value: f"{value:.0f}") for (_, arm), known in zip(best, density, strict=True)]
+    panels = [
+        Panel("Interior splits", splits, "per 1,000 rows ↓", (0.0, most)),
+        Panel("Density", dense, "% ↑", (0.0, 100.0)),
+    ]
+    if any(time):
+        dots = [dot(arm, known, ratio) for (_, arm), known in zip(best, time, strict=True)]
+        panels.append(Panel("Time", dots, "× control ↓", reference=1.0, ratio=True))
+    return dot_plot(rows, panels, prefix)
 
 
 FIGURES = (RunFigure("remedies", 20, _remedies),)

@@ -1,1 +1,1 @@
-"""Figures of pages."""
+"""Figures of pages, splits, log and size."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Group
-from keybench.results.plots.canvas import KINDS, PLAIN
-from keybench.results.plots.rows import Part
-from keybench.results.report.figures.bars import Bars
-from keybench.results.report.figures.figure import Figure, GroupFigure, Styles, unit_of
+from keybench.results.plots.palette import KINDS, PLAIN
+from keybench.results.plots.stacked_bars import Part
+from keybench.results.report.figures.bar_figure import BarFigure
+from keybench.results.report.figures.captions import unit_of
+from keybench.results.report.figures.figure import Figure, GroupFigure, Styles
 from keybench.results.report.figures.summaries import per_row, total
 
 
 def _sizes(group: Group, styles: Styles, prefix: str) -> Figure:
-    bars = Bars("Size on disk", unit_of("bytes a row", "lower"), "bytes a row")
+    bars = BarFigure("Size on disk", unit_of("bytes a row", "lower"), "bytes a row")
     metrics = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
     index, table = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
     rest = [None if t is None or i is None else max(t - i, 0.0) for t, i in zip(table, index, strict=True)]
@@ -22,7 +23,7 @@ def _sizes(group: Group, styles: Styles, prefix: str) -> Figure:
         if any(rest):
             parts.append(Part("Rest of the table", rest, KINDS[0]))
     totals = [total([i, r]) for i, r in zip(index, rest, strict=True)]
-    return bars.figure(group, styles, prefix, parts, totals, "total", metrics)
+    return bars.draw(group, styles, prefix, parts, totals, "total", metrics)
 
 
 FIGURES = (GroupFigure("size", 75, _sizes),)

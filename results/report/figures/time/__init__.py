@@ -1,1 +1,1 @@
-"""Figures of time."""
+"""Figures of times."""

@@ -1,0 +1,61 @@
+"""Stacked bars: one for each row. Every total is written beside its bar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from keybench.results.plots.canvas import WIDTH, fill
+from keybench.results.plots.labels import SMALL, text_width
+from keybench.results.plots.named_rows import NamedRows
+from keybench.results.plots.palette import SOFT
+from keybench.results.plots.panels import GAP, Row
+from keybench.results.plots.scales import Scale
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of all bars: its name, and its length in each bar (None if a bar has no such part)."""
+
+    name: str
+    values: Sequence[float | None]
+    colour: str
+    hatch: str = ""
+
+
+def stacked_bars(
+    rows: Sequence[Row], parts: Sequence[Part], totals: Sequence[str], label: str, above: str, prefix: str
+) -> str:
+    """A bar for each row as SVG; `totals`, under the heading `above`, stand at the right, or the reason for no bar."""
+    table = NamedRows(rows, top=24, bottom=38)
+    canvas = table.canvas
+    has = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
+    text_room = max([text_width(text, SMALL) for text, shown in zip(totals, has, strict=True) if shown], default=0)
+    left = table.left + GAP
+    width = WIDTH - left - text_room - 8
+    ends = [sum(part.values[i] or 0.0 for part in parts) for i in range(len(rows))]
+    box = table.box(left, width, Scale.linear(0.0, max([*ends, 0.0]) * 1.02 or 1.0, 5), label)
+    x = 0.0
+    begin = np.zeros(len(rows))
+    pale = {"alpha": 0.55} if any(row.hollow for row in rows) else {}
+    canvas.text(WIDTH, 9, above, ha="right", color=SOFT, fontsize=SMALL)
+    for part in parts:
+        if any(value is not None for value in part.values):
+            canvas.swatch(x, 9, part.colour, part.hatch)
+            canvas.text(x + 14, 9, part.name, fontsize=SMALL)
+            x += 14 + text_width(part.name, SMALL) + 12
+        length = np.array([value or 0.0 for value in part.values])
+        shown = length > 0
+        from_, to = (box.places(edges, 0.0)[:, 0] for edges in (begin[shown], (begin + length)[shown]))
+        middle = table.centres[shown]
+        bars = np.stack([from_, middle - 5.5, to, middle + 5.5], axis=1)
+        canvas.bars(bars, **fill(part.colour, part.hatch), **pale)
+        begin += length
+    for text, shown_row, y in zip(totals, has, table.centres, strict=True):
+        if shown_row:
+            canvas.text(WIDTH, y, text, ha="right", fontsize=SMALL)
+        else:
+            canvas.text(left + 4, y, text, color=SOFT, fontsize=SMALL, font_style="italic")
+    return canvas.svg(prefix)

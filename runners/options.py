@@ -1,0 +1,166 @@
+"""The options of `keybench run` as they were given, and the request that they describe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import get_args
+
+from sqlalchemy.engine import URL, make_url
+
+from keybench.databases.hosting.container import KIND
+from keybench.databases.options import Profile
+from keybench.databases.registry import engine, engines
+from keybench.errors import UsageError, unknown_name
+from keybench.runners import config
+from keybench.runners.planning import server_keys
+from keybench.runners.planning.plan import Request, check_columns, resolve_layouts
+from keybench.runners.servers import is_url, resolve
+from keybench.runners.trials import bulk
+from keybench.runners.writers import placed
+from keybench.scenarios.schema import Scenario, load_scenario
+
+
+@dataclass(frozen=True)
+class Options:
+    """Values of the options. Lists are comma-separated text. Empty text and None mean that nothing was asked for."""
+
+    given: frozenset[str]
+    """Parameters whose value stands on the command line, not in the environment or the configuration."""
+    db: str
+    layout: str
+    scenario: str
+    server: Sequence[str]
+    column: str
+    rows: int | None
+    writers: int | None
+    executor: str
+    blocks: int | None
+    profile: str
+    seed: int
+    image: str
+    memory_bytes: int
+    cpus: float
+    keep_server: bool
+    trial_timeout: float
+
+    def request(self) -> tuple[Request, dict[str, str]]:
+        """What is to be measured, and the server of each database: its kind, or its URL with the password.
+
+        Raises UsageError for a name that is unknown and for options that exclude one another, EnvironmentMissing if a
+        server cannot be started here.
+        """
+        scenario = load_scenario(self.scenario)
+        if scenario.generation:
+            self._refuse_databases(scenario)
+        databases = self._databases(scenario)
+        if self.writers is not None:
+            scenario = scenario.with_equal_writers(self.writers)
+        columns = names(self.column)
+        check_columns(databases, columns or scenario.columns)
+        layouts = resolve_layouts(names(self.layout), scenario)
+        server_keys.check(layouts, databases, scenario)
+        bulk.check(scenario, databases)
+        if self.profile not in get_args(Profile):
+            raise unknown_name("profile", self.profile, get_args(Profile))
+        servers = resolve(databases, server_names(self.server or ([] if self.db else [config.SERVER])))
+        bulk.check_servers(scenario, servers)
+        if self.keep_server and KIND not in servers.values():
+            raise UsageError(
+                "--keep-server keeps containers, and this run has none: private servers of other kinds end with the "
+                "run. Choose --server container, or start a server by hand and give its URL."
+            )
+        placed.check(self.executor, servers)
+        request = Request(
+            databases=databases,
+            servers={name: without_password(server) for name, server in servers.items()},
+            scenario=scenario,
+            layouts=layouts,
+            columns=columns,
+            rows=self.rows,
+            blocks=self.blocks or scenario.blocks,
+            profile=self.profile,  # type: ignore[arg-type]
+            seed=self.seed,
+            trial_timeout=self.trial_timeout,
+            images=_images(self.image, databases),
+            memory=self.memory_bytes,
+            cpus=self.cpus,
+            keep_server=self.keep_server,
+            executor=self.executor,
+        )
+        return request, servers
+
+    def _refuse_databases(self, scenario: Scenario) -> None:
+        """UsageError for options that mean something only with a database."""
+        if given := [name for name in ("db", "server", "column", "writers", "executor") if name in self.given]:
+            raise UsageError(
+                f"scenario {scenario.name} only makes keys, without a database: leave out {_spelled(given)}."
+            )
+
+    def _databases(self, scenario: Scenario) -> tuple[str, ...]:
+        if scenario.generation:
+            return ()
+        if self.db == "all":
+            return tuple(engines())
+        return tuple(engine(name).name for name in names(self.db)) or config.DATABASES
+
+    def refuse_beside_resume(self, allowed: set[str]) -> None:
+        """UsageError for options other than those `allowed` with --resume: the run has its own."""
+        if given := sorted(self.given - allowed):
+            raise UsageError(f"--resume goes on with the run as it was planned: leave out {_spelled(given)}.")
+
+
+def _spelled(parameters: Sequence[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in parameters)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The names in a comma-separated list, each once."""
+    return tuple(dict.fromkeys(name for name in (part.strip() for part in text.split(",")) if name))
+
+
+def server_names(values: Sequence[str]) -> tuple[str, ...]:
+    """The servers in the values of --server: a URL is one server, any other value is a comma-separated list."""
+    return tuple(name for value in values for name in ((value,) if is_url(value) else names(value)))
+
+
+def without_password(server: str) -> str:
+    """The server as it may be shown and stored: a URL without its password, a kind as it is."""
+    if not is_url(server):
+        return server
+    url = make_url(server).difference_update_query(["password"])
+    return URL.create(
+        url.drivername, url.username, None, url.host, url.port, url.database, url.query
+    ).render_as_string()
+
+
+def _images(text: str, databases: tuple[str, ...]) -> dict[str, str]:
+    """Container images by database, from `postgresql=postgres:17,mysql=mysql:9`."""
+    images = {}
+    for value in names(text):
+        name, _, image = value.partition("=")
+        if name not in databases or not image:
+            raise UsageError(
+                f"--image {value}: write DB=NAME:TAG, where DB is one of this run's databases "
+                f"({', '.join(databases) or 'none'}), as in postgresql=postgres:17."
+            )
+        images[name] = image
+    return images
+
+
+@contextmanager
+def licences_accepted(databases: str) -> Iterator[None]:
+    """Tells the engines, until the block ends, which databases' licence terms the user accepts."""
+    variable = "KEYBENCH_ACCEPT_EULA"
+    before = os.environ.get(variable)
+    try:
+        if databases:
+            os.environ[variable] = ",".join(engine(name).name for name in names(databases))
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = before
