@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from keybench.runners.planning import estimate
+from keybench.runners import estimate
 from keybench.runners.planning.plan import Request, plan
 from keybench.runners.servers import Servers
 from keybench.scenarios.schema import load_scenario
