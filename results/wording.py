@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import floor, isfinite, log10
 from typing import Final
 
-from keybench.model.definitions import DEFINITIONS, Direction
+from keybench.model.definition import Direction
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Summary
 
@@ -70,7 +70,7 @@ def size(count: float) -> str:
 
 def heading(metric: Metric) -> tuple[str, str]:
     """A metric's title, and its unit with an arrow in the better direction."""
-    about = DEFINITIONS[metric]
+    about = metric.definition
     return about.title, f"{about.unit} {ARROWS[about.better]}".strip()
 
 

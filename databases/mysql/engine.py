@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
-from keybench.databases.core.coordination import Board
+from keybench.databases.contract import Address, Admin, Provision, Session, Settings
+from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.databases.options import CacheSize, Profile
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
@@ -88,11 +90,11 @@ class MySqlEngine(Engine):
 
         return MySqlSession(address, table)
 
-    def board(self, address: Address) -> Board:
+    def coordination_table(self, address: Address) -> CoordinationTable:
         """A new connection to the board of writers on many machines."""
-        from keybench.databases.mysql.coordination import board
+        from keybench.databases.mysql.coordination import coordination_table
 
-        return board(address)
+        return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""

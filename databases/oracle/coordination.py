@@ -1,13 +1,13 @@
-"""The board in Oracle: a small table of the user's; not yet run on a server.
+"""The coordination table in Oracle: a small table of the user's; not yet run on a server.
 
-Its changes are not waited for on disk. They are those of a session of its own: the redo of writers' sessions, which is
-what is measured, does not have them.
+Its commits do not wait for the disk. It has a session of its own, so the redo of the writers' sessions, which is what
+is measured, does not contain its changes.
 """
 
 from __future__ import annotations
 
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import COLUMNS, Board, Dialect, Rows, Values
+from keybench.databases.core.coordination import COLUMNS, CoordinationTable, Dialect, Rows, Values
 from keybench.databases.oracle import connection
 from keybench.databases.oracle.ddl import BOARD
 
@@ -19,7 +19,7 @@ DROP = f"DROP TABLE IF EXISTS {BOARD} PURGE"
 COMMIT = "COMMIT WRITE BATCH NOWAIT"
 
 
-def board(address: Address) -> Board:
+def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
     own = connection.connect(address)
 
@@ -30,4 +30,4 @@ def board(address: Address) -> Board:
         own.run(COMMIT)
         return [(changed,)]
 
-    return Board(Dialect(BOARD, (CREATE,), (DROP,), run, own.close))
+    return CoordinationTable(Dialect(BOARD, (CREATE,), (DROP,), run, own.close))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, Provision, Session, Settings
+from keybench.databases.engine import Engine
+from keybench.databases.options import CacheSize, Profile
 from keybench.databases.sqlite import ddl as tables
 from keybench.databases.sqlite import keys
 from keybench.databases.sqlite import settings as pragmas

@@ -1,7 +1,7 @@
-"""In which columns' orders a layout ascends, found by making keys and looking.
+"""In which byte orders a layout ascends, found by making keys and comparing them.
 
-A layout names the one order it was made for; it may ascend in others too (HotGuid's seconds keep their place in most),
-and whether MariaDB's `uuid` turns a GUID round depends on bits that some layouts fill from machine and process.
+A layout declares the one order that it was made for. It can ascend in others too: HotGuid's seconds come first in most
+of them. Whether MariaDB's `uuid` swaps a GUID depends on bits that some layouts fill from machine and process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, Ticks, VirtualClock
+from keybench.generators.commands.columns import ORDERS
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, Ticks, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Layout
 from keybench.generators.core.process import Process
@@ -22,22 +23,19 @@ from keybench.model.byteorder import accepts, sort_words
 from keybench.model.keys import Keys, Order
 
 Within = Literal["strictly", "by time", "no", "refused"]
-"""Key by key; from one quantum of time to the next; not at all; the column refuses some of the keys."""
+"""Each key above the one before; each time quantum; neither; the column refuses some of the keys."""
 
 
 @dataclass(frozen=True)
 class Ascends:
-    """How keys ascend in one order: those of one process, and whether those of several processes do together."""
+    """How keys ascend in one order: those of one process, and whether those of several processes ascend together."""
 
     within: Within
     across: bool
 
 
-ORDERS: Final[tuple[Order, ...]] = ("rfc", "net", "mssql", "mysql-swap", "mariadb")
-
 _START: Final = 638_712_864_000_000_000  # 2025-01-01
-_YEARS: Final = 20 * 365 * 86_400 * TICKS_PER_SECOND
-_DAY: Final = 86_400 * TICKS_PER_SECOND
+_YEARS: Final = 20 * 365 * TICKS_PER_DAY
 _WRITERS: Final = 8
 _KEYS: Final = 400
 
@@ -46,7 +44,7 @@ _KEYS: Final = 400
 def ascents(layout: Layout) -> Mapping[Order, Ascends]:
     """How keys ascend in each order, for GUIDs; for other kinds in `rfc` alone.
 
-    Nothing better is found than the layout says of itself: what it breaks only rarely, a sample does not show.
+    The result is never better than the layout's description, because a sample does not show a rare break of order.
     """
     apart = [_keys(layout, writer, apart=True) for writer in range(_WRITERS)]
     together = [_keys(layout, writer, apart=False) for writer in range(_WRITERS)]
@@ -58,16 +56,16 @@ def ascents(layout: Layout) -> Mapping[Order, Ascends]:
 
 
 def _ascends(layout: Layout, order: Order, apart: list[Keys], together: list[Keys], mixed: Keys | None) -> Ascends:
-    said = layout.description
+    description = layout.description
     if not all(accepts(keys, order).all() for keys in [*apart, *together]):
         return Ascends("refused", False)
-    if said.within == "by block":
+    if description.within == "by block":
         return Ascends("by time" if order == layout.order else "no", order == layout.order)
-    if said.within == "no" or not all(_ascending(keys, order) for keys in apart):
+    if description.within == "no" or not all(_ascending(keys, order) for keys in apart):
         return Ascends("no", False)
-    strictly = said.within != "by time" and all(_ascending(keys, order) for keys in together)
+    strictly = description.within != "by time" and all(_ascending(keys, order) for keys in together)
     across = order == layout.order if mixed is None else _ascending(mixed, order)
-    return Ascends("strictly" if strictly else "by time", said.across != "no" and across)
+    return Ascends("strictly" if strictly else "by time", description.across != "no" and across)
 
 
 def _ascending(keys: Keys, order: Order) -> bool:
@@ -82,13 +80,13 @@ def _ascending(keys: Keys, order: Order) -> bool:
 
 
 def _writer(layout: Layout, writer: int) -> tuple[Process, AesEntropy]:
-    """Any machine, any process id: all bits that stand for them differ between the writers."""
+    """A machine and a process id for each writer, so that all bits made of them differ between writers."""
     process = Process(f"machine-{writer}", 7_919 * (writer + 1), index=writer, of=_WRITERS)
     return process, AesEntropy.seeded("ascent", layout.name, writer)
 
 
 def _keys(layout: Layout, writer: int, *, apart: bool) -> Keys:
-    """Keys of one process, `apart` by more than a quantum and up to days, or many to one quantum."""
+    """Keys of one process: `apart` by a quantum to days, or all in one quantum."""
     process, entropy = _writer(layout, writer)
     ticks = _instants(layout, writer) if apart else np.full(_KEYS, _START, np.int64)
     if apart and layout.reads_clock == "at construction":
@@ -100,7 +98,7 @@ def _keys(layout: Layout, writer: int, *, apart: bool) -> Keys:
 
 
 def _taking_turns(layout: Layout) -> Keys | None:
-    """Keys that several processes make in turn, a quantum or more apart; None where no clock brings them together."""
+    """Keys that several processes make in turns, a quantum or more apart; None for layouts that read no clock then."""
     if layout.reads_clock != "each key":
         return None
     ticks = _instants(layout, _WRITERS)
@@ -113,16 +111,16 @@ def _taking_turns(layout: Layout) -> Keys | None:
 
 
 def _restarted(layout: Layout, process: Process, entropy: AesEntropy, ticks: Ticks) -> Iterator[Keys]:
-    """A key of each of many streams, each started later than the one before."""
+    """One key from each of many streams, each started later than the one before."""
     for tick in ticks:
         yield layout.stream(process, VirtualClock(np.array([tick])), entropy).take(1)
 
 
 def _instants(layout: Layout, writer: int) -> Ticks:
-    """Readings from just over a quantum to days apart, so that fields wrap that are out of place."""
+    """Readings from just over a quantum to days apart, so that a field in the wrong place wraps around."""
     time = layout.description.time
     least = 2 * time.resolution if time else TICKS_PER_MS
     span = min(_YEARS, (time.period or _YEARS) // 2, time.last - _START) if time else _YEARS
-    most = max(least + 1, min(10 * _DAY, span // _KEYS * 2))
+    most = max(least + 1, min(10 * TICKS_PER_DAY, span // _KEYS * 2))
     steps = np.exp(np.random.default_rng(writer).uniform(np.log(least), np.log(most), _KEYS)).astype(np.int64)
     return _START + np.cumsum(np.maximum(steps, least))

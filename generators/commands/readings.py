@@ -1,9 +1,9 @@
-"""What a key of unknown layout may be: each layout's reading of it, with the reason for and against.
+"""Which layouts a key can be: each layout's reading of it, with the reason.
 
-A layout is ruled out where bits that are the same in all its keys differ (its version, say), or where its `decode`
-refuses the key as the original's reader does. It is likely where the time in the key lies between 1990 and tomorrow,
-unlikely where it lies elsewhere, and possible where its keys hold no time that could tell. Several may be likely: the
-fewer random values would read as well, the stronger the case.
+A layout is ruled out if bits that are the same in all its keys differ (its version, for example), or if its `decode`
+refuses the key, as the original's reader does. It is likely if the time in the key lies between 1990 and tomorrow,
+unlikely if the time lies elsewhere, and possible if its keys hold no time. Several layouts can be likely: the fewer
+random values can be read as well, the stronger the case.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _VERDICTS: Final[tuple[Verdict, ...]] = ("likely", "possible", "unlikely", "no")
 
 @dataclass(frozen=True)
 class Reading:
-    """One layout's reading: the time (ticks) and the other fields in the key, and how much speaks for it.
+    """One layout's reading: the verdict and its reason, and the time (ticks) and other fields in the key.
 
-    `chance` is the share of random values that would be read as well, about; `reason` says what fits, or what not.
+    `chance` is about the share of random values that can be read as well.
     """
 
     layout: Layout
@@ -47,32 +47,32 @@ class Reading:
 
 
 def parse(text: str, stored: Order = "rfc") -> list[Keys]:
-    """The keys, one each, that a text may stand for: a GUID, an integer, other bytes as hexadecimal, or itself.
+    """The keys, one in each `Keys`, that a text can stand for: a GUID, an integer, bytes in hexadecimal, or itself.
 
-    `stored` is the order of a column whose 16 bytes the text shows. Raises UsageError for what can be no key.
+    `stored` is the byte order of a GUID's digits. Raises UsageError for a text that can be no key.
     """
     plain = text.strip()
     digits = plain.lower().removeprefix("urn:uuid:").removeprefix("0x").strip("{}()")
-    found: list[Keys] = []
+    keys: list[Keys] = []
     if _GUID.fullmatch(digits):
-        found.append(Keys(_unstored(bytes.fromhex(digits.replace("-", "")), stored), "uuid"))
+        keys.append(Keys(_unstored(bytes.fromhex(digits.replace("-", "")), stored), "uuid"))
     elif re.fullmatch(r"-?\d{1,19}", plain) and -(1 << 63) <= int(plain) < 1 << 63:
-        found.append(Keys(np.array([int(plain)]), "int"))
+        keys.append(Keys(np.array([int(plain)]), "int"))
     known = {(layout.kind, layout.description.width) for layout in layouts().values()}
     if re.fullmatch(r"([0-9a-f]{2})+", digits) and ("bytes", len(digits) * 4) in known:
-        found.append(Keys(np.frombuffer(bytes.fromhex(digits), np.uint8)[None], "bytes"))
+        keys.append(Keys(np.frombuffer(bytes.fromhex(digits), np.uint8)[None], "bytes"))
     if plain.isascii() and ("text", len(plain)) in known:
-        found.append(Keys(np.frombuffer(plain.encode(), np.uint8)[None], "text"))
-    if not found:
+        keys.append(Keys(np.frombuffer(plain.encode(), np.uint8)[None], "text"))
+    if not keys:
         raise UsageError(
             f"{text!r} is no key of any layout: a GUID has 32 hexadecimal digits, plain or as 8-4-4-4-12; "
-            "`keybench generators list` tells the lengths of other keys."
+            "`keybench generators list` shows the lengths of other keys."
         )
-    return found
+    return keys
 
 
 def _unstored(data: bytes, order: Order) -> Bytes:
-    """A GUID's bytes in RFC order, of what a column of that order stores."""
+    """A GUID's bytes in RFC order, from the bytes that a column of that order stores."""
     if order not in PERMUTATIONS:
         raise UsageError(f"bytes in the order {order!r} cannot be turned back: choose from {', '.join(PERMUTATIONS)}.")
     out = np.empty((1, 16), np.uint8)
@@ -81,11 +81,11 @@ def _unstored(data: bytes, order: Order) -> Bytes:
 
 
 def readings(keys: Keys, now: int) -> list[Reading]:
-    """Every layout's reading of one key, the best first; `now` is the tick until which a time counts as likely."""
+    """Every layout's reading of one key, the best first; `now` is the current tick."""
     distinct = {known.name: known for known in layouts().values()}
     fitting = [known for known in distinct.values() if known.kind == keys.kind and _fits(known, keys)]
-    found = [read(known, keys, now) for known in fitting]
-    return sorted(found, key=lambda one: (_VERDICTS.index(one.verdict), one.chance, len(one.fields), one.layout.name))
+    every = [read(known, keys, now) for known in fitting]
+    return sorted(every, key=lambda one: (_VERDICTS.index(one.verdict), one.chance, len(one.fields), one.layout.name))
 
 
 def _fits(layout: Layout, keys: Keys) -> bool:
@@ -94,32 +94,37 @@ def _fits(layout: Layout, keys: Keys) -> bool:
 
 def read(layout: Layout, keys: Keys, now: int) -> Reading:
     """One layout's reading of one key of its kind and width."""
-    said = layout.description
-    mask, bits = said.fixed()
+    description = layout.description
+    mask, bits = description.fixed()
     if mask.any():
         wrong = mask & (bits != _bits(keys))
         if wrong.any():
             return Reading(layout, "no", _differs(layout, int(wrong.argmax())))
     chance = 0.5 ** int(mask.sum())
-    fixed = ", ".join(dict.fromkeys(said.meanings[part.letter] for part in said.parts if part.value is not None))
+    parts = [part for part in description.parts if part.value is not None]
+    fixed = ", ".join(dict.fromkeys(description.meanings[part.letter] for part in parts))
     fixed = fixed and f"{fixed} fit"
     try:
         decoded = layout.decode(keys)
     except NothingToRead:
-        return Reading(layout, "possible", fixed or "nothing speaks against it", chance)
+        return Reading(layout, "possible", fixed or "any value can be one", chance)
     except UsageError as refused:
         return Reading(layout, "no", str(refused))
     fields = {name: int(values[0]) for name, values in decoded.fields.items()}
     ticks = None if decoded.ticks is None else int(decoded.ticks[0])
-    near = ticks if ticks is not None else fields.get(said.counts_from_clock)
+    near = ticks if ticks is not None else fields.get(description.counts_from_clock)
     if near is None:
-        return Reading(layout, "possible", fixed or "nothing speaks against it", chance, None, fields)
+        return Reading(layout, "possible", fixed or "any value can be one", chance, None, fields)
     if not _EARLIEST <= near <= now + _TOMORROW:
         where = iso_text(near) if 0 <= near <= DATETIME_LAST else "outside the years 1 to 9999"
         return Reading(layout, "unlikely", f"its time would be {where}", chance, ticks, fields)
-    first, last = (said.time.first, said.time.last) if said.time else (0, (1 << 63) - 1)
+    first, last = (description.time.first, description.time.last) if description.time else (0, (1 << 63) - 1)
     chance *= min(1.0, (now + _TOMORROW - _EARLIEST) / (last - first + 1))
-    clock = "the time lies since 1990" if ticks is not None else f"its {said.counts_from_clock} is near a clock's ticks"
+    clock = (
+        "its time is after 1990"
+        if ticks is not None
+        else f"its {description.counts_from_clock} is near a clock's ticks"
+    )
     return Reading(layout, "likely", f"{fixed}; {clock}" if fixed else clock, chance, ticks, fields)
 
 
@@ -131,14 +136,14 @@ def _bits(keys: Keys) -> Bytes:
 
 
 def _differs(layout: Layout, bit: int) -> str:
-    """What is fixed at that bit."""
-    said = layout.description
-    part = next(part for part in said.parts if part.start <= bit < part.start + part.width)
+    """The fixed value at that bit, as a reason."""
+    description = layout.description
+    part = next(part for part in description.parts if part.start <= bit < part.start + part.width)
     value = f"{part.value:x}" if part.width % 4 == 0 else f"{part.value:0{part.width}b}"
-    return f"its keys have {value} as {said.meanings[part.letter]}"
+    return f"its keys have {value} as {description.meanings[part.letter]}"
 
 
-def shown(keys: Keys) -> str:
+def key_text(keys: Keys) -> str:
     """A key as text: a GUID, a number, hexadecimal digits, or itself."""
     if keys.kind == "int":
         return str(int(keys.data[0]))

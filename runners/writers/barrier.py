@@ -1,7 +1,7 @@
 """How the writers of a load wait for one another: at a barrier before each slice, and inside it by `skew_rows`.
 
 On one machine they look at memory that they share. On many, at a notice board in the benchmark database
-(`databases.board`), with nothing else between them.
+(`databases.core.coordination`), with nothing else between them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import Board, HasBoard, Standing
+from keybench.databases.core.coordination import CoordinationTable, LoadState
 from keybench.databases.registry import engine
 from keybench.errors import ServerError
 from keybench.runners.writers.processes import WorkerLost
@@ -128,8 +129,8 @@ class BoardSeat:
         """WorkerLost where the writer has begun before: an executor runs what it lost again, and rows would be sent
         twice."""
         on = engine(self.address.engine)
-        assert isinstance(on, HasBoard)
-        board = on.board(self.address)
+        assert isinstance(on, HasCoordinationTable)
+        board = on.coordination_table(self.address)
         try:
             if not board.claim(self.load, self.writer):
                 raise WorkerLost("the writer had begun before and its worker was lost: it is not run a second time.")
@@ -141,7 +142,7 @@ class BoardSeat:
                 raise
             finally:
                 with suppress(ServerError):
-                    board.leave(self.load, self.writer)
+                    board.finish(self.load, self.writer)
         finally:
             board.close()
 
@@ -149,7 +150,7 @@ class BoardSeat:
 class _OnBoard:
     """What others have posted only ever grows inside a slice, so what was read once is a lower bound for good."""
 
-    def __init__(self, board: Board, seat: BoardSeat) -> None:
+    def __init__(self, board: CoordinationTable, seat: BoardSeat) -> None:
         self._board, self._seat = board, seat
         self._stage, self._ahead, self._rows = 0, 0, 0
         self._posted = self._least = 0
@@ -181,7 +182,7 @@ class _OnBoard:
         if far or row - self._posted >= self._step:
             self._post()
         if far or time.monotonic() - self._looked > LIFE_SECONDS:
-            while row - self._look().ahead > self._seat.skew_rows:
+            while row - self._look().row > self._seat.skew_rows:
                 time.sleep(RELEASE_POLL_SECONDS)
 
     def sent(self, rows: int) -> None:
@@ -199,19 +200,19 @@ class _OnBoard:
 
     def _post(self) -> None:
         seat = self._seat
-        self._board.post(seat.load, seat.writer, stage=self._stage, ahead=self._ahead, sent=self._rows)
+        self._board.update(seat.load, seat.writer, stage=self._stage, row=self._ahead, sent=self._rows)
         self._posted = self._ahead
 
-    def _look(self) -> Standing:
+    def _look(self) -> LoadState:
         """How things stand; Stopped where the load is over."""
         standing, now = self._board.read(self._seat.load), time.monotonic()
         if standing.stopped:
             raise Stopped("the load was given up.")
-        if standing.beats != self._beats:
-            self._beats, self._heard = standing.beats, now
+        if standing.heartbeats != self._beats:
+            self._beats, self._heard = standing.heartbeats, now
         elif now - self._heard > SILENCE_SECONDS:
             raise Stopped(f"the runner has given no sign of life for {SILENCE_SECONDS:g} s.")
         if now > self._end:
             raise Stopped(f"no end within {self._seat.seconds:.0f} s.")
-        self._looked, self._least = now, standing.ahead
+        self._looked, self._least = now, standing.row
         return standing

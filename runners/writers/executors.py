@@ -10,8 +10,9 @@ from concurrent.futures import CancelledError, Executor, Future, wait
 from contextlib import suppress
 from typing import Protocol
 
+from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import Board, HasBoard
+from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.runners.writers.barrier import BoardSeat, Stopped
@@ -108,11 +109,11 @@ class OnExecutor:
     def run(self, loads: Sequence[Load], *, timeout: float, progress: Progress) -> list[Sent]:
         """As `Crew`."""
         on, address = engine(loads[0].engine), loads[0].address
-        assert isinstance(on, HasBoard)
-        board, number = on.board(address), secrets.randbits(62)
+        assert isinstance(on, HasCoordinationTable)
+        board, number = on.coordination_table(address), secrets.randbits(62)
         futures: list[Future[Outcome]] = []
         try:
-            board.open(number, len(loads))
+            board.create(number, len(loads))
             try:
                 for i, (work, submit) in enumerate(zip(loads, self._slots.submitters(len(loads)), strict=True)):
                     seat = BoardSeat(address, number, i, work.skew_rows, timeout)
@@ -127,25 +128,30 @@ class OnExecutor:
             for future in futures:
                 future.cancel()
             with suppress(ServerError):
-                board.remove()
+                board.drop()
             board.close()
         done: list[Sent] = [future.result()[1] for future in futures]
         progress(sum(sent.acknowledged for sent in done))
         return done
 
     def _wait(
-        self, futures: Sequence[Future[Outcome]], board: Board, number: int, timeout: float, progress: Progress
+        self,
+        futures: Sequence[Future[Outcome]],
+        board: CoordinationTable,
+        number: int,
+        timeout: float,
+        progress: Progress,
     ) -> None:
         """Until all writers are done; raises the first error."""
         deadline, beaten = time.monotonic() + timeout, 0.0
         while waited_for := [future for future in futures if not future.done()]:
             wait(waited_for, POLL_SECONDS)
-            progress(board.sent(number))
+            progress(board.rows_sent(number))
             _raise_failure(futures)
             now = time.monotonic()
             if now - beaten > BEAT_SECONDS:
                 beaten = now
-                board.beat(number)
+                board.heartbeat(number)
                 if gone := sorted(i for i in self._slots.lost() if not futures[i].done()):
                     raise _lost(futures, gone[0])
                 if now > deadline:
@@ -155,12 +161,12 @@ class OnExecutor:
                     )
         _raise_failure(futures)
 
-    def _stop(self, futures: Sequence[Future[Outcome]], board: Board, number: int) -> None:
+    def _stop(self, futures: Sequence[Future[Outcome]], board: CoordinationTable, number: int) -> None:
         """Returns once no writer sends anything any more, as far as can be known."""
         begun, lost = time.monotonic(), frozenset[int]()
         try:
             board.stop(number)
-            while working := board.working(number):
+            while working := board.active_writers(number):
                 lost = frozenset(i for i, future in enumerate(futures) if future.done()) | self._slots.lost()
                 passed = time.monotonic() - begun
                 if passed > STOP_SECONDS or (working <= lost and passed > LOST_SECONDS):

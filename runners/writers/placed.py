@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from keybench.databases.core.coordination import HasBoard
+from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.runners.planning.plan import Request
-from keybench.runners.servers import is_url
+from keybench.runners.planning.server_choice import is_url
 from keybench.runners.writers.crews import LOCAL, Crew
 
 
@@ -22,8 +22,8 @@ def check(executor: str, servers: Mapping[str, str]) -> None:
     cluster.check(executor)
     for name, server in servers.items():
         on = engine(name)
-        if not isinstance(on, HasBoard):
-            able = ", ".join(other.name for other in engines().values() if isinstance(other, HasBoard))
+        if not isinstance(on, HasCoordinationTable):
+            able = ", ".join(other.name for other in engines().values() if isinstance(other, HasCoordinationTable))
             raise UsageError(
                 f"--executor: {on.title} is a file of one machine, which others cannot reach: choose by --db ({able})."
             )

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import keybench
+from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import HasBoard
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError
@@ -89,8 +89,8 @@ def ready(name: str, address: Address, layouts: Sequence[str]) -> Identity:
         if wanted not in server_keys.known():
             layout(wanted)
     on = engine(name)
-    assert isinstance(on, HasBoard)
-    on.board(_own(address)).close()
+    assert isinstance(on, HasCoordinationTable)
+    on.coordination_table(_own(address)).close()
     return identity()
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.arrival import Arrivals
+from keybench.databases.capabilities import Arrivals
 from keybench.databases.postgresql.files import source, wal
 from keybench.databases.postgresql.files.source import UnreadableError
 from keybench.errors import ServerError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.databases.contract import Verdict
+from keybench.databases.engine import Verdict
 from keybench.databases.mssql import checks, keys
 from keybench.databases.mssql.engine import ENGINE
 from keybench.model.metric import Metric
@@ -37,7 +37,7 @@ SUM = "page allocations are appends and splits that move rows"
 @pytest.mark.parametrize(("density", "outcome"), [(66.0, "holds"), (69.0, "holds"), (96.0, "does not hold")])
 def test_sorted_rows_would_leave_full_pages(density: float, outcome: str) -> None:
     verdict = told(readings({**RANDOM, Metric.LEAF_DENSITY: density}, MODEL_RANDOM))[ORDER]
-    assert (verdict.outcome, verdict.found) == (outcome, f"leaf density {density:.1f} %, model 69.3 %")
+    assert (verdict.outcome, verdict.evidence) == (outcome, f"leaf density {density:.1f} %, model 69.3 %")
 
 
 def test_keys_that_ascend_do_not_tell_whether_rows_were_sorted() -> None:
@@ -71,7 +71,7 @@ def test_the_model_is_exact_for_appends_and_near_for_the_rest(real, model, appen
 def test_lagging_sequences_tell_where_a_page_is_split() -> None:
     found = readings({Metric.LEAF_PAGES: 4650}, {Metric.LEAF_PAGES: 4688}, middle=4688, insertion=3130)
     verdict = told(found)["what the model leaves open"]
-    assert (verdict.outcome, verdict.found) == (
+    assert (verdict.outcome, verdict.evidence) == (
         "seen",
         "split at the middle: 4,650 leaf pages; split at the middle 4,688, split at the insertion point 3,130",
     )
@@ -99,7 +99,7 @@ def test_rows_of_an_index_over_a_heap_tell_their_size(pages: float, said: str) -
     table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
     found = readings({Metric.LEAF_PAGES: pages, Metric.EDGE_AND_INTERIOR_SPLITS: 0})
     verdict = told(found, table, rows=1_000_000)["bytes of a row of an index over a heap"]
-    assert verdict.found == f"{said}, 1,000,000 rows on {pages:,} pages"
+    assert verdict.evidence == f"{said}, 1,000,000 rows on {pages:,} pages"
 
 
 def test_the_readme_says_that_it_was_not_checked() -> None:

@@ -23,7 +23,7 @@ from keybench.databases.mssql.url import UrlLeftovers, UrlServer
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random
-from tests.databases import boards
+from tests.databases import coordination_statements
 from tests.databases.mssql.recording import Record
 
 PINNED = Path(__file__).with_name("statements.sql")
@@ -57,7 +57,7 @@ ANSWERS = {
 
 def everything(record: Record, address: Address) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
-    record.answers = {**ANSWERS, **boards.ANSWERS}
+    record.answers = {**ANSWERS, **coordination_statements.ANSWERS}
     server = UrlServer("mssql://bench@db.example")
     own = server.start()
     admin = MssqlAdmin(own)
@@ -97,7 +97,7 @@ def everything(record: Record, address: Address) -> list[str]:
             admin.drop(table),
         )
     admin.close()
-    boards.everything(ENGINE.board(own))
+    coordination_statements.everything(ENGINE.coordination_table(own))
     server.stop()
     left = UrlLeftovers("mssql://bench@db.example/theirs")
     left.found(), left.remove(), left.close()

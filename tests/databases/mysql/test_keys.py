@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keybench.databases import mariadb, mysql
-from keybench.databases.contract import MakesKeys
+from keybench.databases.capabilities import MakesKeys
 from keybench.databases.mysql import ddl as layout
 from keybench.databases.mysql import keys
 from keybench.databases.mysql.admin import MySqlAdmin

@@ -12,13 +12,14 @@ import sqlglot
 from sqlglot import exp
 
 from keybench.databases.contract import Address
-from keybench.databases.oracle import connection, container, keys, statistics
+from keybench.databases.core import array_session
+from keybench.databases.oracle import connection, container, keys
 from keybench.databases.oracle import ddl as layout
 from keybench.databases.oracle import owned_schema as user
-from keybench.databases.oracle import session as load
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.options import Options
+from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
 from keybench.databases.oracle.url import UrlLeftovers, UrlServer
 from keybench.errors import ServerError, UsageError
@@ -27,7 +28,7 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random, taken_by
-from tests.databases import boards
+from tests.databases import coordination_statements
 from tests.databases.oracle.recording import Record
 
 PINNED = Path(__file__).with_name("statements.sql")
@@ -40,7 +41,7 @@ OPAQUE = ("ANALYZE", "BEGIN", "COMMIT", "LOCK TABLE", "ALTER", "GRANT", "CREATE 
 def everything(record: Record, address: Address) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
     record.answers = {"SELECT n.name": STATISTICS, "SELECT height": [(2, 9, 3, 90, 100, 1)]}
-    record.answers |= boards.ANSWERS
+    record.answers |= coordination_statements.ANSWERS
     record.answers["SELECT segment_name"] = [("rows", 8192), ("rows_key", 8192)]
     server = UrlServer("oracle://keybench@db.example/FREEPDB1")
     own = server.start()
@@ -77,7 +78,7 @@ def everything(record: Record, address: Address) -> list[str]:
             admin.drop(table),
         )
     admin.close()
-    boards.everything(ENGINE.board(own))
+    coordination_statements.everything(ENGINE.coordination_table(own))
     record.answers["SELECT t.table_name"] = [("keybench_rows",)]
     server.stop()
     left = UrlLeftovers("oracle://keybench@db.example/FREEPDB1")
@@ -156,7 +157,7 @@ def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, addr
 
 
 def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Address, monkeypatch) -> None:
-    monkeypatch.setattr(load, "ARRAY_ROWS", 40)
+    monkeypatch.setattr(array_session, "ARRAY_ROWS", 40)
     session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
     (batch,) = session.prepare(Keys(np.arange(100), "int"), Payload(0), 0, 100)
     record.calls.clear()

@@ -173,4 +173,4 @@ def test_trials_say_what_they_found_of_open_questions() -> None:
     assert [verdict.outcome for verdict in ENGINE.verdicts(table, 1_000_000, 1, wrong)] == ["does not hold"]
     made = Table("rows", ENGINE.column("raw16"), 100, made=keys.MADE[-1])
     moved = [Reading(Metric.EDGE_AND_INTERIOR_SPLITS, 7.0, "measured")]
-    assert [verdict.found for verdict in ENGINE.verdicts(made, 100, 1, moved)] == ["7 splits that move rows"]
+    assert [verdict.evidence for verdict in ENGINE.verdicts(made, 100, 1, moved)] == ["7 splits that move rows"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.generators.commands.ascent import ORDERS, Ascends, ascents
+from keybench.generators.commands.ascent import Ascends, ascents
+from keybench.generators.commands.columns import ORDERS
 from keybench.generators.core.layout import layout, layouts
 
 NAMES = sorted({known.name for known in layouts().values()})
@@ -13,8 +14,8 @@ FOUND = {"always": "strictly", "forward": "strictly", "by time": "by time", "by 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if layout(name).order != "none"])
 def test_a_layout_ascends_in_its_own_order_as_it_says(name) -> None:
-    said = layout(name).description
-    assert ascents(layout(name))[layout(name).order] == Ascends(FOUND[said.within], said.across != "no")
+    description = layout(name).description
+    assert ascents(layout(name))[layout(name).order] == Ascends(FOUND[description.within], description.across != "no")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if layout(name).order == "none"])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.commands.readings import parse, read, readings, shown
+from keybench.generators.commands.readings import key_text, parse, read, readings
 from keybench.generators.core.clock import TICKS_PER_SECOND, ticks_of
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.byteorder import PERMUTATIONS, stored
@@ -38,7 +38,7 @@ def test_a_layouts_own_key_is_never_ruled_out_and_its_time_is_found(name, back, 
     time = known.description.time
     if time and ticks < time.first:
         ticks = NOW
-    (keys, *_) = [keys for keys in parse(shown(opened(name, [ticks]).take(1))) if keys.kind == known.kind]
+    (keys, *_) = [keys for keys in parse(key_text(opened(name, [ticks]).take(1))) if keys.kind == known.kind]
     reading = read(known, keys, NOW)
     if not time or not time.readable:
         assert reading.verdict in {"likely", "possible"}
@@ -55,7 +55,7 @@ def test_a_comb_is_told_from_random_guids_by_its_time() -> None:
     )
     comb = one(found, "rt-comb-sql")
     assert (comb.verdict, comb.ticks) == ("likely", 638_465_915_513_040_000)
-    assert comb.reason == "version, variant of RFC 9562 fit; the time lies since 1990"
+    assert comb.reason == "version, variant of RFC 9562 fit; its time is after 1990"
     # Six fixed bits, and 35 years of the 8,030 until .NET's DateTime ends.
     assert 1 / comb.chance == pytest.approx(64 * 8_030 / 35, rel=0.01)
     random = one(found, "uuid-v4")
@@ -109,7 +109,7 @@ def test_every_spelling_of_a_guid(text) -> None:
 def test_bytes_as_a_column_stores_them(order, guid) -> None:
     keys = Keys(np.frombuffer(guid.bytes, np.uint8).reshape(1, 16), "uuid")
     (back,) = parse(stored(keys, order).tobytes().hex(), order)
-    assert shown(back) == str(guid)
+    assert key_text(back) == str(guid)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_published_keys_of_other_kinds(text, kind, name, moment) -> None:
     (keys,) = [keys for keys in parse(text) if keys.kind == kind]
     reading = one(readings(keys, NOW), name)
     assert reading.ticks == ticks_of(datetime.fromisoformat(moment))
-    assert shown(keys) == text
+    assert key_text(keys) == text
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_can_be_no_key(text) -> None:
         parse(text)
     assert str(refused.value) == (
         f"{text!r} is no key of any layout: a GUID has 32 hexadecimal digits, plain or as 8-4-4-4-12; "
-        "`keybench generators list` tells the lengths of other keys."
+        "`keybench generators list` shows the lengths of other keys."
     )
 
 

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address, Admin
-from keybench.databases.core.coordination import TABLE, HasBoard
+from keybench.databases.core.coordination import TABLE
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.model.metric import Metric
+from keybench.runners.planning.planned_order import keys_in_order
+from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.server_trial import Target
 from keybench.runners.writers import executors, placed
 from keybench.runners.writers import load as writers
 from keybench.runners.writers import processes as workers
@@ -108,10 +109,10 @@ def test_eight_writers_meet_at_the_board_and_lose_nothing(target: Target, admin:
 
 
 def board_is_there(target: Target) -> bool:
-    assert isinstance(target.engine, HasBoard)
-    board = target.engine.board(target.address)
+    assert isinstance(target.engine, HasCoordinationTable)
+    board = target.engine.coordination_table(target.address)
     try:
-        board.working(1)
+        board.active_writers(1)
     except ServerError as error:
         return TABLE not in str(error)
     finally:
@@ -166,30 +167,30 @@ def test_an_error_of_one_writer_is_what_is_told(target: Target, admin: Admin) ->
 
 
 def test_a_writer_is_not_begun_twice_and_a_load_that_is_over_not_at_all(target: Target) -> None:
-    assert isinstance(target.engine, HasBoard)
-    board = target.engine.board(target.address)
+    assert isinstance(target.engine, HasCoordinationTable)
+    board = target.engine.coordination_table(target.address)
     seat = BoardSeat(target.address, 7, 1, 10, 60)
     twice = r"^the writer had begun before and its worker was lost: it is not run a second time\.$"
     try:
-        board.open(7, 2)
+        board.create(7, 2)
         with seat.taken():
-            assert board.working(7) == {1}
+            assert board.active_writers(7) == {1}
             with pytest.raises(WorkerLost, match=twice), seat.taken():
                 pass
-        assert not board.working(7)
-        board.open(8, 2)
+        assert not board.active_writers(7)
+        board.create(8, 2)
         with pytest.raises(WorkerLost, match=twice), seat.taken():
             pass
     finally:
-        board.remove()
+        board.drop()
         board.close()
 
 
 def test_nobody_runs_further_ahead_than_may_be(target: Target) -> None:
     """Three writers that take turns at random places; the fourth stands until it is alone."""
-    assert isinstance(target.engine, HasBoard)
-    board = target.engine.board(target.address)
-    board.open(9, 3)
+    assert isinstance(target.engine, HasCoordinationTable)
+    board = target.engine.coordination_table(target.address)
+    board.create(9, 3)
     rows, skew = 300, 12
     ahead, furthest = [0, 1, 2], [0]
 
@@ -209,9 +210,9 @@ def test_nobody_runs_further_ahead_than_may_be(target: Target) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    board.beat(9)
-    sent = board.sent(9)
-    board.remove()
+    board.heartbeat(9)
+    sent = board.rows_sent(9)
+    board.drop()
     board.close()
     assert sent == rows
     assert 0 < furthest[0] <= skew

@@ -1,0 +1,87 @@
+"""`keybench generators list`: the layouts to choose from, and in which columns each ascends."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rich.text import Text
+
+from keybench.errors import unknown_name
+from keybench.generators.commands.ascent import ascents
+from keybench.generators.commands.columns import BY_NAME, HEADINGS, ORDERS
+from keybench.generators.commands.screen import console, entry, kind_and_width, symbol
+from keybench.generators.core.layout import Layout, layouts
+
+_CELL: Final = 7
+
+_LEGEND: Final = (
+    ("●", "each key is above the one before"),
+    ("◐", "each time quantum is above the one before; inside a quantum, keys come in no order"),
+    ("¹", "in each process by itself; the keys of several processes do not ascend together"),
+    ("·", "in no order"),
+    ("✗", "the column refuses some of the keys"),
+    ("uuid, text", "PostgreSQL uuid, CHAR(36), bytes in the text's order; any column of keys that are not GUIDs"),
+    (".NET bytes", "Oracle RAW(16), BINARY(16) and BLOB as .NET's clients bind a Guid"),
+    ("SQL Server", "uniqueidentifier, and binary16-mssql on other servers"),
+    ("MySQL swap", "BINARY(16) filled by UUID_TO_BIN(u, 1)"),
+    ("Maria uuid", "MariaDB's uuid type"),
+)
+
+
+def print_list(on: str, kind: str) -> None:
+    """Prints the layouts of that kind which ascend in that column, all if neither is given; UsageError for others."""
+    out = console()
+    for line in table(chosen(on, kind), out.width):
+        out.print(line)
+    out.print()
+    for meaning in _LEGEND:
+        for line in entry(*meaning, out.width, 12):
+            out.print(line)
+    out.print("\n`keybench generators show NAME` shows one layout in full.")
+
+
+def chosen(on: str, kind: str) -> list[Layout]:
+    """The layouts to list, without duplicates for their aliases."""
+    known = list({each.name: each for each in layouts().values()}.values())
+    if on:
+        order = BY_NAME.get(on, on)
+        if order not in ORDERS:
+            raise unknown_name("column", on, {*BY_NAME, *ORDERS})
+        known = [
+            each
+            for each in known
+            if (ascends := ascents(each).get(order)) and ascends.within in {"strictly", "by time"}
+        ]
+    if kind:
+        if kind not in (kinds := {each.kind for each in layouts().values()}):
+            raise unknown_name("kind", kind, kinds)
+        known = [each for each in known if each.kind == kind]
+    return known
+
+
+def table(listed: Iterable[Layout], width: int) -> Iterator[Text]:
+    """One line a layout with its facts and summary; in a narrow terminal the summary follows on lines of its own."""
+    layouts = sorted(listed, key=lambda layout: layout.name)
+    name = max([len(layout.name) for layout in layouts], default=0) + 1
+    facts = name + 9 + _CELL * len(ORDERS)
+    wide = width >= facts + 45
+    for row in (0, 1):
+        headings = "".join(HEADINGS[order][row].ljust(_CELL) for order in ORDERS)
+        yield Text(" " * name + ("kind" if row else "").ljust(9) + headings, style="bold")
+    for layout in layouts:
+        ascends = ascents(layout)
+        line = Text(layout.name.ljust(name), style="bold cyan")
+        line.append(kind_and_width(layout).ljust(9), style="default not bold")
+        for order in ORDERS:
+            cell = symbol(ascends.get(order))
+            line.append(cell.ljust(_CELL), style="green not bold" if cell[:1] in "●◐" else "dim not bold")
+        room = width - facts if wide else width - 4
+        summary = textwrap.wrap(layout.summary, room)
+        if wide:
+            line.append(summary[0], style="default not bold")
+            summary = summary[1:]
+        yield line
+        for more in summary:
+            yield Text(" " * (facts if wide else 4) + more, style="default" if wide else "dim")
