@@ -196,7 +196,7 @@ def _split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, r
 def insert(
     leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], ranks: NDArray[Any], times: NDArray[np.int32], start: int
 ) -> int:
-    """Inserts ranks in order of arrival. Rank i arrives as row `start` + `times[i]`, or `start` + i if `times` is empty.
+    """Inserts ranks in order of arrival. ranks[i] arrives as row start + times[i], or start + i if `times` is empty.
 
     An entry takes `sizes[rank]`, or 1 if `sizes` is empty. All ranks lie in low … low + (len(cells) << shift) − 1.
     Returns how many were inserted: fewer than all if the slots are used up.
