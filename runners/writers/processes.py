@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from keybench.errors import KeybenchError, ServerError
+from keybench.errors import KeybenchError, ServerError, unexpected
 
 POLL_SECONDS = 0.1
 
@@ -110,7 +110,7 @@ def _work(function: Callable[..., Any], values: tuple[Any, ...], pipe: Connectio
         message: tuple[str, Any] = ("result", function(*values))
     except KeybenchError as error:
         message = ("error", error)
-    except Exception as error:  # a defect or a driver's surprise: reported as the trial's error
-        message = ("error", ServerError(f"{type(error).__name__}: {error}"))
+    except Exception as error:
+        message = ("error", unexpected(error))
     pipe.send(message)
     pipe.close()

@@ -21,7 +21,7 @@ from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
-from keybench.errors import KeybenchError, ServerError
+from keybench.errors import KeybenchError, unexpected
 from keybench.generators.core.layout import layout
 from keybench.runners.planning import server_keys
 from keybench.runners.writers.barrier import BoardSeat
@@ -53,8 +53,8 @@ def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcom
         return "result", function(*arguments)
     except KeybenchError as error:
         return "error", error
-    except Exception as error:  # a defect or a driver's surprise: reported as the trial's error
-        return "error", ServerError(f"{type(error).__name__}: {error}")
+    except Exception as error:
+        return "error", unexpected(error)
 
 
 @dataclass(frozen=True)
