@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 
 from keybench import cli
+from keybench.databases.contract import OwnedSchema
 from keybench.databases.engine import Engine
 from keybench.databases.hosting import container, daemon, docker, secret
-from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.hosting.private_folder import base_directory, left_folders, remove_left_folders
 from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
@@ -58,7 +58,7 @@ def clean(
     if not docker.unreachable():
         _containers(kept, dry_run, console)
     for engine, url in zip(on, server or [], strict=True):
-        with closing(engine.leftovers(url)) as left:
+        with closing(engine.owned_schema(url)) as left:
             _server(left, yes, dry_run, console)
     return 0
 
@@ -101,11 +101,11 @@ def _them(things: Sequence[object]) -> str:
     return "them" if len(things) > 1 else "it"
 
 
-def _server(left: Leftovers, yes: bool, dry_run: bool, console: Console) -> None:
+def _server(left: OwnedSchema, yes: bool, dry_run: bool, console: Console) -> None:
     if left.in_use():
         say(console, f"{left.place}: a run is using it, nothing is removed; clean again when it has ended")
         return
-    found = left.found()
+    found = left.contents()
     if not found:
         say(console, f"{left.place}: nothing of keybench's trials is left over")
         return

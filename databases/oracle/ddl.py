@@ -24,8 +24,8 @@ COLUMNS = (
 STATISTICS = '"keybench_statistics"'
 """The table into which writers' sessions put their own statistics when they end."""
 LOCK = '"keybench_lock"'
-BOARD = '"keybench_board"'
-"""The notice board of writers on many machines; TABLE of `core.coordination`, quoted."""
+COORDINATION_TABLE = '"keybench_board"'
+"""`core.coordination.TABLE`, quoted."""
 
 _WIDEST_TEXT = 4000
 _BLOCK_BYTES = 8192

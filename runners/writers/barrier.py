@@ -14,9 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import CoordinationTable, LoadState
+from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable, LoadState
 from keybench.databases.registry import engine
 from keybench.errors import ServerError
 from keybench.runners.writers.processes import WorkerLost
