@@ -26,11 +26,13 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import ranked
+from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import key_sources
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.server_trial import Target, run_trial
+from keybench.runners.planning.target import Target
+from keybench.runners.trials.kinds import new_trial
+from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import crews
 from keybench.runners.writers import load as writers
 from keybench.runners.writers.barrier import Seat
@@ -215,7 +217,7 @@ def _share(target: Target, rows: int, repetitions: int) -> Iterator[str]:
         for source in sources:
             source.stream().take(source.writer.rows)
         streams = time.perf_counter() - begin
-        ended = run_trial(request, trial, lambda _: target)
+        ended = new_trial(request, trial, Resources(lambda _: target)).run()
         if ended.error:
             raise EnvironmentMissing(f"the trial failed: {ended.error}")
         shares.append(100 * (planned + 2 * streams) / ended.seconds)

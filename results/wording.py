@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor, isfinite, log10
 
-from keybench.model.definitions import DEFINITIONS, Direction
+from keybench.model.definition import Direction
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Summary
 
@@ -64,7 +64,7 @@ def size(count: float) -> str:
 
 def heading(metric: Metric) -> tuple[str, str]:
     """A metric's title, and its unit with an arrow to the better side."""
-    about = DEFINITIONS[metric]
+    about = metric.definition
     return about.title, f"{about.unit} {ARROWS[about.better]}".strip()
 
 

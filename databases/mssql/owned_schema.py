@@ -142,7 +142,8 @@ class DatabaseOrSchema:
             "SELECT t.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s "
             "WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) "
             "AND (t.name = ? OR EXISTS "
-            "(SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id "
+            "(SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') "
+            "AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id "
             "AND c.name NOT IN (N'key', N'payload', N'row_id', N'created'))) ORDER BY t.name",
             SCHEMA,
             COORDINATION_TABLE,

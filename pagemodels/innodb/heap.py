@@ -184,23 +184,3 @@ def rank_of(item: Any) -> int:
 def place_of(item: Any) -> int:
     """Its place in the heap."""
     return int(np.int64(item & np.uint64(0xFFFF)))
-
-
-@kernel
-def select(items: Ints, n: int, k: int) -> None:
-    """Moves the k lowest of the first n distinct items to the front."""
-    low, high = 0, n
-    while high - low > 8:
-        a, b, c = items[low], items[(low + high) >> 1], items[high - 1]
-        pivot = max(min(a, b), min(max(a, b), c))
-        border = low
-        for i in range(low, high):  # without a branch on the comparison, which nobody could predict
-            item = items[i]
-            items[i] = items[border]
-            items[border] = item
-            border += item < pivot
-        if k < border:
-            high = border
-        else:
-            low = border
-    items[low:high].sort()

@@ -56,8 +56,9 @@ from keybench.pagemodels.innodb.heap import (
     rank_of,
     release,
     reorganise,
-    select,
 )
+from keybench.pagemodels.memory import uncounted
+from keybench.pagemodels.selection import select
 
 
 @kernel
@@ -205,6 +206,7 @@ def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> No
 def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int) -> int:
     """Inserts rows from `begin` until `end`, or until memory must grow; the row to go on from. Without ranks, keys are
     in order of arrival."""
+    leaves = uncounted(leaves)
     heaps, slots, cells, facts = leaves.heaps, leaves.slots, leaves.cells, leaves.facts
     shift, safe, given = facts[SHIFT], facts[SAFE], len(ranks) > 0
     for row in range(begin, end):

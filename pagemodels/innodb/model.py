@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.innodb import branch_pages as pages
 from keybench.pagemodels.innodb import heap as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
@@ -28,6 +28,7 @@ from keybench.pagemodels.innodb.tablespace import SIZE, Space
 from keybench.pagemodels.innodb.tree import start
 from keybench.pagemodels.permutation import require
 from keybench.pagemodels.repeating import repeated
+from keybench.pagemodels.stats import Checkpoint, PageStats
 
 _MOST_ROWS = 1 << 31
 
@@ -114,7 +115,7 @@ class InnodbModel:
         return leaves
 
     def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
-        """The model for rows of those ranks by (created, key) (`pagemodel.BesideDated`)."""
+        """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
         return replace(self, rows=rows)
 
     def _noted(self, events: NDArray[np.int64], rows: int) -> Checkpoint:
@@ -124,25 +125,12 @@ class InnodbModel:
         return Checkpoint(rows, len(split) + 1, appends, edges, interiors, density)
 
     def _stats(self, leaves: Leaves, trees: Sequence[Tree], space: Space, noted: Sequence[Checkpoint]) -> InnodbStats:
-        tree, end = trees[-1], noted[-1]
-        slots = leaves.slots[chain(leaves)]
-        numbers = tree.leaves[slots[:, leaf.PAGE]]
-        steps = np.diff(numbers)
-        back = 100 * int((steps < 0).sum()) / len(slots)
-        facts = tree.facts
-        return InnodbStats(
-            rows=end.rows,
-            leaf_pages=end.leaf_pages,
+        facts, slots = trees[-1].facts, leaves.slots[chain(leaves)]
+        return InnodbStats.from_chain(
+            noted[-1],
+            trees[-1].leaves[slots[:, leaf.PAGE]],
+            slots[:, leaf.RECORDS].astype(np.int64),
             branch_pages=int(facts[PAGES] - facts[GIVEN_BACK]),
-            appends=end.appends,
-            edge_splits=end.edge_splits,
-            interior_splits=end.interior_splits,
-            density=end.density,
-            fragmentation=back,
-            back_links=back,
-            nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
-            page_numbers=numbers,
-            page_rows=slots[:, leaf.RECORDS].astype(np.int64),
             garbage_bytes=int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes,
             checkpoints=tuple(noted[:-1]),
             split_counter=int(sum(of.facts[ATTEMPTS] - (of.facts[NEIGHBOURS] if self.mysql else 0) for of in trees)),

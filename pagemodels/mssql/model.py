@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError, unknown_name
 from keybench.model.table import Table
-from keybench.pagemodels.contract import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.half_split.tree import ALONE, Rule
 from keybench.pagemodels.mssql import records as rows
 from keybench.pagemodels.repeating import repeated
+from keybench.pagemodels.stats import Checkpoint, PageStats
 
 _LOCATORS = {"heap": rows.RID, "int": 4, "bigint": 8}
 
@@ -127,24 +128,16 @@ class HeapModel:
         pages = max(1, -(-n // room))
         counts = np.full(pages, room, np.int64)
         counts[-1] = n - room * (pages - 1)
-        return PageStats(
-            rows=n,
-            leaf_pages=pages,
+        return PageStats.from_chain(
+            self._checkpoint(n, room),
+            np.arange(pages, dtype=np.int64),
+            counts,
             branch_pages=0,
-            appends=pages - 1,
-            edge_splits=0,
-            interior_splits=0,
-            density=self._density(n),
-            fragmentation=0.0,
-            back_links=0.0,
-            nonadjacent=0.0,
-            page_numbers=np.arange(pages, dtype=np.int64),
-            page_rows=counts,
             checkpoints=tuple(self._checkpoint(rows_, room) for rows_ in checkpoints),
         )
 
     def _checkpoint(self, n: int, room: int) -> Checkpoint:
-        pages = -(-n // room)
+        pages = max(1, -(-n // room))
         return Checkpoint(n, pages, pages - 1, 0, 0, self._density(n))
 
     def _density(self, n: int) -> float:

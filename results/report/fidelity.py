@@ -5,25 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.analysis.groups import Arm, Group
 from keybench.results.report.listing import MARKS, Cell, Column
 from keybench.results.wording import decimals, heading, number, plural
-
-COMPARED = (
-    Metric.LEAF_PAGES,
-    Metric.BRANCH_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.LEAF_NONADJACENT,
-    Metric.APPENDS,
-    Metric.EDGE_SPLITS,
-    Metric.INTERIOR_SPLITS,
-    Metric.SPLIT_COUNTER,
-)
 
 _SAME = 1e-6
 """Two figures of one index differ by less where only the order of a sum of floats does."""
@@ -46,7 +33,7 @@ def fidelity(group: Group) -> list[Fidelity]:
 
 
 def _beside(group: Group, model: Subject) -> Fidelity:
-    shown = [metric for metric in COMPARED if any(_known(arm, model, metric) for arm in group.arms)]
+    shown = [metric for metric in Metric if any(_known(arm, model, metric) for arm in group.arms)]
     columns = tuple(_column(group, model, metric) for metric in shown)
     variant = model.name
     title = "Page model with other rules" if group.modelled else "Page model beside the server"
@@ -113,7 +100,7 @@ def _reasons(group: Group, model: Subject) -> str:
 def _column(group: Group, model: Subject, metric: Metric) -> Column:
     known = [_known(arm, model, metric) for arm in group.arms]
     middles = [median(values) if values else None for values in known]
-    percent = DEFINITIONS[metric].unit.startswith("%")
+    percent = metric.definition.is_percentage
     places = 2 if percent else decimals([middle for middle in middles if middle is not None], digits=4)
     cells = []
     for arm, middle in zip(group.arms, middles, strict=True):

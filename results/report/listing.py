@@ -6,63 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
-from keybench.model.definitions import DEFINITIONS
-from keybench.model.metric import KEYS_ALONE, Metric
+from keybench.model.definition import Theme
+from keybench.model.metric import Metric, of_theme
 from keybench.model.reading import Origin
 from keybench.results.analysis.groups import Arm, Group, Summary
 from keybench.results.analysis.judgement import Judgement
 from keybench.results.analysis.statistics import MARGIN, Verdict
 from keybench.results.wording import decimals, heading, number, ratio
-
-_THEMES: tuple[tuple[str, tuple[Metric, ...]], ...] = (
-    (
-        "Time to insert",
-        (
-            Metric.INSERT_SECONDS, Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS, Metric.TX_P50_MS,
-            Metric.TX_P95_MS, Metric.TX_P99_MS, Metric.TX_MAX_MS, Metric.CLIENT_CPU_SHARE,
-        ),
-    ),
-    ("Keys alone", KEYS_ALONE),
-    (
-        "Pages of the key's index",
-        (
-            Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION,
-            Metric.LEAF_NONADJACENT, Metric.HEAP_CORRELATION,
-        ),
-    ),
-    (
-        "Splits",
-        (
-            Metric.APPENDS,
-            Metric.EDGE_SPLITS,
-            Metric.INTERIOR_SPLITS,
-            Metric.EDGE_AND_INTERIOR_SPLITS,
-            Metric.BRANCH_SPLITS,
-            Metric.SPLIT_COUNTER,
-        ),
-    ),
-    (
-        "Where keys go",
-        (
-            Metric.POSITION_MEAN, Metric.POSITION_P95, Metric.LAG_ROWS, Metric.LAG_SECONDS, Metric.EDGE_DISTANCE_PAGES,
-            Metric.DEEP_INSERTS, Metric.FRONTS, Metric.DISPLACEMENT,
-        ),
-    ),
-    (
-        "Log, pages read and written, size",
-        (
-            Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.LOG_PAGE_IMAGE_BYTES, Metric.PAGES_READ,
-            Metric.PAGES_WRITTEN, Metric.INDEX_BYTES, Metric.TABLE_BYTES,
-        ),
-    ),
-    (
-        "Reads, deletions, refill",
-        (
-            Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW, Metric.DELETE_SECONDS,
-            Metric.REFILL_SECONDS, Metric.REFILLED_INDEX_BYTES,
-        ),
-    ),
-)  # fmt: skip
 
 _VERDICTS: dict[Verdict, str] = {
     "faster": "faster",
@@ -119,17 +69,15 @@ def listings(group: Group, judgement: Judgement | None = None) -> tuple[list[Lis
     notes, found = Notes(), []
     if judgement is not None and judgement.enough:
         found.append(_proven(group, judgement, notes))
-    themed = {metric for _, metrics in _THEMES for metric in metrics}
-    rest = tuple(metric for metric in Metric if metric not in themed)
-    for title, metrics in (*_THEMES, ("More", rest)):
-        shown = [metric for metric in metrics if any(arm.mentions(metric) for arm in group.arms)]
+    for theme in Theme:
+        shown = [metric for metric in of_theme(theme) if any(arm.mentions(metric) for arm in group.arms)]
         columns = []
         for metric in shown:
             columns.append(_column(group, metric, notes))
             if metric == Metric.INSERT_SECONDS and group.control:
                 columns.append(_ratios(group, notes))
         if columns:
-            found.append(Listing(title, tuple(columns)))
+            found.append(Listing(theme.value, tuple(columns)))
     return found, notes.texts
 
 
@@ -140,7 +88,7 @@ def good_of_all(group: Group) -> list[str]:
 
 def _column(group: Group, metric: Metric, notes: Notes) -> Column:
     summaries = [arm.summary(metric) for arm in group.arms]
-    percent = DEFINITIONS[metric].unit.startswith("%")
+    percent = metric.definition.is_percentage
     places = 1 if percent else decimals([summary.median for summary in summaries if summary], digits=4)
     cells = [_cell(arm, metric, summary, places, notes) for arm, summary in zip(group.arms, summaries, strict=True)]
     return Column(*heading(metric), tuple(cells))
@@ -172,7 +120,7 @@ def _proven(group: Group, judgement: Judgement, notes: Notes) -> Listing:
             chances.append(Cell("–"))
             verdicts.append(Cell("the control" if arm is group.control else "–"))
         first.append(Cell("yes" if arm in judgement.first else "no"))
-    title = DEFINITIONS[judgement.metric].title
+    title = judgement.metric.definition.title
     columns = (
         Column(title, "× control ↓", tuple(ratios)),
         Column("p", "of the joint test", tuple(chances)),

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 import keybench
 from keybench.errors import UsageError
-from keybench.model.definitions import DEFINITIONS, Definition
+from keybench.model.definition import Definition
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.groups import ENOUGH_BLOCKS
@@ -90,4 +90,4 @@ def _options(text: str) -> Markup:
 def _definitions(views: Sequence[RunView]) -> list[Definition]:
     """Of the metrics that the page shows."""
     arms = [arm for run in views for view in run.groups for arm in view.group.arms]
-    return [DEFINITIONS[metric] for metric in Metric if any(arm.mentions(metric) for arm in arms)]
+    return [metric.definition for metric in Metric if any(arm.mentions(metric) for arm in arms)]

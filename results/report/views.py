@@ -24,8 +24,6 @@ from keybench.results.wording import plural, size
 _NO_PUBLISHING = {"mssql": "SQL Server", "oracle": "Oracle Database"}
 """Products whose licences restrict publishing benchmark results."""
 
-_IN_BULK = "; loaded in bulk, which sorts: splits are not those of rows in order of arrival"
-
 
 @dataclass(frozen=True)
 class GroupView:
@@ -76,7 +74,7 @@ class GroupView:
         return (
             f"{plural(group.rows, 'row')} with {plural(group.payload, 'character')} beside the key{keys}, "
             f"{plural(trial.writers, 'writer')}, {plural(trial.rows_per_tx, 'row')} a transaction, "
-            f"{plural(len(group.blocks), 'block')}{_IN_BULK if group.in_bulk else ''}"
+            f"{plural(len(group.blocks), 'block')}{group.load_path.label}"
         )
 
     @property

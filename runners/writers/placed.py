@@ -9,7 +9,7 @@ from keybench.databases.core.coordination import HasCoordinationTable
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.runners.planning.plan import Request
-from keybench.runners.servers import is_url
+from keybench.runners.planning.server_choice import is_url
 from keybench.runners.writers.crews import LOCAL, Crew
 
 

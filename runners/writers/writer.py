@@ -11,11 +11,11 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import LoadsInBulk, MakesKeys, StampsTransactions
+from keybench.databases.capabilities import MakesKeys, StampsTransactions
 from keybench.databases.contract import Address, Session
-from keybench.databases.options import LoadPath
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
+from keybench.model.load_path import ROWS, LoadPath
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
@@ -37,7 +37,7 @@ class Load:
     """Rows of each slice. All writers have as many slices, and meet before each of them."""
     rows_per_tx: int
     skew_rows: int
-    path: LoadPath = "rows"
+    path: LoadPath = ROWS
 
     @property
     def rows(self) -> int:
@@ -111,7 +111,6 @@ def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[ob
         stream.take(work.first)
     created, column = work.source.created() if work.table.dated else None, work.table.column
     payload = Payload(work.table.payload, created)
-    ready = in_bulk(session, work).prepare_in_bulk if work.path == "bulk" else session.prepare
 
     def prepare(start: int, n: int) -> Sequence[object]:
         keys = stream.take(n)
@@ -122,16 +121,9 @@ def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[ob
                 f"column {column.name} refuses {n - int(accepted.sum())} of {n} keys of "
                 f"{work.source.layout}{why}: choose another --column."
             )
-        return ready(keys, payload, start, work.rows_per_tx)
+        return work.path.batches(session, keys, payload, start, work.rows_per_tx)
 
     return prepare
-
-
-def in_bulk(session: object, work: Load) -> LoadsInBulk:
-    """The session as one that loads in bulk; TypeError where the engine promised that and it does not."""
-    if not isinstance(session, LoadsInBulk):
-        raise TypeError(f"{work.engine} declares the load path bulk and its sessions do not load in bulk")
-    return session
 
 
 def _without_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[object]]:

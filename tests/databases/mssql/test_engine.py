@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from keybench.databases.mssql import container
 from keybench.databases.mssql import ddl as layout
-from keybench.databases.mssql import licence
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options, options
 from keybench.databases.registry import engine
@@ -66,7 +66,7 @@ def test_without_a_daemon_it_says_where_it_looked_and_what_works(
 def daemon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets a daemon answer: what follows is about the machine and the person."""
     monkeypatch.setattr("keybench.databases.hosting.docker.unreachable", lambda: "")
-    for variable in ("ACCEPT_EULA", licence.ACCEPTED):
+    for variable in ("ACCEPT_EULA", container.ACCEPTED):
         monkeypatch.delenv(variable, raising=False)
 
 
@@ -77,11 +77,11 @@ def test_the_licence_is_never_accepted_silently(monkeypatch: pytest.MonkeyPatch)
         "(https://go.microsoft.com/fwlink/?linkid=857698): read them, then add --accept-eula mssql or set "
         "ACCEPT_EULA=Y."
     )
-    for variable, value in (("ACCEPT_EULA", "Y"), ("ACCEPT_EULA", "yes"), (licence.ACCEPTED, "oracle, mssql")):
+    for variable, value in (("ACCEPT_EULA", "Y"), ("ACCEPT_EULA", "yes"), (container.ACCEPTED, "oracle, mssql")):
         with monkeypatch.context() as accepting:
             accepting.setenv(variable, value)
             assert ENGINE.missing("container") == ""
-    for variable, value in (("ACCEPT_EULA", "N"), (licence.ACCEPTED, "oracle")):
+    for variable, value in (("ACCEPT_EULA", "N"), (container.ACCEPTED, "oracle")):
         with monkeypatch.context() as refusing:
             refusing.setenv(variable, value)
             assert "licence terms" in ENGINE.missing("container")
@@ -122,7 +122,7 @@ def test_a_container_is_not_even_described_without_the_licence_or_with_too_littl
 @pytest.mark.usefixtures("daemon")
 def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACCEPT_EULA", "Y")
-    monkeypatch.setattr("keybench.databases.mssql.drivers.installed", tuple)
+    monkeypatch.setattr("keybench.databases.mssql.connection.drivers.installed", tuple)
     assert ENGINE.missing("container") == (
         "SQL Server needs a driver: pip install 'keybench[mssql]' (mssql-python, with Microsoft's ODBC driver)."
     )

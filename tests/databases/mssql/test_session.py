@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract import Address
+from keybench.databases.core import array_session
 from keybench.databases.mssql import keys
-from keybench.databases.mssql import session as load
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError
@@ -72,7 +72,7 @@ def test_the_real_driver_knows_the_types_that_it_is_told() -> None:
 
 
 def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Address, monkeypatch) -> None:
-    monkeypatch.setattr(load, "ARRAY_ROWS", 40)
+    monkeypatch.setattr(array_session, "ARRAY_ROWS", 40)
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     (batch,) = session.prepare(Keys(np.arange(100), "int"), Payload(0), 0, 100)
     record.calls.clear()

@@ -13,8 +13,9 @@ from keybench.databases.mysql.probes.tables import innodb_name
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import Table
-from keybench.pagemodels.contract import predict, readings
 from keybench.pagemodels.innodb.model import InnodbStats
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import readings
 from tests.databases.mysql.conftest import measured
 
 EXACT = (

@@ -12,12 +12,13 @@ import sqlglot
 from sqlglot import exp
 
 from keybench.databases.contract import Address
-from keybench.databases.oracle import connection, container, keys, statistics, user
+from keybench.databases.core import array_session
+from keybench.databases.oracle import connection, container, keys, user
 from keybench.databases.oracle import ddl as layout
-from keybench.databases.oracle import session as load
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.options import Options
+from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
 from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
@@ -154,7 +155,7 @@ def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, addr
 
 
 def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Address, monkeypatch) -> None:
-    monkeypatch.setattr(load, "ARRAY_ROWS", 40)
+    monkeypatch.setattr(array_session, "ARRAY_ROWS", 40)
     session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
     (batch,) = session.prepare(Keys(np.arange(100), "int"), Payload(0), 0, 100)
     record.calls.clear()

@@ -13,8 +13,8 @@ from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import ranked
 from keybench.pagemodels.innodb.model import InnodbModel, InnodbStats, of
+from keybench.pagemodels.ranking import ranked
 from tests.pagemodels.innodb.reference import Space, Tree
 
 Ranks = NDArray[np.int64]

@@ -12,8 +12,9 @@ from keybench.databases.oracle.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageStats, predict
 from keybench.pagemodels.oracle import records as entries
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import PageStats
 
 NUMBER = ENGINE.column("number")
 RAW = ENGINE.column("raw16")

@@ -14,9 +14,9 @@ import pytest
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, UsageError
+from keybench.runners.planning.planned_order import keys_in_order
+from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.server_trial import Target
 from keybench.runners.writers import cluster as cluster_module
 from keybench.runners.writers import load as writers
 from keybench.runners.writers.cluster import Cluster

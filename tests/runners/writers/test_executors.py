@@ -21,9 +21,9 @@ from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.model.metric import Metric
+from keybench.runners.planning.planned_order import keys_in_order
+from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.server_trial import Target
 from keybench.runners.writers import executors, placed
 from keybench.runners.writers import load as writers
 from keybench.runners.writers import processes as workers
