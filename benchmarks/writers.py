@@ -31,9 +31,9 @@ from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import key_sources
 from keybench.runners.trials.after import keys_in_order
 from keybench.runners.trials.server_trial import Target, run_trial
-from keybench.runners.writers import crews
+from keybench.runners.writers import pool
 from keybench.runners.writers import load as writers
-from keybench.runners.writers.barrier import Seat
+from keybench.runners.writers.barrier import BarrierHandle
 from keybench.runners.writers.writer import Load, Sent, _write
 from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
 
@@ -132,7 +132,7 @@ def write_inserts(work: Load, seat: Seat) -> Sent:
             session.close()
 
 
-class _Crew(crews.LocalProcesses):
+class _Crew(pool.LocalPool):
     """This machine's processes, each with that session."""
 
     writer = staticmethod(write_inserts)
@@ -157,7 +157,7 @@ def _pair(target: Target, program: Path, count: int, repetitions: int) -> str:
     def ours() -> float:
         admin.create(table)
         loaded = writers.load(
-            target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, crew=_Crew()
+            target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, pool=_Crew()
         )
         pairs.require_rows(admin, table, _SINGLE_ROWS)
         return loaded.seconds

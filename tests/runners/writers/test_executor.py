@@ -86,25 +86,25 @@ def test_eight_writers_meet_at_the_board_and_lose_nothing(target: Target, admin:
     admin.create(table)
     seen: list[int] = []
     with pool(8) as executor:
-        crew = Kept(Plain(executor, 8))
-        crew.check(target.engine.name, target.address, 8, ("morris", "server-identity"))
+        pool = Kept(Plain(executor, 8))
+        pool.check(target.engine.name, target.address, 8, ("morris", "server-identity"))
         loaded = writers.load(
-            target.address, table, sources, rows_per_tx=10, skew_rows=100, timeout=60, crew=crew, progress=seen.append
+            target.address, table, sources, rows_per_tx=10, skew_rows=100, timeout=60, pool=pool, progress=seen.append
         )
     verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     admin.drop(table)
     assert seen[-1] == loaded.rows[-1] == 800
-    assert crew.described() == {"executor": f"ProcessPoolExecutor, 8 workers on {identity().machine}"}
+    assert pool.described() == {"executor": f"ProcessPoolExecutor, 8 workers on {identity().machine}"}
     phases = len(sources[0].writer.phases)
-    assert [len(sent.released) for sent in crew.done] == [phases] * 8
-    for releases in zip(*(sent.released for sent in crew.done), strict=True):
+    assert [len(sent.released) for sent in pool.done] == [phases] * 8
+    for releases in zip(*(sent.released for sent in pool.done), strict=True):
         # One machine has one clock: there is a moment that lies in everybody's span.
         assert max(release.earliest for release in releases) <= min(release.latest for release in releases)
-    begun = [sent.slices[n][0].min() - sent.released[n].latest for sent in crew.done for n in range(phases)
+    begun = [sent.slices[n][0].min() - sent.released[n].latest for sent in pool.done for n in range(phases)
              if len(sent.slices[n][0])]  # fmt: skip
     assert min(begun) >= 0, "a row was sent before the barrier"
     (apart,) = [r.value for r in loaded.readings() if r.metric == Metric.CLOCKS_APART_MS]
-    assert apart == 1000 * max(r.latest - r.earliest for sent in crew.done for r in sent.released)
+    assert apart == 1000 * max(r.latest - r.earliest for sent in pool.done for r in sent.released)
     assert not board_is_there(target)
 
 
@@ -133,7 +133,7 @@ def test_a_killed_writer_is_an_error_and_nothing_is_sent_afterwards(target: Targ
 
     with executor, pytest.raises(WorkerLost, match=r"^a writer was lost with its worker \(BrokenProcessPool: "):
         writers.load(
-            target.address, table, sources, rows_per_tx=10, timeout=60, crew=OnExecutor(Plain(executor, 8)),
+            target.address, table, sources, rows_per_tx=10, timeout=60, pool=OnExecutor(Plain(executor, 8)),
             progress=kill_once_rows_have_come,
         )  # fmt: skip
     assert killed
@@ -149,7 +149,7 @@ def test_a_load_that_takes_too_long_is_stopped(target: Target, admin: Admin) -> 
     admin.create(table)
     with pool(4) as executor, pytest.raises(WorkerLost, match=r"^no result after 1 s: stopped\. Give a longer "):
         writers.load(
-            target.address, table, sources, rows_per_tx=1, skew_rows=8, timeout=1, crew=OnExecutor(Plain(executor, 4))
+            target.address, table, sources, rows_per_tx=1, skew_rows=8, timeout=1, pool=OnExecutor(Plain(executor, 4))
         )
     rows = stored_rows(admin, table)
     time.sleep(0.5)
@@ -162,7 +162,7 @@ def test_an_error_of_one_writer_is_what_is_told(target: Target, admin: Admin) ->
     admin.create(table)
     twice = (*sources[:3], sources[2])
     with pool(4) as executor, pytest.raises(ServerError, match=r"(?i)unique|duplicate"):
-        writers.load(target.address, table, twice, rows_per_tx=10, timeout=60, crew=OnExecutor(Plain(executor, 4)))
+        writers.load(target.address, table, twice, rows_per_tx=10, timeout=60, pool=OnExecutor(Plain(executor, 4)))
     admin.drop(table)
 
 
@@ -288,7 +288,7 @@ def test_the_identity_is_that_of_the_code() -> None:
 )  # fmt: skip
 def test_what_an_executor_cannot_do_is_said_at_once(executor: str, servers: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        placed.check(executor, servers)
+        placement.check(executor, servers)
     assert str(caught.value) == message
 
 
@@ -318,7 +318,7 @@ def test_a_server_that_stops_under_eight_writers_is_their_error_and_after_a_rest
         with pool(8) as executor:
             try:
                 writers.load(
-                    target.address, table, sources, rows_per_tx=10, timeout=60, crew=OnExecutor(Plain(executor, 8)),
+                    target.address, table, sources, rows_per_tx=10, timeout=60, pool=OnExecutor(Plain(executor, 8)),
                     progress=stop_once_rows_have_come,
                 )  # fmt: skip
             except KeybenchError as error:

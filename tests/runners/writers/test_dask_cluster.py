@@ -60,10 +60,10 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
     on, admin = target.engine, target.engine.admin(target.address)
     cluster = Cluster(address)
     try:
-        crew = OnExecutor(cluster)
-        crew.check(on.name, target.address, 4, ("morris",))
+        pool = OnExecutor(cluster)
+        pool.check(on.name, target.address, 4, ("morris",))
         with pytest.raises(UsageError) as caught:
-            crew.check(on.name, target.address, 5, ("morris",))
+            pool.check(on.name, target.address, 5, ("morris",))
         assert str(caught.value) == (
             f"5 writers need as many worker processes, and the Dask cluster at {address} has 4: start more "
             f"(`dask worker {address} --nworkers 5 --nthreads 1`), or use fewer writers."
@@ -79,7 +79,7 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
 
         with pytest.raises(WorkerLost, match=r"^writer 3 of 4 was lost with its worker\.$"):
             writers.load(
-                target.address, table, sources, rows_per_tx=10, timeout=60, crew=crew,
+                target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool,
                 progress=kill_once_rows_have_come,
             )  # fmt: skip
         rows = stored_rows(admin, table)
@@ -88,7 +88,7 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
         assert stored_rows(admin, table) == rows
         table, sources = prepared(target, load_scenario("azure-lag"), 400)
         admin.create(table)
-        writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, crew=crew)
+        writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
         verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
         assert killed[0] not in cluster._chosen
     finally:
@@ -153,17 +153,17 @@ def test_workers_in_network_namespaces_of_their_own(monkeypatch: pytest.MonkeyPa
         target = Target(on, "url", provision.start())
         with spread_cluster(host, names, 2) as address:
             cluster = Cluster(address)
-            crew, admin = OnExecutor(cluster), on.admin(target.address)
+            pool, admin = OnExecutor(cluster), on.admin(target.address)
             try:
                 deadline = time.monotonic() + 60
                 while len(cluster._workers()) < 4 and time.monotonic() < deadline:
                     time.sleep(0.2)
-                crew.check(on.name, target.address, 4, ("morris",))
+                pool.check(on.name, target.address, 4, ("morris",))
                 hosts = {worker.rpartition(":")[0] for worker in cluster._chosen}
                 assert len(hosts) == 2
                 table, sources = prepared(target, load_scenario("azure-lag"), 400)
                 admin.create(table)
-                loaded = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, crew=crew)
+                loaded = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
                 verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
                 assert 0 < loaded.apart < 5
             finally:
