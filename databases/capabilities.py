@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract import Address
 from keybench.databases.core.coordination import CoordinationTable
-from keybench.model.keys import Keys
+from keybench.model.load_path import LoadsInBulk as LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
@@ -48,15 +48,6 @@ class MakesKeys(Protocol):
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """Batches for `Session.send` of `rows` rows, the first with payload `start`."""
-        ...
-
-
-@runtime_checkable
-class LoadsInBulk(Protocol):
-    """A session of an engine that has `bulk` among `Engine.paths`."""
-
-    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """As `Session.prepare`; `Session.send` loads each of these batches in bulk, all of its rows or none."""
         ...
 
 

@@ -9,10 +9,11 @@ from typing import Literal
 
 from keybench.databases.contract import Address, Admin, Provision, Session, Settings
 from keybench.databases.hosting.leftovers import Leftovers
-from keybench.databases.options import CacheSize, LoadPath, Profile
+from keybench.databases.options import CacheSize, Profile
 from keybench.errors import UsageError, unknown_name
 from keybench.model.column import Column, FixedBits
 from keybench.model.keys import Kind, Order
+from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, ServerKeys, Table
@@ -44,7 +45,7 @@ class Engine(ABC):
     """Keys that its servers make; its sessions then are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
-    paths: tuple[LoadPath, ...] = ("rows",)
+    paths: tuple[Transport, ...] = ("rows",)
     """How its sessions load rows; with `bulk` among them they are `LoadsInBulk`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """What the key can be to a table; the first is the one that trials use unless they say otherwise."""
@@ -63,7 +64,7 @@ class Engine(ABC):
     def missing(self, server: str) -> str:
         """Why this server kind cannot be started here and what would help; empty where it can. Within 2 s."""
 
-    def refuses(self, path: LoadPath, server: str) -> str:  # noqa: ARG002 (engines may look at the kind or URL)
+    def refuses(self, path: Transport, server: str) -> str:  # noqa: ARG002 (engines may look at the kind or URL)
         """Why rows cannot take that load path on a server of that kind or URL; empty where they can."""
         if path in self.paths:
             return ""

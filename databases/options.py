@@ -7,13 +7,6 @@ from typing import Literal
 
 Profile = Literal["durable", "fast"]
 CacheSize = Literal["default", "small"]
-LoadPath = Literal["rows", "bulk"]
-"""`rows`: one index insertion a row, in order of arrival. `bulk`: what the server offers to load many rows fast.
-
-Servers sort the rows of a bulk load (SQL Server's bulk copy), or merge them into the index at the end (Oracle's direct
-path). The page splits of rows in order of arrival then do not happen. So results name the load path, and rows loaded in
-bulk are never compared with a page model, which inserts row by row.
-"""
 
 
 @dataclass(frozen=True)

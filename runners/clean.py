@@ -19,7 +19,7 @@ from keybench.databases.hosting.private_folder import base_directory, left_folde
 from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
 from keybench.runners.execute import say
-from keybench.runners.servers import is_url
+from keybench.runners.planning.server_choice import is_url
 
 app = cli.application()
 

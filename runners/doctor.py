@@ -22,9 +22,9 @@ from keybench.databases.hosting.private_folder import Kept, base_directory, serv
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.runners import config
+from keybench.runners.estimate import check_disk, disk_bytes, gigabytes
 from keybench.runners.execute import say
 from keybench.runners.measuring import machine
-from keybench.runners.planning.estimate import check_disk, disk_bytes, gigabytes
 from keybench.runners.planning.plan import Request, plan, resolve_layouts
 from keybench.scenarios.schema import load_scenario
 

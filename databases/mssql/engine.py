@@ -16,9 +16,10 @@ from keybench.databases.hosting.container import missing as without_containers
 from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mssql import checks, drivers, keys, licence, options, settings
 from keybench.databases.mssql import ddl as table
-from keybench.databases.options import CacheSize, LoadPath, Profile
+from keybench.databases.options import CacheSize, Profile
 from keybench.databases.registry import engines
 from keybench.model.column import Column
+from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
@@ -54,7 +55,7 @@ class SqlServer(Engine):
             return f"SQL Server has no server kind {server}: {_instead()}"
         return without_containers("SQL Server", _instead()) or licence.missing() or drivers.missing()
 
-    def refuses(self, path: LoadPath, server: str) -> str:
+    def refuses(self, path: Transport, server: str) -> str:
         """Why rows cannot take that path; bulk copy is mssql-python's alone."""
         if path != "bulk":
             return super().refuses(path, server)

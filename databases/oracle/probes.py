@@ -66,7 +66,7 @@ class SessionsProbe:
             return Reading.absent(self.supplies, f"the writers' statistics cannot be read ({error}).")
         if not set(statistics.NAMES) <= set(found):
             return Reading.absent(self.supplies, _NO_STATISTICS)
-        if table.others:
+        if table.other_indexes:
             redo = Reading(Metric.LOG_BYTES, float(found[statistics.REDO]), "measured")
             return [*Reading.absent(self.supplies[:-1], _TWO_INDEXES), redo]
         leaf, appends = found[statistics.LEAF_SPLITS], found[statistics.APPENDS]

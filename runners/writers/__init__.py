@@ -1,1 +1,1 @@
-"""The writers of a load: a pool of processes on this machine or on a cluster, which wait for one another at barriers."""
+"""The writers of a load: processes on this machine or on a cluster, which wait for one another at barriers."""

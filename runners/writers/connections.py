@@ -5,7 +5,7 @@ from __future__ import annotations
 from keybench.databases.capabilities import LimitsSessions
 from keybench.errors import UsageError
 from keybench.runners.planning.plan import Request
-from keybench.runners.trials.server_trial import Target
+from keybench.runners.planning.target import Target
 from keybench.runners.writers.pool import LOCAL, WriterPool
 
 

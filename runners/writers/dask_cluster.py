@@ -78,9 +78,7 @@ class DaskCluster:
         try:
             return sorted(self._client.scheduler_info()["workers"])
         except (OSError, RuntimeError, TimeoutError) as error:
-            problem = WorkerLost(
-                f"{self.title} no longer answers ({type(error).__name__}): see the scheduler's log."
-            )
+            problem = WorkerLost(f"{self.title} no longer answers ({type(error).__name__}): see the scheduler's log.")
         raise problem
 
     def _submitter(self, worker: str) -> Callable[[bytes], Future[Outcome]]:

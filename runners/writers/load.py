@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract import Address
-from keybench.databases.options import LoadPath
+from keybench.model.load_path import ROWS, LoadPath
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.table import Table
@@ -80,7 +80,7 @@ def load(
     skew_rows: int = SKEW_ROWS,
     timeout: float,
     refill: bool = False,
-    path: LoadPath = "rows",
+    path: LoadPath = ROWS,
     pool: WriterPool = LOCAL,
     tables: Sequence[Table] = (),
     progress: Callable[[int], None] = lambda _: None,
@@ -93,7 +93,7 @@ def load(
     """
     phases = [(s.writer.refill_rows,) if refill else s.writer.phases for s in sources]
     firsts = [s.writer.rows if refill else 0 for s in sources]
-    row_bytes = (2 * table.payload + 128) * (1 + table.children if table.parent else 1)
+    row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
         WriterTask(address.engine, address, own, source, first, slices, rows_per_tx, skew_rows, path)

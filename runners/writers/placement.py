@@ -9,7 +9,7 @@ from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.runners.planning.plan import Request
-from keybench.runners.servers import is_url
+from keybench.runners.planning.server_choice import is_url
 from keybench.runners.writers.pool import LOCAL, WriterPool
 
 
@@ -33,7 +33,7 @@ def check(executor: str, servers: Mapping[str, str]) -> None:
             )
         if not is_url(server):
             raise UsageError(
-                f"--executor needs servers that the workers' machines can reach, and a {server} server of {on.title} "
+                f"--executor needs servers that the workers' machines can reach, and the {server} server of {on.title} "
                 f"can be reached from this machine only: give a URL, --server {on.url_schemes[0]}://user@host."
             )
 

@@ -6,10 +6,9 @@ import gc
 
 from keybench.databases.registry import engines
 from keybench.generators.core.layout import layouts
-from keybench.runners.trials import after
-from keybench.runners.writers import writer
+from keybench.runners.writers import reader, writer
 
-READY = (engines(), layouts(), after.examine, writer.write)
+READY = (engines(), layouts(), reader.examine, writer.write)
 
 gc.collect()
 gc.freeze()  # workers are forked from this process: their garbage collector need not visit these objects

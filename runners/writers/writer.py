@@ -11,11 +11,11 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import LoadsInBulk, MakesKeys, StampsTransactions
+from keybench.databases.capabilities import MakesKeys, StampsTransactions
 from keybench.databases.contract import Address, Session
-from keybench.databases.options import LoadPath
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
+from keybench.model.load_path import ROWS, LoadPath
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
@@ -38,7 +38,7 @@ class WriterTask:
     """Rows of each slice. All writers have the same number of slices, and wait for one another before each."""
     rows_per_tx: int
     skew_rows: int
-    path: LoadPath = "rows"
+    path: LoadPath = ROWS
 
     @property
     def rows(self) -> int:
@@ -113,7 +113,6 @@ def _with_keys(session: Session, task: WriterTask) -> Callable[[int, int], Seque
         stream.take(task.first)
     created, column = task.source.created() if task.table.dated else None, task.table.column
     payload = Payload(task.table.payload, created)
-    ready = in_bulk(session, task).prepare_in_bulk if task.path == "bulk" else session.prepare
 
     def prepare(start: int, n: int) -> Sequence[object]:
         keys = stream.take(n)
@@ -124,16 +123,9 @@ def _with_keys(session: Session, task: WriterTask) -> Callable[[int, int], Seque
                 f"column {column.name} refuses {n - int(accepted.sum())} of {n} keys of "
                 f"{task.source.layout}{why}: choose another --column."
             )
-        return ready(keys, payload, start, task.rows_per_tx)
+        return task.path.batches(session, keys, payload, start, task.rows_per_tx)
 
     return prepare
-
-
-def in_bulk(session: object, task: WriterTask) -> LoadsInBulk:
-    """The session as one that loads in bulk; TypeError where the engine promised that and it does not."""
-    if not isinstance(session, LoadsInBulk):
-        raise TypeError(f"{task.engine} declares the load path bulk and its sessions do not load in bulk")
-    return session
 
 
 def _without_keys(session: Session, task: WriterTask) -> Callable[[int, int], Sequence[object]]:

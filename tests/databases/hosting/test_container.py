@@ -141,7 +141,7 @@ def test_a_daemon_of_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch
 
 
 def test_with_a_daemon_a_container_is_the_first_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    from keybench.runners.servers import resolve
+    from keybench.runners.planning.server_choice import resolve
 
     with listening(installed.nothing) as running:
         monkeypatch.setenv("DOCKER_HOST", running.host)

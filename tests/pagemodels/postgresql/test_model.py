@@ -61,7 +61,7 @@ def test_more_equal_keys_than_splits_to_choose_from_are_refused() -> None:
 
 
 def test_the_index_on_the_moment_of_creation_has_no_model() -> None:
-    (beside,) = Table("trial", sized("uuid"), 0, "by-date").others.values()
+    (beside,) = Table("trial", sized("uuid"), 0, "by-date").other_indexes.values()
     with pytest.raises(UsageError, match=r"^there is no page model of PostgreSQL's index on the moment of creation: "):
         ENGINE.page_model(beside)
 

@@ -25,7 +25,7 @@ def readings(table: Table, probes: Sequence[Probe]) -> list[Reading]:
     """Pages and size of each, under its own subject."""
     return [
         replace(reading, subject=of)
-        for of, other in table.others.items()
+        for of, other in table.other_indexes.items()
         for probe in probes
         if set(probe.supplies) & set(_OF_PAGES)
         for reading in probe.after(other)

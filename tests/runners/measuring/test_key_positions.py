@@ -12,15 +12,19 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject
-from keybench.runners.measuring import position
+from keybench.model.table import Table
+from keybench.runners.measuring import key_positions
+from keybench.runners.measuring.arrival_order import Arrived
+from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.trials import model_trial as modelled
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.attempt import attempt
+from keybench.runners.planning.tables import divide
+from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.trial import Trial
 from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
 
 COLUMN = engine("postgresql").column("binary16-mssql")
+TABLE = Table("t", COLUMN, 0)
 
 
 def planned(work: Scenario, name: str, rows: int) -> tuple[Request, TrialPlan, tuple[KeySource, ...]]:
@@ -29,9 +33,14 @@ def planned(work: Scenario, name: str, rows: int) -> tuple[Request, TrialPlan, t
     return request, trial, key_sources(request, trial)
 
 
+def arrived(sources: tuple[KeySource, ...], note: str = "") -> Arrived:
+    (table,) = divide(TABLE, sources, 1)
+    return Arrived.as_planned(table, note)
+
+
 def found(work: Scenario, name: str, rows: int) -> dict[str, dict[Metric, float | None]]:
     _, _, sources = planned(work, name, rows)
-    measured = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(rows), 100.0)
+    measured = key_positions.readings(arrived(sources), 100.0)
     readings, (line,) = measured.readings, measured.series
     assert {reading.origin for reading in readings} <= {"derived", "absent"}
     assert (line.metric, line.x[-1]) == (Metric.POSITION_MEAN, rows)
@@ -100,14 +109,14 @@ rate = 100
 def test_the_published_morris_generator_hands_out_one_stale_key_after_each_idle_spell(name: str, stale: int) -> None:
     work = parse_scenario("idle", IDLE, where="idle.toml")
     _, _, sources = planned(work, name, 91_000)
-    where = position.positions(sources, COLUMN, keys_in_order(sources), np.arange(91_000))
+    where = key_positions.positions(arrived(sources))
     late = where.lag[where.writer == 0] > 10 * 10_000_000
     assert late.sum() == stale, "keys whose place the right edge passed more than ten seconds ago"
 
 
 def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_every_value() -> None:
     _, _, sources = planned(load_scenario("clock-skew"), "uuid-v7", 500)
-    readings = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(500), None, "In doubt.").readings
+    readings = key_positions.readings(arrived(sources, "In doubt."), None).readings
     absent = {reading.metric: reading.reason for reading in readings if reading.value is None}
     assert absent == {
         Metric.EDGE_DISTANCE_PAGES: "Neither server nor model tells the leaf pages.",
@@ -119,8 +128,9 @@ def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_e
 
 def test_keys_that_are_the_same_have_no_position() -> None:
     _, _, sources = planned(load_scenario("quick"), "uuid-v7", 500)
-    same = Keys(np.zeros((500, 16), np.uint8), "uuid")
-    found = position.readings(sources, COLUMN, same, np.arange(500), 100.0)
+    (table,) = divide(TABLE, sources, 1)
+    table.__dict__["keys"] = Keys(np.zeros((500, 16), np.uint8), "uuid")
+    found = key_positions.readings(Arrived.as_planned(table), 100.0)
     readings, lines = found.readings, found.series
     assert not lines
     assert not found.blobs
@@ -130,17 +140,22 @@ def test_keys_that_are_the_same_have_no_position() -> None:
 
 def test_the_sampled_positions_are_those_of_the_metrics_and_only_the_first_block_keeps_them() -> None:
     request, trial, sources = planned(load_scenario("clock-skew"), "morris-corrected", 40_000)
-    measured = position.readings(sources, COLUMN, keys_in_order(sources), np.arange(40_000), 100.0, "In doubt.")
+    measured = key_positions.readings(arrived(sources, "In doubt."), 100.0)
     (blob,) = measured.blobs
     assert blob.about == {"rows": 40_000, "writers": [f"machine-{i}" for i in (1, 2, 3, 4)], "note": "In doubt."}
     found, late = blob.arrays, np.arange(40_000) > 10_000
-    exact = position.positions(sources, COLUMN, keys_in_order(sources), np.arange(40_000))
+    exact = key_positions.positions(arrived(sources))
     assert np.array_equal(found["writer"], exact.writer[found["row"]])
     assert found["above"] == pytest.approx(exact.quantiles()[found["row"]])
     assert found["second"] == pytest.approx(found["row"] / 200, abs=0.05)  # 40,000 rows stand for 200 seconds
     behind = [found["above"][late[found["row"]] & (found["writer"] == i)].mean() for i in range(4)]
     assert behind == sorted(behind), "the further a clock is behind, the further from the right edge"
-    kept = [len(attempt(request, replace(trial, block=block), lambda: measured).blobs) for block in (1, 2)]
+
+    class Drawn(Trial):
+        def measure(self) -> Measured:
+            return measured
+
+    kept = [len(Drawn(request, replace(trial, block=block)).run().blobs) for block in (1, 2)]
     assert kept == [1, 0]
 
 
@@ -161,6 +176,6 @@ def density(readings: tuple[Reading, ...]) -> float:
 )
 def test_what_lag_costs_postgresql_by_its_page_model(scenario: str, name: str, low: float, high: float) -> None:
     request, trial, _ = planned(load_scenario(scenario), name, 100_000)
-    ended = modelled.run_trial(request, trial)
+    ended = ModelTrial(request, trial).run()
     assert (ended.status, ended.error) == ("ok", "")
     assert low <= density(tuple(ended.readings)) <= high

@@ -6,11 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from keybench.model.metric import Metric
-from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading
 from keybench.results.store.store import Trial
 from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.trials import verdicts
+from keybench.runners.trials import engine_checks
 from keybench.scenarios.schema import load_scenario
 
 SCENARIO = load_scenario("quick")
@@ -28,14 +27,13 @@ ENDED = Trial(
 
 
 def test_each_verdict_is_a_sentence_that_names_its_trial() -> None:
-    assert verdicts.told(REQUEST, PLAN, ENDED) == [
+    assert engine_checks.answers(REQUEST, PLAN, ENDED) == [
         "SQL Server, page allocations are appends and splits that move rows: holds "
         "(uuid-v4 in uniqueidentifier: 10 = 3 + 7)."
     ]
 
 
-def test_failed_and_modelled_trials_and_confirmed_adapters_say_nothing() -> None:
-    assert not verdicts.told(REQUEST, PLAN, replace(ENDED, status="error"))
-    assert not verdicts.told(REQUEST, PLAN, replace(ENDED, server=MODEL_SERVER))
+def test_failed_trials_and_confirmed_adapters_say_nothing() -> None:
+    assert not engine_checks.answers(REQUEST, PLAN, replace(ENDED, status="error"))
     on = replace(PLAN, database="postgresql", column="uuid")
-    assert not verdicts.told(replace(REQUEST, databases=("postgresql",)), on, ENDED)
+    assert not engine_checks.answers(replace(REQUEST, databases=("postgresql",)), on, ENDED)

@@ -1,7 +1,7 @@
-"""The machine around a trial: how fast it is, and who else uses it.
+"""Interference from outside a trial: how fast the machine is at that moment, and what else uses it.
 
-Looked at when the table is ready and nothing of the run's own is at work, so that what is busy then is somebody else
-(or what a server does in its own time). It takes some 30 ms.
+Measured when the table is ready and the run itself does nothing, so that whatever is busy belongs to others, or to
+background work of the server. It takes some 30 ms.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ _NOT_KNOWN = "this system does not tell"
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """What was seen before the first row; `after` adds what is known when the last one is in."""
+class Interference:
+    """What was measured before the first row; `after` adds what is known after the last one."""
 
     readings: tuple[Reading, ...]
     times: dict[str, float]
 
     @staticmethod
-    def before() -> Conditions:
-        """Looks for some 30 ms."""
+    def before() -> Interference:
+        """Measures for some 30 ms."""
         first, began = _times(), time.perf_counter()
         time.sleep(_WINDOW_SECONDS)
         second, seconds = _times(), time.perf_counter() - began
         busy = sum(second.get(name, 0.0) - first.get(name, 0.0) for name in _BUSY) / seconds
         waited = (second["iowait"] - first["iowait"]) / seconds if "iowait" in second else None
-        found = (
+        readings = (
             Reading(Metric.OTHERS_CPU, max(busy, 0.0), "measured", subject=MACHINE),
             _known(Metric.DISK_WAIT, waited and 100 * min(max(waited, 0.0), 1.0)),
             Reading(Metric.SENTINEL_MS, 1e3 * min(_loop() for _ in range(_LOOPS)), "measured", subject=MACHINE),
         )
-        return Conditions(found, _times())
+        return Interference(readings, _times())
 
     def after(self) -> list[Reading]:
-        """All readings, with what happened since."""
+        """All readings, with what has happened since."""
         now = _times()
         total = sum(now.values()) - sum(self.times.values())
         stolen = now["steal"] - self.times["steal"] if "steal" in now else None
@@ -61,7 +61,7 @@ def _loop() -> float:
 
 
 def _times() -> dict[str, float]:
-    """Processor seconds of the machine by what they were spent on; a guest's are within the user's."""
+    """Processor seconds of the machine by kind of work. Those of virtual guests are already in the user's."""
     return {name: float(value) for name, value in psutil.cpu_times()._asdict().items() if "guest" not in name}
 
 

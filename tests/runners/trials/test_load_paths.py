@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from keybench.databases.registry import engines
 from keybench.errors import UsageError
+from keybench.model.keys import Keys
+from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
+from keybench.model.payload import Payload
 from keybench.model.reading import Reading
-from keybench.model.subject import KEY, MODEL
+from keybench.model.subject import KEY, SubjectKind
 from keybench.results.report.page import render
 from keybench.results.store.store import Run as Recorded
 from keybench.results.store.store import Store, Trial
 from keybench.results.tidy import values
-from keybench.runners.measuring import position
+from keybench.runners.measuring import key_positions
 from keybench.runners.planning import server_keys
-from keybench.runners.trials import bulk, verdicts
-from keybench.runners.writers.writer import Load, in_bulk
+from keybench.runners.planning.load_path_support import check_databases, check_servers
+from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.scenarios.schema import load_scenario
 from tests.results.report.page import Page
-from tests.runners.trials.test_verdicts import ENDED, PLAN, REQUEST
+from tests.runners.trials.test_engine_checks import ENDED, PLAN, REQUEST
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 BULK = load_scenario("bulk-load")
 ROWS = load_scenario("quick")
+BY_BULK = load_path("bulk")
 ABLE = [name for name, on in engines().items() if "bulk" in on.paths]
 
 
@@ -42,10 +48,10 @@ def test_each_engine_loads_rows_and_two_load_in_bulk() -> None:
 
 
 def test_engines_without_it_are_refused_and_those_with_it_named() -> None:
-    bulk.check(ROWS, list(engines()))
-    bulk.check(BULK, ABLE)
+    check_databases(ROWS, list(engines()))
+    check_databases(BULK, ABLE)
     with pytest.raises(UsageError) as refused:
-        bulk.check(BULK, ["mssql", "sqlite"])
+        check_databases(BULK, ["mssql", "sqlite"])
     assert str(refused.value) == (
         f'scenario bulk-load has path = "bulk": SQLite does not load so, and {" and ".join(ABLE)} can: choose by --db.'
     )
@@ -61,14 +67,14 @@ def test_the_command_refuses_before_anything_starts(refused: Run, tmp_path: Path
 
 
 def test_a_page_model_and_a_driver_without_it_are_refused() -> None:
-    bulk.check_servers(ROWS, {"mssql": MODEL_SERVER})
+    check_servers(ROWS, {"mssql": MODEL_SERVER})
     with pytest.raises(UsageError) as refused:
-        bulk.check_servers(BULK, {"mssql": MODEL_SERVER})
+        check_servers(BULK, {"mssql": MODEL_SERVER})
     assert str(refused.value) == (
         'scenario bulk-load has path = "bulk": a page model inserts row by row: choose another --server.'
     )
     with pytest.raises(UsageError, match=r'^scenario bulk-load has path = "bulk": pyodbc cannot bulk copy to SQL '):
-        bulk.check_servers(BULK, {"mssql": "mssql://bench@db.example?driver=pyodbc"})
+        check_servers(BULK, {"mssql": "mssql://bench@db.example?driver=pyodbc"})
 
 
 def test_the_command_refuses_the_model(refused: Run) -> None:
@@ -89,17 +95,18 @@ def test_keys_that_the_server_makes_are_refused() -> None:
 def test_a_dry_run_says_what_the_path_means(command: Run) -> None:
     done = command("--db", "oracle", "--server", "oracle://me@db.example/s", "--scenario", "bulk-load", "--dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"\n{bulk.ANNOUNCED}\n" in done.stdout
+    assert f"\n{BY_BULK.announcement}\n" in done.stdout
 
 
 PLUGIN = """
 from dataclasses import replace
 import numpy as np
-from keybench.databases.sqlite import ENGINE as SQLITE, Sqlite, load
+from keybench.databases.sqlite import ENGINE as SQLITE, session
+from keybench.databases.sqlite.engine import Sqlite
 from keybench.databases.sqlite.server import Embedded
 from keybench.model.byteorder import rank
 
-class Session(load.Session):
+class Session(session.Session):
     def prepare_in_bulk(self, keys, payload, start, rows_per_tx):
         return self.prepare(keys[np.argsort(rank(keys, self._table.column.order))], payload, start, rows_per_tx)
 
@@ -145,7 +152,7 @@ def plugged(tmp_path: Path) -> dict[str, str]:
     (info / "entry_points.txt").write_text("[keybench.databases]\nsorting = sorting_engine\n", encoding="utf-8")
     for path in ("rows", "bulk"):
         (tmp_path / f"by-{path}.toml").write_text(FILE.replace("PATH", path), encoding="utf-8")
-    return {"PYTHONPATH": str(folder)}
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))}
 
 
 def measured(trials: list[Trial]) -> dict[str, dict[Metric, Reading]]:
@@ -155,31 +162,31 @@ def measured(trials: list[Trial]) -> dict[str, dict[Metric, Reading]]:
 def test_a_bulk_run_is_measured_recorded_and_labelled(command: Run, plugged: dict[str, str], tmp_path: Path) -> None:
     done = command("--db", "sorting", "--scenario", "by-bulk.toml", **plugged)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"\n{bulk.ANNOUNCED}\n" in done.stdout
+    assert f"\n{BY_BULK.announcement}\n" in done.stdout
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         run = store.run("latest")
         trials, (environment,), warnings = store.trials(run.id), store.environments(run.id), store.warnings(run.id)
         page = Page(render(store, ["latest"])).text
     assert run.load_path == "bulk"
-    assert environment.settings["load_path"] == bulk.RECORDED["load_path"]
-    assert warnings == [bulk.WARNING]
+    assert environment.settings["load_path"] == BY_BULK.environment["load_path"]
+    assert warnings == [BY_BULK.warning]
     assert {trial.status for trial in trials} == {"ok"}
     real = measured(trials)["uuid-v4"]
     assert (real[Metric.LEAF_FRAGMENTATION].value or 0) < 5  # most of them, in order of arrival: see below
     assert (real[Metric.INSERT_SECONDS].value or 0) > 0
     for trial in trials:
-        (predicted,) = [reading for reading in trial.readings if reading.subject.startswith(MODEL)]
+        (predicted,) = [reading for reading in trial.readings if reading.subject.kind == SubjectKind.MODEL]
         assert (predicted.metric, predicted.value, predicted.origin) == (Metric.LEAF_PAGES, None, "absent")
         assert predicted.reason.startswith("No prediction: rows were loaded in bulk, which the server sorts")
         own = measured([trial])[trial.layout]
-        for reading in position.absent("why"):
+        for reading in key_positions.absent("why"):
             assert (own[reading.metric].value, own[reading.metric].origin) == (None, "absent")
             assert own[reading.metric].reason.startswith("Rows were loaded in bulk, which the server sorts: ")
         assert own[Metric.APPENDS].value is own[Metric.INTERIOR_SPLITS].value is None  # not taken from the model
         assert [line.metric for line in trial.series] == [Metric.INSERT_SECONDS]
     assert "loaded in bulk, which sorts: splits are not those of rows in order of arrival" in page
     assert "Page model beside the server No prediction: rows were loaded in bulk, which the server sorts" in page
-    assert bulk.WARNING in page
+    assert BY_BULK.warning in page
     rows = list(values(run.id, trials, run.load_path))
     assert {row["load_path"] for row in rows} == {"bulk"}
 
@@ -190,13 +197,13 @@ def test_the_same_rows_by_the_other_path_have_all_of_that(
     (tmp_path / "plugin" / "sorting_engine.py").write_text(PLUGIN.replace("raise AssertionError", "return ()  #"))
     done = command("--db", "sorting", "--scenario", "by-rows.toml", **plugged)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert bulk.ANNOUNCED not in done.stdout
+    assert BY_BULK.announcement not in done.stdout
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         run = store.run("latest")
         trials, (environment,), warnings = store.trials(run.id), store.environments(run.id), store.warnings(run.id)
         page = Page(render(store, ["latest"])).text
     assert (run.load_path, warnings) == ("rows", [])
-    assert environment.settings.get("load_path") != bulk.RECORDED["load_path"]
+    assert environment.settings.get("load_path") != BY_BULK.environment["load_path"]
     assert (measured(trials)["uuid-v4"][Metric.LEAF_FRAGMENTATION].value or 0) > 20
     assert all(measured(trials)[name][Metric.POSITION_MEAN].value is not None for name in measured(trials))
     assert "in bulk" not in page
@@ -204,13 +211,15 @@ def test_the_same_rows_by_the_other_path_have_all_of_that(
 
 
 def test_an_engine_that_declares_it_and_has_no_such_session_is_a_defect() -> None:
-    with pytest.raises(TypeError, match="declares the load path bulk and its sessions do not load in bulk"):
-        in_bulk(object(), Load("sqlite", None, None, None, 0, (1,), 1, 0, "bulk"))  # type: ignore[arg-type]
+    keys = Keys(np.arange(3), "int")
+    with pytest.raises(TypeError, match=r"^the engine declares the load path bulk and its sessions \(.*\) do not"):
+        BY_BULK.batches(object(), keys, Payload(0), 0, 1)  # type: ignore[arg-type]
 
 
 def test_an_adapters_questions_are_not_asked_of_sorted_rows() -> None:
-    assert verdicts.told(REQUEST, PLAN, ENDED)
-    assert not verdicts.told(replace(REQUEST, scenario=BULK), PLAN, ENDED)
+    resources = Resources(lambda _: pytest.fail("nothing is measured"))
+    assert ServerTrial(REQUEST, PLAN, resources).warnings(ENDED)
+    assert not ServerTrial(replace(REQUEST, scenario=BULK), PLAN, resources).warnings(ENDED)
 
 
 def test_runs_of_before_were_by_rows() -> None:

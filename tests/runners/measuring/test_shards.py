@@ -11,10 +11,11 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL, Subject
 from keybench.model.table import Table
-from keybench.runners.planning import shards
+from keybench.runners.measuring import shards
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.trials import model_trial as modelled
+from keybench.runners.planning.tables import divide, table_of_each_writer
+from keybench.runners.trials.model_trial import ModelTrial
 from keybench.scenarios.schema import Scenario, load_scenario
 
 TABLE = Table("rows", engine("sqlite").column("binary16"), 100)
@@ -27,18 +28,18 @@ def sources(work: Scenario, name: str, rows: int = 400) -> tuple[KeySource, ...]
 
 def test_writers_go_to_the_table_that_their_shard_leaves_over() -> None:
     own = sources(load_scenario("sharded"), "uuid-v7")
-    four = shards.deal(TABLE, own, 4)
+    four = divide(TABLE, own, 4)
     assert [(part.table.name, part.writers) for part in four] == [
         ("rows_1", (3,)),
         ("rows_2", (0,)),
         ("rows_3", (1,)),
         ("rows_4", (2,)),
     ]
-    assert [table.name for table in shards.tables(four)] == ["rows_2", "rows_3", "rows_4", "rows_1"]
+    assert [table.name for table in table_of_each_writer(four)] == ["rows_2", "rows_3", "rows_4", "rows_1"]
     assert [part.sources for part in four] == [(own[3],), (own[0],), (own[1],), (own[2],)]
-    two = shards.deal(TABLE, own, 2)
+    two = divide(TABLE, own, 2)
     assert [part.writers for part in two] == [(1, 3), (0, 2)]
-    (one,) = shards.deal(TABLE, own, 1)
+    (one,) = divide(TABLE, own, 1)
     assert (one.table, one.writers, one.sources) == (TABLE, (0, 1, 2, 3), own)
 
 
@@ -51,7 +52,7 @@ def test_hotguid_carries_the_shard_of_its_writer(name: str) -> None:
         assert not np.any(layout(name).decode(source.stream().take(5)).fields["shard"])
 
 
-def reading(metric: Metric, value: float | None, of: str = KEY) -> Reading:
+def reading(metric: Metric, value: float | None, of: Subject = KEY) -> Reading:
     return Reading(metric, value, "measured", "", of) if value is not None else Reading(metric, None, "absent", "why.")
 
 
@@ -80,7 +81,7 @@ def test_counts_add_up_and_shares_are_weighted_by_leaves() -> None:
 def test_the_page_model_alone(name: str) -> None:
     work = load_scenario("sharded")
     request = Request((name,), {name: "model"}, work, ("uuid-v4",), (), 2000, 1, "fast", 3, 60.0)
-    ended = modelled.run_trial(request, TrialPlan(1, 0, name, "uuid-v4", "binary16-mssql", 100, 2000))
+    ended = ModelTrial(request, TrialPlan(1, 0, name, "uuid-v4", "binary16-mssql", 100, 2000)).run()
     assert (ended.status, ended.error) == ("ok", "")
     pages = {of.subject: of.value for of in ended.readings if of.metric == Metric.LEAF_PAGES}
     assert pages[KEY] == sum(pages[Subject.shard(number)] or 0 for number in (1, 2, 3, 4))

@@ -1,4 +1,4 @@
-"""What a run will need, said before its first insert: disk, and the time that a small pilot predicts."""
+"""What a run will need, printed before its first insert: disk space, and the time that small pilot trials predict."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from keybench.model.names import CONTROL, MODEL_SERVER, RANDOM
 from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.servers import Servers, is_url
-from keybench.runners.trials.server_trial import run_trial
-from keybench.runners.writers.crews import LOCAL, Crew
+from keybench.runners.planning.server_choice import is_url
+from keybench.runners.servers import Servers
+from keybench.runners.trials.kinds import new_trial
+from keybench.runners.trials.server_trial import Resources
+from keybench.runners.writers.pool import LOCAL, WriterPool
 
 PILOT_ROWS = (2_000, 20_000)
 _HEAD_ROOM = 500_000_000
-"""Bytes that stay free besides what the trials need."""
+"""Bytes that must stay free beside what the trials need."""
 
 
 def disk_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
-    """Bytes that the largest trial needs on this machine's disk; on a URL server and in a page model they need none."""
+    """Bytes that the largest trial needs on this machine's disk. A URL server and a page model need none."""
     needs = [0]
     for trial in trials:
         on = engine(trial.database)
@@ -35,7 +37,7 @@ def disk_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
 
 
 def check_disk(need: int, folder: Path) -> int:
-    """Bytes free in the folder of private servers; EnvironmentMissing where they do not suffice."""
+    """Bytes free in the folder of private servers; EnvironmentMissing where they are too few."""
     free = shutil.disk_usage(folder).free
     if need and need + _HEAD_ROOM > free:
         raise EnvironmentMissing(
@@ -46,36 +48,36 @@ def check_disk(need: int, folder: Path) -> int:
 
 
 def gigabytes(size: int) -> str:
-    """A size as people read it."""
+    """A size for people."""
     return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"
 
 
 def duration(seconds: float) -> str:
-    """A duration as people read it, upwards rounded to what a prediction is worth."""
+    """A duration for people, rounded as coarsely as a prediction deserves."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew: Crew = LOCAL) -> float:
-    """Seconds that the trials will take, from small trials of the control and of a random layout on each database.
+def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool = LOCAL) -> float:
+    """Seconds that the trials will take, from small trials of the control and of random GUIDs on each database.
 
-    Costs that grow with the index are not seen in a pilot: the prediction is a lower bound for large tables.
+    A pilot does not show costs that grow with the index: for large tables the prediction is a lower bound.
     """
     costs = {
-        name: _cost(request, [trial for trial in trials if trial.database == name], servers, crew)
+        name: _cost(request, [trial for trial in trials if trial.database == name], servers, pool)
         for name in dict.fromkeys(trial.database for trial in trials)
     }
     return sum(costs[trial.database][0] + trial.rows * costs[trial.database][1] for trial in trials)
 
 
-def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew: Crew) -> tuple[float, float]:
-    """(seconds a trial, seconds a row) on one database: the line through two sizes, or of small trials their own."""
+def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool) -> tuple[float, float]:
+    """(seconds per trial, seconds per row) on one database: the line through two sizes, or the only size."""
     few, many = _sizes(max(trial.rows for trial in trials))
     wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, RANDOM)]
     chosen = [trial for trial in wanted if trial] or trials[:1]
     seconds = [
-        fmean(_seconds(request, replace(trial, rows=rows), servers, crew) for trial in chosen)
+        fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen)
         for rows in sorted({few, many})
     ]
     a_row = max(0.0, (seconds[-1] - seconds[0]) / max(1, many - few))
@@ -83,11 +85,11 @@ def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew:
 
 
 def _sizes(rows: int) -> tuple[int, int]:
-    """Rows of the two pilots for trials of so many: no more than those have, and not so near that noise is a slope."""
+    """Rows of the two pilots for trials of `rows`: not more than that, and far enough apart for a slope."""
     few, many = PILOT_ROWS
     return (few, min(many, rows)) if rows >= 2 * few else (rows, rows)
 
 
-def _seconds(request: Request, trial: TrialPlan, servers: Servers, crew: Crew) -> float:
-    """Seconds of a whole small trial; one that failed counts too, and its error will show itself again."""
-    return run_trial(replace(request, rows=trial.rows), trial, servers.reach, crew).seconds
+def _seconds(request: Request, trial: TrialPlan, servers: Servers, pool: WriterPool) -> float:
+    """Seconds of a whole small trial. A failed one counts too: the real trial will fail again and show its error."""
+    return new_trial(replace(request, rows=trial.rows), trial, Resources(servers.reach, pool)).run().seconds

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +17,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import KeySource
 
 _WINDOWS = 20
@@ -38,36 +37,6 @@ class Work:
     """How many of the oldest rows to delete."""
     rows_per_tx: int
     seed: int
-
-
-def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys:
-    """These sources' keys in planned order: those of the load, or with `refill` those that refill it."""
-    parts = [slice(source.writer.rows if refill else 0, None if refill else source.writer.rows) for source in sources]
-    numbers = [source.planned[part] for source, part in zip(sources, parts, strict=True)]
-    lowest = min((int(own.min()) for own in numbers if len(own)), default=0)
-    highest = max((int(own.max()) for own in numbers if len(own)), default=-1)
-    # Each key has its place, without sorting; other sources' rows leave gaps between the numbers of these.
-    gaps = sum(map(len, numbers)) <= highest - lowest
-    there = np.zeros(highest - lowest + 1 if gaps else 0, np.bool_)
-    together: Keys | None = None
-    for source, part, own in zip(sources, parts, numbers, strict=True):
-        keys = source.stream().take(source.writer.rows + len(own) if refill else len(own))
-        if together is None:
-            together = Keys(np.empty((highest - lowest + 1, *keys.data.shape[1:]), keys.data.dtype), keys.kind)
-        if together.kind != keys.kind:
-            raise TypeError(f"{keys.kind} keys among {together.kind} keys")
-        places = own - lowest
-        _whole(together.data)[places] = _whole(keys.data[part])
-        if gaps:
-            there[places] = True
-    if together is None:
-        raise ValueError("there are no sources")
-    return together[there.nonzero()[0]] if gaps else together
-
-
-def _whole(data: NDArray[Any]) -> NDArray[Any]:
-    """(n,): each key as one item, which numpy moves faster than a row of bytes."""
-    return data if data.ndim == 1 else np.ascontiguousarray(data).view(f"V{data.shape[1]}")[:, 0]
 
 
 def examine(work: Work) -> list[Reading]:
