@@ -62,7 +62,7 @@ def test_with_payload_increasing_keys_fill_93_per_cent(admin) -> None:
     figures = values(measured(admin, table(payload=100), increasing(ROWS)))
     assert figures[Metric.LEAF_PAGES] == pytest.approx(ROWS / 112, abs=2)
     assert 92.5 < figures[Metric.LEAF_DENSITY] < 93.5
-    assert figures[Metric.LOG_BYTES] == pytest.approx(173 * ROWS, rel=0.03)  # docs/internals/innodb.md: 173 bytes a row
+    assert figures[Metric.LOG_BYTES] == pytest.approx(173 * ROWS, rel=0.03)  # docs/internals/innodb.md §7
 
 
 @pytest.mark.parametrize("payload", [0, 100])
@@ -76,7 +76,7 @@ def test_random_keys_fill_64_to_70_per_cent_and_split_everywhere(admin, payload)
 
 def test_lagging_generators_leave_leaves_a_third_full(admin) -> None:
     figures = values(measured(admin, table(), lagging(ROWS)))
-    assert 33 < figures[Metric.LEAF_DENSITY] < 40  # docs/internals/innodb.md: 35.87 of a million
+    assert 33 < figures[Metric.LEAF_DENSITY] < 40  # docs/internals/innodb.md §8: 35.87
     assert figures[Metric.LEAF_FRAGMENTATION] < 35
 
 
