@@ -42,6 +42,7 @@ class LoadPath(ABC):
 
     name: ClassVar[str]
     """As scenarios write it."""
+    description: ClassVar[str]
     transport: ClassVar[Transport] = "rows"
     """What the engine must offer."""
     in_order: ClassVar[bool] = True
@@ -84,6 +85,7 @@ class RowLoad(LoadPath):
     """Inserts in order of arrival: one index insertion a row."""
 
     name = "rows"
+    description = "one index insertion a row, in order of arrival"
 
     def batches(
         self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
@@ -100,6 +102,7 @@ class BulkLoad(LoadPath):
     """
 
     name = "bulk"
+    description = "the server sorts"
     transport = "bulk"
     in_order = False
 

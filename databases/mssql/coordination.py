@@ -1,6 +1,6 @@
 """The coordination table in SQL Server: a small table; not yet run on a server.
 
-Its changes are logged in the trials' database, and waited for on disk unless that has DELAYED_DURABILITY forced.
+Its changes are logged in the trials' database. Commits wait for the disk unless DELAYED_DURABILITY is forced there.
 """
 
 from __future__ import annotations

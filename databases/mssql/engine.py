@@ -1,8 +1,8 @@
 """SQL Server 2022 and later: clustered tables, nonclustered keys, heaps.
 
-Written from documentation and source: no SQL Server has run these modules yet. Each trial therefore checks what could
-not be settled without one, and says what it found (`checks`). Its ordering can be measured without a server, too: the
-column `binary16-mssql` of other engines sorts as uniqueidentifier does.
+Written from documentation and source: no SQL Server has run these modules yet. Each trial therefore checks the open
+questions and reports the answers (`checks`). SQL Server's ordering can be measured without it: the column
+`binary16-mssql` of other engines sorts as uniqueidentifier does.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
 from keybench.databases.hosting.leftovers import Leftovers
-from keybench.databases.mssql import checks, drivers, keys, licence, options, settings
-from keybench.databases.mssql import ddl as table
+from keybench.databases.mssql import checks, container, ddl, keys, options, settings
+from keybench.databases.mssql.connection import drivers
 from keybench.databases.options import CacheSize, Profile
-from keybench.databases.registry import engines
+from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
@@ -33,12 +33,10 @@ _NO_CACHE = "keybench does not read SQL Server's counters of physical reads and 
 _NO_IMAGES = "SQL Server logs no whole pages when it first changes them."
 
 
-def _instead() -> str:
-    without_docker = [name for name, on in engines().items() if set(on.servers) - {"container"}]
-    choices = " or ".join(f"--db {name}" for name in without_docker)
+def _alternatives() -> str:
     return (
         "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
-        f"({choices}); its column binary16-mssql sorts as SQL Server does."
+        f"({choices_without_docker()}); its column binary16-mssql sorts as SQL Server does."
     )
 
 
@@ -47,13 +45,13 @@ class SqlServer(Engine):
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The settings of a profile and cache size."""
-        return settings.of(profile, cache)
+        return settings.for_profile(profile, cache)
 
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
         if server not in self.servers:
-            return f"SQL Server has no server kind {server}: {_instead()}"
-        return without_containers("SQL Server", _instead()) or licence.missing() or drivers.missing()
+            return f"SQL Server has no server kind {server}: {_alternatives()}"
+        return without_containers("SQL Server", _alternatives()) or container.missing() or drivers.missing()
 
     def refuses(self, path: Transport, server: str) -> str:
         """Why rows cannot take that path; bulk copy is mssql-python's alone."""
@@ -69,9 +67,7 @@ class SqlServer(Engine):
             from keybench.databases.mssql.url import UrlServer
 
             return UrlServer(server)
-        from keybench.databases.mssql.container import contained
-
-        return contained(settings)
+        return container.contained(settings)
 
     def admin(self, address: Address) -> Admin:
         """A new administrative connection."""
@@ -93,22 +89,22 @@ class SqlServer(Engine):
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
-        return table.bytes_per_row(column, payload, key, options.options({}))
+        return ddl.bytes_per_row(column, payload, key, options.options({}))
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The index or heap that holds the key; `pagemodel.Parameters` are the parameters.
+        """The index or heap that holds the key; the model's `Parameters` are the parameters.
 
-        What is not given is as the environment's options have it: what is beneath a nonclustered key, row versions.
+        The environment's options give the defaults of two: what is beneath a nonclustered key, and row versions.
         """
-        from keybench.pagemodels.mssql import model as pagemodel
+        from keybench.pagemodels.mssql.model import Parameters, page_model
 
         chosen = options.options({})
         beneath = "bigint" if chosen.beneath == "clustered" else "heap"
         default = {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
-        return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
+        return page_model(table, parameters(Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:
-        """What the trial says of what could not be settled without a server."""
+        """The trial's answers to questions that were open without a server."""
         return tuple(checks.verdicts(table, rows, writers, readings))
 
     def leftovers(self, url: str) -> Leftovers:
@@ -127,10 +123,10 @@ class SqlServer(Engine):
 ENGINE = SqlServer(
     name="mssql",
     title="SQL Server",
-    columns=table.COLUMNS,
+    columns=ddl.COLUMNS,
     servers=("container",),
     paths=("rows", "bulk"),
-    page_bytes=table.PAGE_BYTES,
+    page_bytes=ddl.PAGE_BYTES,
     url_schemes=("mssql", "sqlserver"),
     makes=keys.MADE,
     caveat=checks.CAVEAT,

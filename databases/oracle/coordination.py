@@ -1,7 +1,7 @@
 """The coordination table in Oracle: a small table of the user's; not yet run on a server.
 
-Its changes are not waited for on disk. They are those of a session of its own: the redo of writers' sessions, which is
-what is measured, does not have them.
+Its commits do not wait for the disk. It has a session of its own, so the redo of the writers' sessions, which is what
+is measured, does not contain its changes.
 """
 
 from __future__ import annotations

@@ -22,9 +22,7 @@ from keybench.runners.measuring import other_indexes
 
 T = TypeVar("T")
 
-_SHARES: Final = (Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION, Metric.LEAF_NONADJACENT)
-"""Shares of leaf pages: the trial's value is the mean weighted by leaf pages. All other metrics add up."""
-_OF_ONE_TABLE: Final = {Metric.HEAP_CORRELATION: "Each shard's table has an order of its own."}
+_OWN_ORDER: Final = "Each shard's table has an order of its own."
 NO_POSITION: Final = "No position: each shard's index is one of its own."
 
 
@@ -76,14 +74,14 @@ def together(parts: Sequence[Sequence[Reading]]) -> list[Reading]:
 def _combined(subject: Subject, metric: Metric, parts: Sequence[Sequence[Reading]]) -> Reading:
     """One reading of all shards: a sum, or of shares a mean; absent where a shard does not have it."""
     read = [_reading(subject, metric, part) for part in parts]
-    if metric in _OF_ONE_TABLE:
-        return Reading(metric, None, "absent", _OF_ONE_TABLE[metric], subject)
+    if metric.definition.shards == "none":
+        return Reading(metric, None, "absent", _OWN_ORDER, subject)
     missing = [reading.reason for reading in read if reading is not None and reading.value is None]
     if missing or None in read:
         return Reading(metric, None, "absent", (missing or ["Not of every shard."])[0], subject)
     values = [reading.value or 0.0 for reading in read if reading is not None]
     first = read[0] or Reading.absent([metric], "")[0]
-    if metric not in _SHARES:
+    if metric.definition.shards == "sum":
         return replace(first, value=sum(values))
     leaves = [_reading(subject, Metric.LEAF_PAGES, part) for part in parts]
     weights = [leaf.value or 0.0 for leaf in leaves if leaf is not None]

@@ -155,8 +155,8 @@ def _check_key_role(request: Request) -> None:
     for name in request.databases:
         if role not in engine(name).key_roles:
             raise UsageError(
-                f"{engine(name).title} has no tables with a {role} key, which scenario {request.scenario.name} wants: "
-                f"leave {name} out of --db."
+                f'{engine(name).title} has no tables with key = "{role}", '
+                f"which scenario {request.scenario.name} wants: leave {name} out of --db."
             )
 
 

@@ -19,17 +19,7 @@ from keybench.runners.planning.tables import trial_tables
 from keybench.runners.trials.prediction import alone, placement
 from keybench.runners.trials.trial import Trial
 
-_NOT_MODELLED = (
-    Metric.INSERT_SECONDS,
-    Metric.FIRST_HALF_SECONDS,
-    Metric.SECOND_HALF_SECONDS,
-    Metric.LOG_BYTES,
-    Metric.LOG_PAGE_IMAGE_BYTES,
-    Metric.PAGES_READ,
-    Metric.PAGES_WRITTEN,
-    Metric.INDEX_BYTES,
-    Metric.TABLE_BYTES,
-)
+_NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
 _WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
 
 

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 import pytest
 
-from keybench.databases.mssql import connection, drivers
+from keybench.databases.mssql import connection
 from keybench.databases.mssql import owned_schema as database
-from keybench.databases.mssql.connection import said
+from keybench.databases.mssql.connection import drivers, error_text
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options
 from keybench.databases.mssql.url import UrlLeftovers, UrlServer, address_of
@@ -57,7 +57,7 @@ def test_urls_become_addresses() -> None:
     assert hidden(repr(address), address, vars(UrlServer(f"mssql://a:{quote(PASSWORD, safe='')}@h")))
     plain = address_of("sqlserver://h")
     assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)
-    assert "Trusted_Connection={yes}" in connection.parts(plain, "master")
+    assert "Trusted_Connection={yes}" in connection.connection_string(plain, "master")
 
 
 @pytest.mark.parametrize("wrong", [f"mssql://a:{PASSWORD}@[::1/x", "mssql://h:port", "mssql://"])
@@ -124,7 +124,7 @@ def loader(name, *rest):
         raise ImportError("libodbc.so.2: cannot open shared object file: No such file or directory")
     return real(name, *rest)
 importlib.import_module = loader
-from keybench.databases.mssql.drivers import load
+from keybench.databases.mssql.connection.drivers import load
 from keybench.databases.mssql.options import Options
 from keybench.errors import EnvironmentMissing
 try:
@@ -142,15 +142,15 @@ except EnvironmentMissing as error:
 
 def test_mssql_python_without_its_libraries_says_what_brings_them(record: Record, monkeypatch) -> None:
     class Refusing(type(drivers.load(Options()))):  # type: ignore[misc]
-        def connect(self, parts: str, options: Options) -> object:
+        def connect(self, text: str, options: Options) -> object:
             from tests.databases.mssql.recording import mssql_python
 
             raise mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
 
     monkeypatch.setattr(drivers, "load", lambda _options: Refusing(record))
     assert str(failure("mssql://sa@h")) == (
-        "mssql-python cannot load its ODBC driver: install what that needs of the system (apt-get install libltdl7 "
-        "libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
+        "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
+        "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
     )
 
 
@@ -163,7 +163,7 @@ def test_a_driver_that_is_not_installed_says_what_brings_it(monkeypatch: pytest.
 
 def test_a_wrong_password_has_the_servers_words_and_is_not_shown(record: Record, monkeypatch) -> None:
     class Refusing(type(drivers.load(Options()))):  # type: ignore[misc]
-        def connect(self, parts: str, options: Options) -> object:
+        def connect(self, text: str, options: Options) -> object:
             from tests.databases.mssql.recording import ServerSaysNo
 
             raise ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
@@ -189,7 +189,7 @@ def test_a_wrong_password_has_the_servers_words_and_is_not_shown(record: Record,
     ],
 )
 def test_messages_lose_the_names_of_the_layers_that_they_came_through(text: str, shown: str) -> None:
-    assert said(Exception(text) if text else Exception()) == shown
+    assert error_text(Exception(text) if text else Exception()) == shown
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from keybench.databases.capabilities import LoadsInBulk
 from keybench.databases.contract import Address
 from keybench.databases.oracle import session as load
-from keybench.databases.oracle import statistics
 from keybench.databases.oracle.engine import ENGINE
+from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
 from keybench.errors import ServerError
 from keybench.model.keys import Keys

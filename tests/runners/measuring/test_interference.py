@@ -8,7 +8,8 @@ import time
 import psutil
 import pytest
 
-from keybench.model.metric import OF_MACHINE, Metric
+from keybench.model.definition import Theme
+from keybench.model.metric import Metric, of_theme
 from keybench.model.subject import MACHINE
 from keybench.runners.measuring import interference
 from keybench.runners.measuring.interference import Interference
@@ -25,7 +26,7 @@ def burn(until: float) -> None:
 
 def test_each_is_read_and_of_the_machine() -> None:
     found = Interference.before().after()
-    assert {reading.metric for reading in found} == set(OF_MACHINE)
+    assert {reading.metric for reading in found} == set(of_theme(Theme.MACHINE))
     assert {reading.subject for reading in found} == {MACHINE}
     assert all(reading.value is not None and reading.value >= 0 for reading in found if reading.origin == "measured")
 

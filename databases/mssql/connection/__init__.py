@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from keybench.databases.contract import Address
-from keybench.databases.mssql import drivers
-from keybench.databases.mssql.drivers import Driver, Sizes, braced
+from keybench.databases.mssql.connection import drivers
+from keybench.databases.mssql.connection.drivers import Driver, Sizes, braced
 from keybench.databases.mssql.options import options
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 SESSION = "SET XACT_ABORT ON"
-"""At the start of each connection: an error in any row of an array undoes its whole transaction."""
+"""Run on each new connection: an error in any row of an array then undoes the whole transaction."""
 
 FULL = " Make room on the server's disk (of a container: where Docker keeps its files), or use fewer --rows."
-"""What follows a message about a full disk."""
+"""The next step, added to a message about a full disk."""
 _FULL = ("filegroup is full", "is full due to", "not enough space on the disk", "no space left")
 
-_WHO_SPEAKS = re.compile(r"^(\[[^]]*\]\s*)+")
+_LAYERS = re.compile(r"^(\[[^]]*\]\s*)+")
 _NO_LIBRARIES = "Failed to load the driver"
 
 
@@ -68,7 +68,7 @@ class Connection:
             self.raw.commit()
 
     def end(self) -> None:
-        """Commits, and goes back to autocommit."""
+        """Commits, and returns to autocommit."""
         self.commit()
         with self.errors():
             self.raw.autocommit = True
@@ -93,7 +93,7 @@ class Connection:
         try:
             yield
         except (self.driver.module.Error, RuntimeError) as error:
-            reason = said(error)
+            reason = error_text(error)
         else:
             return
         full = any(sign in reason.lower() for sign in _FULL)
@@ -113,14 +113,14 @@ def place(address: Address) -> str:
     return f"{address.parameters.get('host', 'localhost')}:{address.parameters.get('port', '1433')}"
 
 
-def said(error: BaseException) -> str:
-    """The message of a driver's error, on one line, without the names of all the layers that it came through."""
+def error_text(error: BaseException) -> str:
+    """The message of a driver's error, on one line, without the names of the layers that passed it on."""
     text = " ".join(str(error.args[-1] if error.args else "").split())
-    return _WHO_SPEAKS.sub("", text.rpartition("DDBC Error: ")[2]).strip() or text or type(error).__name__
+    return _LAYERS.sub("", text.rpartition("DDBC Error: ")[2]).strip() or text or type(error).__name__
 
 
-def parts(address: Address, database: str) -> str:
-    """The connection string, with the password where there is one: never to be shown."""
+def connection_string(address: Address, database: str) -> str:
+    """The connection string. It holds the password where there is one: never show it."""
     given = address.parameters
     chosen = options(given)
     login = {"UID": given["user"]} if "user" in given else {"Trusted_Connection": "yes"}
@@ -144,11 +144,11 @@ def connect(address: Address, database: str = "") -> Connection:
     """
     chosen = options(address.parameters)
     driver = drivers.load(chosen)
-    string = parts(address, database or address.parameters.get("database", "master"))
+    text = connection_string(address, database or address.parameters.get("database", "master"))
     try:
-        connection = Connection(driver.connect(string, chosen), driver)
+        connection = Connection(driver.connect(text, chosen), driver)
     except (driver.module.Error, RuntimeError) as error:
-        problem = _unreachable(address, said(error))
+        problem = _unreachable(address, error_text(error))
     else:
         try:
             connection.run(SESSION)
@@ -164,8 +164,8 @@ def _unreachable(address: Address, reason: str) -> KeybenchError:
     shown = (reason.replace(secret, "***") if secret else reason).rstrip(". ")
     if _NO_LIBRARIES in reason:
         return EnvironmentMissing(
-            "mssql-python cannot load its ODBC driver: install what that needs of the system (apt-get install libltdl7 "
-            "libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
+            "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
+            "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
         )
     if address.server != "url":
         return ServerError(f"the SQL Server of this run does not answer: {shown}.")

@@ -1,8 +1,8 @@
 """The two drivers, each imported when a connection is made: mssql-python, which brings its ODBC driver, and pyodbc.
 
-Both speak the DB-API with `?` parameters, and both bind an array: a list of rows goes as one call, each row executed by
-itself, in the order of the list. Neither path turns rows into one set-based statement, which the server could sort.
-mssql-python can bulk copy besides, which does sort.
+Both implement the DB-API with `?` parameters, and both bind arrays: a list of rows is one call, which executes the
+statement once a row, in the order of the list. Neither turns the rows into one set-based statement, which the server
+could sort. mssql-python can bulk copy, too, which does sort.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from keybench.errors import EnvironmentMissing, UsageError
 LOGIN_SECONDS = 5
 
 _LTDL = "libltdl.so.7"
-"""What Microsoft's driver in mssql-python's companion wheel needs of the system; its other provider does not."""
+"""The system library that Microsoft's driver in mssql-python's companion wheel needs; its other provider does not."""
 _WITHOUT_LIBRARIES = "mssql-odbc"
 _COMPANION = "mssql_python_odbc"
 
@@ -41,8 +41,8 @@ class Driver(Protocol):
     name: str
     module: Any
 
-    def connect(self, parts: str, options: Options) -> Any:
-        """A DB-API connection in autocommit; `parts` is the connection string, without a driver's name."""
+    def connect(self, text: str, options: Options) -> Any:
+        """A DB-API connection in autocommit; `text` is the connection string, without a driver's name."""
         ...
 
     def cursor_for(self, connection: Any, sizes: Sizes) -> Any:
@@ -58,27 +58,27 @@ class Driver(Protocol):
         ...
 
     def versions(self) -> dict[str, str]:
-        """Versions of what is between keybench and the server."""
+        """Versions of the software between keybench and the server."""
         ...
 
 
 class MssqlPython:
-    """mssql-python. It is told the parameters' types, or it would look at every value and choose by what it finds."""
+    """mssql-python. It gets the parameters' types; otherwise it would inspect every value to choose one."""
 
     name = "mssql-python"
 
     def __init__(self) -> None:
         module: Any = importlib.import_module("mssql_python")
         self.module = module
-        self.module.pooling(enabled=False)  # a pooled connection would go on using a database that is to be dropped
+        self.module.pooling(enabled=False)  # a pooled connection would keep using a database that has to be dropped
         if sys.platform == "linux" and not _loads(_LTDL) and self.module.native_provider != _WITHOUT_LIBRARIES:
             self.module.native_provider = _WITHOUT_LIBRARIES
 
-    def connect(self, parts: str, options: Options) -> Any:  # noqa: ARG002 (it knows its own ODBC driver)
+    def connect(self, text: str, options: Options) -> Any:  # noqa: ARG002 (it knows its own ODBC driver)
         """As the protocol says."""
-        return self.module.connect(parts, autocommit=True, timeout=LOGIN_SECONDS)
+        return self.module.connect(text, autocommit=True, timeout=LOGIN_SECONDS)
 
-    def cursor_for(self, connection: Any, sizes: Sizes) -> Any:  # noqa: ARG002 (told anew for each call)
+    def cursor_for(self, connection: Any, sizes: Sizes) -> Any:  # noqa: ARG002 (set for each call)
         """As the protocol says."""
         return connection.cursor()
 
@@ -88,16 +88,16 @@ class MssqlPython:
         cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """As the protocol says: all rows as one batch, without the 30 s after which the driver else gives up.
+        """As the protocol says: all rows as one batch, without the driver's default timeout of 30 s.
 
-        Bulk copy is a client of its own (mssql_py_core), whose errors are not mssql-python's.
+        Bulk copy is a client of its own (mssql_py_core); its errors are not mssql-python's.
         """
         core: Any = importlib.import_module("mssql_py_core")
         try:
-            found = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
+            result = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
         except core.Error as error:
             raise RuntimeError(str(error)) from None
-        return int(found["rows_copied"])
+        return int(result["rows_copied"])
 
     def versions(self) -> dict[str, str]:
         """Driver and ODBC provider."""
@@ -109,7 +109,7 @@ class MssqlPython:
 
 
 class PyOdbc:
-    """pyodbc with `fast_executemany`; it asks the server for the parameters' types by itself."""
+    """pyodbc with `fast_executemany`; it asks the server for the parameters' types."""
 
     name = "pyodbc"
 
@@ -124,10 +124,10 @@ class PyOdbc:
             ) from None
         self.module.pooling = False
 
-    def connect(self, parts: str, options: Options) -> Any:
+    def connect(self, text: str, options: Options) -> Any:
         """As the protocol says."""
         return self.module.connect(
-            f"DRIVER={braced(self.odbc_driver(options))};{parts}", autocommit=True, timeout=LOGIN_SECONDS
+            f"DRIVER={braced(self.odbc_driver(options))};{text}", autocommit=True, timeout=LOGIN_SECONDS
         )
 
     def odbc_driver(self, options: Options) -> str:
@@ -137,8 +137,8 @@ class PyOdbc:
         installed = [name for name in self.module.drivers() if name.startswith("ODBC Driver ")]
         if installed:
             return str(max(installed))
-        if found := _companion():
-            return str(found)
+        if path := _companion():
+            return str(path)
         raise EnvironmentMissing(
             "pyodbc finds no ODBC driver for SQL Server: install Microsoft's (https://aka.ms/odbc18), or "
             "pip install mssql-python-odbc, or name one by KEYBENCH_MSSQL_ODBC_DRIVER."
@@ -182,8 +182,8 @@ def without_bulk(options: Options) -> str:
 
 
 def _chosen(options: Options) -> str:
-    there = installed()
-    return there[0] if options.driver == "auto" and there else options.driver
+    names = installed()
+    return names[0] if options.driver == "auto" and names else options.driver
 
 
 def load(options: Options) -> Driver:
@@ -197,17 +197,17 @@ def load(options: Options) -> Driver:
 
 
 def braced(value: str) -> str:
-    """A value of a connection string, whatever characters are in it."""
+    """A value of a connection string, quoted for any characters in it."""
     return "{" + value.replace("}", "}}") + "}"
 
 
 def _companion() -> Path | None:
-    """The ODBC driver in mssql-python's companion wheel, which fits Debian and Ubuntu first."""
+    """The ODBC driver in mssql-python's companion wheel, the build for Debian and Ubuntu first."""
     spec = find_spec(_COMPANION)
     for folder in spec.submodule_search_locations or () if spec else ():
         for system in ("debian_ubuntu", "rhel"):
-            if found := sorted((Path(folder) / "libs" / "linux" / system).glob("*/lib/libmsodbcsql-*")):
-                return found[-1]
+            if paths := sorted((Path(folder) / "libs" / "linux" / system).glob("*/lib/libmsodbcsql-*")):
+                return paths[-1]
     return None
 
 
