@@ -1,4 +1,4 @@
-"""The tables of one group: a row for each layout and column, a column for each metric, a footnote for each gap."""
+"""The tables of one group: a row for each arm, a column for each metric, a footnote for each reason of absence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VERDICTS: dict[Verdict, str] = {
     "faster": "faster",
     "slower": "slower",
     "same": f"within {MARGIN:.0%}".replace("%", "\u00a0%"),
-    "unclear": "not decided",
+    "unclear": "undecided",
 }
 
 MARKS: dict[Origin, str] = {"measured": "", "derived": "d", "modelled": "m", "absent": ""}
@@ -26,7 +26,7 @@ MARKS: dict[Origin, str] = {"measured": "", "derived": "d", "modelled": "m", "ab
 
 @dataclass(frozen=True)
 class Cell:
-    """One value as written, its range in small, the mark of its origin, the number of the footnote on its absence."""
+    """One value as text, its range in small print, the mark of its origin, the footnote that says why it is absent."""
 
     text: str
     span: str = ""
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column's title, unit with direction, and its cells, one an arm."""
+    """Title, unit with better direction, and a cell for each arm."""
 
     title: str
     unit: str
@@ -44,8 +44,8 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Listing:
-    """A table: arms down, metrics across."""
+class MetricTable:
+    """A table with a row for each arm."""
 
     title: str
     columns: tuple[Column, ...]
@@ -53,22 +53,23 @@ class Listing:
 
 @dataclass
 class Notes:
-    """Footnotes of a group, each reason once, numbered from 1."""
+    """Footnotes of a group: each text once, numbered from 1."""
 
     texts: list[str] = field(default_factory=list)
 
     def number(self, text: str) -> int:
-        """The number of that footnote."""
+        """The number of the footnote with this text."""
         if text not in self.texts:
             self.texts.append(text)
         return self.texts.index(text) + 1
 
 
-def listings(group: Group, judgement: Judgement | None = None) -> tuple[list[Listing], list[str]]:
-    """What was proven of times, the tables of all metrics that any trial of the group mentions, and their footnotes."""
-    notes, found = Notes(), []
+def metric_tables(group: Group, judgement: Judgement | None = None) -> tuple[list[MetricTable], list[str]]:
+    """The significance of the times, tables of all metrics that a trial of the group mentions, and their footnotes."""
+    notes = Notes()
+    tables: list[MetricTable] = []
     if judgement is not None and judgement.enough:
-        found.append(_proven(group, judgement, notes))
+        tables.append(_significance(group, judgement, notes))
     for theme in Theme:
         shown = [metric for metric in of_theme(theme) if any(arm.mentions(metric) for arm in group.arms)]
         columns = []
@@ -77,12 +78,12 @@ def listings(group: Group, judgement: Judgement | None = None) -> tuple[list[Lis
             if metric == Metric.INSERT_SECONDS and group.control:
                 columns.append(_ratios(group, notes))
         if columns:
-            found.append(Listing(theme.value, tuple(columns)))
-    return found, notes.texts
+            tables.append(MetricTable(theme.value, tuple(columns)))
+    return tables, notes.texts
 
 
-def good_of_all(group: Group) -> list[str]:
-    """For each arm how many of its trials are good: `3 of 3`."""
+def successful(group: Group) -> list[str]:
+    """For each arm how many of its trials succeeded: `3 of 3`."""
     return [f"{len(arm.trials) - len(arm.failed)} of {len(arm.trials)}" for arm in group.arms]
 
 
@@ -103,31 +104,31 @@ def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes:
     return Cell(number(summary.median, places), mark=marks)
 
 
-def _proven(group: Group, judgement: Judgement, notes: Notes) -> Listing:
-    """Each arm beside the control: ratio with its interval, p of the joint test, verdict, and who is first."""
-    ratios, chances, verdicts, first = [], [], [], []
+def _significance(group: Group, judgement: Judgement, notes: Notes) -> MetricTable:
+    """Each arm against the control: ratio with interval, p of the joint test, verdict, and whether it is first."""
+    ratios, p_values, verdicts, first = [], [], [], []
     for arm in group.arms:
-        found = judgement.of(arm)
-        if found is not None:
-            ratios.append(_ratio(found.ratio))
-            chances.append(Cell("–" if isnan(found.p) else number(found.p, 3)))
-            verdicts.append(Cell(_VERDICTS[found.verdict]))
+        judged = judgement.of(arm)
+        if judged is not None:
+            ratios.append(_ratio(judged.ratio))
+            p_values.append(Cell("–" if isnan(judged.p) else number(judged.p, 3)))
+            verdicts.append(Cell(_VERDICTS[judged.verdict]))
         else:
             missing = (
                 Cell("1.00×") if arm is group.control else Cell("–", note=notes.number(arm.reason(judgement.metric)))
             )
             ratios.append(missing)
-            chances.append(Cell("–"))
+            p_values.append(Cell("–"))
             verdicts.append(Cell("the control" if arm is group.control else "–"))
         first.append(Cell("yes" if arm in judgement.first else "no"))
     title = judgement.metric.definition.title
     columns = (
         Column(title, "× control ↓", tuple(ratios)),
-        Column("p", "of the joint test", tuple(chances)),
+        Column("p", "joint test", tuple(p_values)),
         Column("Against the control", "", tuple(verdicts)),
         Column("Shares the first place", "", tuple(first)),
     )
-    return Listing("What the times prove", columns)
+    return MetricTable("Significance of the times", columns)
 
 
 def _ratio(summary: Summary) -> Cell:
@@ -136,9 +137,9 @@ def _ratio(summary: Summary) -> Cell:
 
 
 def _ratios(group: Group, notes: Notes) -> Column:
-    found: Sequence[Summary | None] = [group.ratio(arm, Metric.INSERT_SECONDS) for arm in group.arms]
+    ratios: Sequence[Summary | None] = [group.ratio(arm, Metric.INSERT_SECONDS) for arm in group.arms]
     cells = []
-    for arm, summary in zip(group.arms, found, strict=True):
+    for arm, summary in zip(group.arms, ratios, strict=True):
         if summary is None:
             cells.append(Cell("–", note=notes.number(arm.reason(Metric.INSERT_SECONDS))))
         else:
