@@ -92,16 +92,16 @@ class SqlServer(Engine):
         return ddl.bytes_per_row(column, payload, key, options.options({}))
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The index or heap that holds the key; `pagemodel.Parameters` are the parameters.
+        """The index or heap that holds the key; the model's `Parameters` are the parameters.
 
         The environment's options give the defaults of two: what is beneath a nonclustered key, and row versions.
         """
-        from keybench.pagemodels.mssql import model as pagemodel
+        from keybench.pagemodels.mssql.model import Parameters, page_model
 
         chosen = options.options({})
         beneath = "bigint" if chosen.beneath == "clustered" else "heap"
         default = {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
-        return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
+        return page_model(table, parameters(Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:
         """The trial's answers to questions that were open without a server."""

@@ -112,10 +112,10 @@ class MySqlEngine(Engine):
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index that holds the key: clustered, or secondary beside a table by row id or date. No parameters."""
-        from keybench.pagemodels.innodb import model as pagemodel
+        from keybench.pagemodels.innodb.model import Parameters, page_model
 
-        parameters(pagemodel.Parameters, given)
-        return pagemodel.of(table, mysql=self.flavour is MYSQL)
+        parameters(Parameters, given)
+        return page_model(table, mysql=self.flavour is MYSQL)
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, written for both flavours, and those of this flavour alone."""

@@ -82,11 +82,11 @@ class Oracle(Engine):
         return ddl.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The index that holds the key, or the index-organised table; `pagemodel.Parameters` are the parameters."""
-        from keybench.pagemodels.oracle import model as pagemodel
+        """The index that holds the key, or the index-organised table; the model's `Parameters` are the parameters."""
+        from keybench.pagemodels.oracle.model import Parameters, page_model
 
         default = {"unique": ddl.is_unique(table, options.options({}))}
-        return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
+        return page_model(table, parameters(Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:  # noqa: ARG002
         """The trial's answers to questions that were open without a server."""

@@ -71,10 +71,10 @@ class PostgreSQL(Engine):
         return records.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The key's nbtree; `pagemodel.Parameters` are the parameters."""
-        from keybench.pagemodels.postgresql import model as pagemodel
+        """The key's nbtree; the model's `Parameters` are the parameters."""
+        from keybench.pagemodels.postgresql.model import Parameters, page_model
 
-        return pagemodel.of(table, parameters(pagemodel.Parameters, given))
+        return page_model(table, parameters(Parameters, given))
 
     def leftovers(self, url: str) -> Leftovers:
         """Tables of trials, and the schema if keybench made it."""

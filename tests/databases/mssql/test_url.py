@@ -15,7 +15,7 @@ import pytest
 
 from keybench.databases.mssql import connection
 from keybench.databases.mssql import owned_schema as database
-from keybench.databases.mssql.connection import drivers, said
+from keybench.databases.mssql.connection import drivers, error_text
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options
 from keybench.databases.mssql.url import UrlLeftovers, UrlServer, address_of
@@ -189,7 +189,7 @@ def test_a_wrong_password_has_the_servers_words_and_is_not_shown(record: Record,
     ],
 )
 def test_messages_lose_the_names_of_the_layers_that_they_came_through(text: str, shown: str) -> None:
-    assert said(Exception(text) if text else Exception()) == shown
+    assert error_text(Exception(text) if text else Exception()) == shown
 
 
 @pytest.mark.parametrize(

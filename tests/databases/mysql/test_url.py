@@ -83,16 +83,16 @@ def test_a_guest_gets_sizes_and_log_but_no_pages(guest: Owner) -> None:
     admin = MySqlAdmin(provision.start())
     try:
         assert not admin.checkpoint()
-        found = measured(admin, Table("trial", ENGINE.column("binary16"), 100), increasing(3000))
+        given = measured(admin, Table("trial", ENGINE.column("binary16"), 100), increasing(3000))
         admin.settle(Table("trial", ENGINE.column("binary16"), 100))
     finally:
         admin.close()
         provision.stop()
-    assert found[Metric.INDEX_BYTES].origin == "measured"
-    assert found[Metric.TABLE_BYTES].origin == "measured"
-    assert found[Metric.LOG_BYTES].value > 0
-    assert found[Metric.LEAF_PAGES].value is None
-    assert found[Metric.SPLIT_COUNTER].reason.startswith("the counter of page splits cannot be read (MariaDB: Access ")
+    assert given[Metric.INDEX_BYTES].origin == "measured"
+    assert given[Metric.TABLE_BYTES].origin == "measured"
+    assert given[Metric.LOG_BYTES].value > 0
+    assert given[Metric.LEAF_PAGES].value is None
+    assert given[Metric.SPLIT_COUNTER].reason.startswith("the counter of page splits cannot be read (MariaDB: Access ")
 
 
 def test_a_mariadb_asked_for_as_mysql_is_not_recorded_as_mysql_but_cleaned(guest: Owner) -> None:

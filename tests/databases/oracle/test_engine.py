@@ -14,7 +14,7 @@ import oracledb
 import pytest
 
 from keybench.databases.oracle import connection, keys
-from keybench.databases.oracle.connection import said
+from keybench.databases.oracle.connection import error_text
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.url import UrlLeftovers, UrlServer, address_of
 from keybench.databases.registry import engine
@@ -132,7 +132,7 @@ def test_a_wrong_password_has_the_servers_words_and_is_not_shown(monkeypatch: py
     assert str(failure(f"oracle://me:{quote(PASSWORD, safe='')}@db.example/s")).startswith(
         "Oracle at db.example:1521/s cannot be reached: ORA-01017: invalid credential ***.\n"
     )
-    assert said(Exception()) == "Exception"
+    assert error_text(Exception()) == "Exception"
 
 
 def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(record: Record) -> None:
