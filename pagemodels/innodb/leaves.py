@@ -239,9 +239,9 @@ def events_of(leaves: Leaves) -> NDArray[np.int64]:
 @kernel
 def chain(leaves: Leaves) -> NDArray[np.int64]:
     """The slots in key order: int64 (leaves,)."""
-    slots, found = leaves.slots, np.empty(leaves.facts[LEAVES], np.int64)
+    slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES], np.int64)
     slot = leaves.cells[0]
-    for i in range(len(found)):
-        found[i] = slot
+    for i in range(len(ordered)):
+        ordered[i] = slot
         slot = slots[slot, NEXT]
-    return found
+    return ordered

@@ -139,7 +139,7 @@ class InnodbModel:
         )
 
 
-def of(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
+def page_model(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
     """The model of the index that holds the table's key; UsageError where its records have no one size."""
     if table.rows:
         raise UsageError("the page model of InnoDB is that of the key's index, not of the table by date.")

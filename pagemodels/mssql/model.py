@@ -65,7 +65,7 @@ class Parameters:
                 raise unknown_name(name, getattr(self, name), known)
 
 
-def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table: its clustered index, its nonclustered one, or its heap."""
     if table.rows:
         raise UsageError("the page model of SQL Server is that of the key's index, not of the table by date.")

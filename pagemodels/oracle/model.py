@@ -56,7 +56,7 @@ class Parameters:
             raise unknown_name("right_edge", self.right_edge, _RIGHT_EDGES)
 
 
-def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table's index on its key, or of the table itself where it is organised by it."""
     if table.rows:
         raise UsageError("there is no page model of Oracle's index on the moment of creation: look at the key's.")

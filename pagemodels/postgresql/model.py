@@ -54,7 +54,7 @@ _LEAF_SPLIT_DISTANCE = 0.05
 """Share of a page's entries by which a split may be off the best (nbtsplitloc.c)."""
 
 
-def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the key's index; the table is a heap in all key roles.
 
     UsageError for keys whose stored size depends on how well they compress, for so many equal ones that other rules of
@@ -115,10 +115,10 @@ def _choices(
     space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int
 ) -> tuple[int, ...]:
     """The splits of a leaf that are nearly as good as the best, given by what stays left, the best first."""
-    found = _splits(space, item, first, items, high_key, fillfactor, reserve)
+    splits = _splits(space, item, first, items, high_key, fillfactor, reserve)
     tolerance = int((items - 1) * item * _LEAF_SPLIT_DISTANCE)
-    near = [abs(left - found[0]) * item <= tolerance for left in found]
-    return tuple(found[: near.index(False) if False in near else len(found)])
+    near = [abs(left - splits[0]) * item <= tolerance for left in splits]
+    return tuple(splits[: near.index(False) if False in near else len(splits)])
 
 
 def _kept(space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int) -> int:

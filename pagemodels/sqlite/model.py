@@ -84,7 +84,7 @@ class IntegerModel:
         return replace(self, rows=rows)
 
 
-def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the b-tree that holds the table's key; UsageError where its cells have no known size."""
     if given.page_bytes not in (512 << i for i in range(8)):
         raise UsageError(f"SQLite has no pages of {given.page_bytes} bytes: take a power of two from 512 to 65536.")

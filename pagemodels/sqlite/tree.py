@@ -241,8 +241,8 @@ def start(tree: Tree, file: Ints) -> None:
 def chain(tree: Tree) -> NDArray[Any]:
     """The leaves' slots in key order: int64 (leaves,)."""
     facts = tree.facts
-    found, upper = np.empty(facts[LEAVES], np.int64), -1
-    for i in range(len(found)):
+    slots, upper = np.empty(facts[LEAVES], np.int64), -1
+    for i in range(len(slots)):
         upper = at_least(tree.marks, facts[WORDS], BORDERS, upper + 1)
-        found[i] = upper >> facts[SHIFT]
-    return found
+        slots[i] = upper >> facts[SHIFT]
+    return slots

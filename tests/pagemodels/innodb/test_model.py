@@ -13,7 +13,7 @@ from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.innodb.model import InnodbModel, InnodbStats, of
+from keybench.pagemodels.innodb.model import InnodbModel, InnodbStats, page_model
 from keybench.pagemodels.ranking import ranked
 from tests.pagemodels.innodb.reference import Space, Tree
 
@@ -118,7 +118,7 @@ def test_a_million_descending_keys() -> None:
 
 def test_mysql_counts_no_insertion_into_the_right_neighbour() -> None:
     ranks = ranks_of("same millisecond", 50_000)
-    mariadb, mysql = (of(table(), mysql=mysql).insert(ranks) for mysql in (False, True))
+    mariadb, mysql = (page_model(table(), mysql=mysql).insert(ranks) for mysql in (False, True))
     assert mysql.split_counter == mysql.leaf_pages - 1 + mysql.branch_pages - 1  # one level of branch pages: its root
     assert mariadb.split_counter > mysql.split_counter
 
