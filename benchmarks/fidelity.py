@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import get_args
 
 from benchmarks import streams
-from keybench.databases.contract import Address, Engine
+from keybench.databases.contract import Address
+from keybench.databases.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.column import Column
@@ -22,7 +23,8 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.subject import KEY
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import predict, readings
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import readings
 
 SHOWN = {
     Metric.LEAF_PAGES: "leaf",

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from benchmarks import pairs, streams
 from benchmarks.fidelity import columns, real
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.databases.registry import engines
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, SizedByValue, predict, ranked
+from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.ranking import ranked
 
 ROWS = (1_000_000, 50_000_000)
 _PAYLOAD = 100

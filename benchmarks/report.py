@@ -16,7 +16,8 @@ import numpy as np
 
 from keybench.databases.registry import engines
 from keybench.generators.core.layout import layouts
-from keybench.model.metric import OF_MACHINE, Metric
+from keybench.model.definition import Theme
+from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import MODEL
@@ -80,7 +81,7 @@ def _run(blocks: int) -> Run:
 
 
 def _trial(block: int, position: int, database: str, layout: str, rng: np.random.Generator) -> Trial:
-    metrics = [metric for metric in Metric if metric not in OF_MACHINE]
+    metrics = [metric for metric in Metric if metric.definition.theme != Theme.MACHINE]
     amounts = 1 + 50 * rng.random(len(metrics))
     readings = [Reading(metric, float(amount), "measured") for metric, amount in zip(metrics, amounts, strict=True)]
     predicted = [replace(reading, subject=MODEL) for reading in readings if reading.metric in _PREDICTED]

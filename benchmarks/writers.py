@@ -17,7 +17,8 @@ from statistics import median
 from psycopg import pq
 
 from benchmarks import pairs
-from keybench.databases.contract import Address, Engine
+from keybench.databases.contract import Address
+from keybench.databases.engine import Engine
 from keybench.databases.postgresql.ddl import name
 from keybench.databases.postgresql.session import PostgresSession
 from keybench.databases.registry import engine
@@ -25,15 +26,17 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import ranked
+from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import key_sources
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.server_trial import Target, run_trial
-from keybench.runners.writers import crews
+from keybench.runners.planning.target import Target
+from keybench.runners.trials.kinds import new_trial
+from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import load as writers
-from keybench.runners.writers.barrier import Seat
-from keybench.runners.writers.writer import Load, Sent, _write
+from keybench.runners.writers import pool
+from keybench.runners.writers.barrier import BarrierHandle
+from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
 from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
 
 COUNTS = (1, 4, 8)
@@ -121,20 +124,20 @@ def _statement(table: Table, text: str) -> str:
     return f"INSERT INTO {name(table)} (key, payload) VALUES (gen_random_uuid(), {text})"
 
 
-def write_inserts(work: Load, seat: Seat) -> Sent:
+def write_inserts(task: WriterTask, handle: BarrierHandle) -> WriterResult:
     """A writer of the harness with that session."""
-    with seat.taken() as others:
-        session = _Inserts(work.address, work.table)
+    with handle.joined() as barrier:
+        session = _Inserts(task.address, task.table)
         try:
-            return _write(work, session, others)
+            return write_slices(task, session, barrier)
         finally:
             session.close()
 
 
-class _Crew(crews.LocalProcesses):
+class _Pool(pool.LocalPool):
     """This machine's processes, each with that session."""
 
-    writer = staticmethod(write_inserts)
+    target = staticmethod(write_inserts)
 
 
 def _beside_pgbench(target: Target, repetitions: int) -> Iterator[str]:
@@ -156,7 +159,7 @@ def _pair(target: Target, program: Path, count: int, repetitions: int) -> str:
     def ours() -> float:
         admin.create(table)
         loaded = writers.load(
-            target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, crew=_Crew()
+            target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, pool=_Pool()
         )
         pairs.require_rows(admin, table, _SINGLE_ROWS)
         return loaded.seconds
@@ -214,7 +217,7 @@ def _share(target: Target, rows: int, repetitions: int) -> Iterator[str]:
         for source in sources:
             source.stream().take(source.writer.rows)
         streams = time.perf_counter() - begin
-        ended = run_trial(request, trial, lambda _: target)
+        ended = new_trial(request, trial, Resources(lambda _: target)).run()
         if ended.error:
             raise EnvironmentMissing(f"the trial failed: {ended.error}")
         shares.append(100 * (planned + 2 * streams) / ended.seconds)

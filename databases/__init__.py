@@ -1,1 +1,1 @@
-"""Database engines: one folder each, behind the contract in `engine`."""
+"""Database engines, one folder each, behind the roles of `contract`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.errors import UsageError, unknown_name
 from keybench.plugins import discover
 
@@ -32,3 +32,8 @@ def engine(name: str) -> Engine:
         return engines()[name]
     except KeyError:
         raise unknown_name("database", name, engines()) from None
+
+
+def choices_without_docker() -> str:
+    """The databases that need no Docker, as options of a command: `--db a or --db b`."""
+    return " or ".join(f"--db {name}" for name, on in engines().items() if set(on.servers) - {"container"})

@@ -60,12 +60,12 @@ COMMANDS: Final = {
     ),
     "doctor": Command(
         "keybench.runners.doctor",
-        "What can run on this machine: every database and server kind, drivers, disk, memory; and what brings the rest.",
+        "Show what can run on this machine (databases, kinds of server, drivers, disk, memory) and how to get the rest.",
     ),
     "clean": Command(
         "keybench.runners.clean",
-        "Remove what killed runs left: folders of private servers, containers, and on your own server keybench's "
-        "tables and schema.",
+        "Remove what killed runs left: folders of private servers, containers, and keybench's tables on your own "
+        "server.",
     ),
     "generators": Command(
         "keybench.generators.commands.app",

@@ -17,6 +17,8 @@ class KeybenchError(Exception):
     """Base of every error whose message is for the user; `exit_code` is the command's."""
 
     exit_code = 1
+    traceback = ""
+    """Of the unexpected exception in another process that it stands for."""
 
 
 class UsageError(KeybenchError):

@@ -1,88 +1,268 @@
-"""The names of all quantities that keybench measures; `definitions` says what each means.
+"""All quantities that keybench measures, each declared once: to add one, declare it here and write its probe.
 
-A probe or a timer supplies readings by these names; a report titles its plots from them. Where a server cannot give a
-metric, the reading is absent and says why: never zero, never missing.
+Probes and timers supply readings by these names; reports, exports and checks derive everything else from the
+declarations. Where a server cannot give a metric, the reading is absent and says why: never zero, never missing.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
+from typing import Final
+
+from keybench.model.definition import Definition, Theme
+
+DEEP_LEAVES: Final = 10
+"""An insert more leaves behind the right edge than this is a deep one."""
+
+WINDOW_ROWS: Final = 1000
+FRONT_ROWS: Final = 100
+"""Insertion fronts are places among `WINDOW_ROWS` successive rows with more than `FRONT_ROWS` older keys between."""
+
+_time = partial(Definition, theme=Theme.TIME)
+_keys = partial(Definition, theme=Theme.KEYS)
+_pages = partial(Definition, theme=Theme.PAGES, exact=True, of_index=True)
+_splits = partial(Definition, theme=Theme.SPLITS, exact=True)
+_position = partial(Definition, theme=Theme.POSITION, exact=True)
+_storage = partial(Definition, theme=Theme.STORAGE)
+_afterwards = partial(Definition, theme=Theme.AFTERWARDS)
+_contention = partial(Definition, theme=Theme.CONTENTION, some_engines=True)
+_machine = partial(Definition, theme=Theme.MACHINE)
 
 
 class Metric(StrEnum):
-    """Names of metrics; `definitions.DEFINITIONS` holds what each means."""
+    """The name of a metric, with its `definition`. Tables, exports and readings keep this order."""
 
-    INSERT_SECONDS = "insert_seconds"
-    FIRST_HALF_SECONDS = "first_half_seconds"
-    SECOND_HALF_SECONDS = "second_half_seconds"
-    TX_P50_MS = "tx_p50_ms"
-    TX_P95_MS = "tx_p95_ms"
-    TX_P99_MS = "tx_p99_ms"
-    TX_MAX_MS = "tx_max_ms"
-    CLIENT_CPU_SHARE = "client_cpu_share"
-    CLOCKS_APART_MS = "clocks_apart_ms"
-    LEAF_PAGES = "leaf_pages"
-    BRANCH_PAGES = "branch_pages"
-    LEAF_DENSITY = "leaf_density"
-    LEAF_FRAGMENTATION = "leaf_fragmentation"
-    LEAF_NONADJACENT = "leaf_nonadjacent"
-    APPENDS = "appends"
-    EDGE_SPLITS = "edge_splits"
-    INTERIOR_SPLITS = "interior_splits"
-    BRANCH_SPLITS = "branch_splits"
-    EDGE_AND_INTERIOR_SPLITS = "edge_and_interior_splits"
-    SPLIT_COUNTER = "split_counter"
-    LOG_BYTES = "log_bytes"
-    LOG_PAGE_IMAGES = "log_page_images"
-    LOG_PAGE_IMAGE_BYTES = "log_page_image_bytes"
-    PAGES_READ = "pages_read"
-    PAGES_WRITTEN = "pages_written"
-    INDEX_BYTES = "index_bytes"
-    TABLE_BYTES = "table_bytes"
-    LATCH_WAITS = "latch_waits"
-    LATCH_WAIT_MS = "latch_wait_ms"
-    HEAP_CORRELATION = "heap_correlation"
-    POINT_UNIFORM_US = "point_uniform_us"
-    POINT_RECENT_US = "point_recent_us"
-    RANGE_US_PER_ROW = "range_us_per_row"
-    DELETE_SECONDS = "delete_seconds"
-    REFILL_SECONDS = "refill_seconds"
-    REFILLED_INDEX_BYTES = "refilled_index_bytes"
-    KEY_NS = "key_ns"
-    DUPLICATE_KEYS = "duplicate_keys"
-    ORDER_BREAKS = "order_breaks"
-    CLOCK_LEAD_MS = "clock_lead_ms"
-    POSITION_MEAN = "position_mean"
-    POSITION_P95 = "position_p95"
-    LAG_ROWS = "lag_rows"
-    LAG_SECONDS = "lag_seconds"
-    EDGE_DISTANCE_PAGES = "edge_distance_pages"
-    DEEP_INSERTS = "deep_inserts"
-    FRONTS = "fronts"
-    DISPLACEMENT = "displacement"
-    SENTINEL_MS = "sentinel_ms"
-    OTHERS_CPU = "others_cpu"
-    DISK_WAIT = "disk_wait"
-    STOLEN_CPU = "stolen_cpu"
+    definition: Definition
+
+    def __new__(cls, name: str, definition: Definition | None = None) -> Metric:
+        """A string that carries its definition. `Metric("lag_rows")` finds a member and does not come here."""
+        assert definition is not None
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.definition = definition
+        return member
+
+    # A line has title, unit and direction; the text follows.
+    # fmt: off
+    INSERT_SECONDS = "insert_seconds", _time(
+        "Insert time", "s", "lower",
+        "Time from the first row sent to the last acknowledged, all writers; making keys and buffers is outside it.",
+        needs_server=True,
+    )
+    FIRST_HALF_SECONDS = "first_half_seconds", _time(
+        "Insert time, first half", "s", "lower",
+        "Insert time of the first half of the rows.",
+        needs_server=True,
+    )
+    SECOND_HALF_SECONDS = "second_half_seconds", _time(
+        "Insert time, second half", "s", "lower",
+        "Insert time of the second half of the rows.",
+        needs_server=True,
+    )
+    TX_P50_MS = "tx_p50_ms", _time("Transaction time, median", "ms", "lower", "Half the transactions took no longer.")
+    TX_P95_MS = "tx_p95_ms", _time("Transaction time, p95", "ms", "lower", "95 % of transactions took no longer.")
+    TX_P99_MS = "tx_p99_ms", _time("Transaction time, p99", "ms", "lower", "99 % of transactions took no longer.")
+    TX_MAX_MS = "tx_max_ms", _time("Transaction time, longest", "ms", "lower", "The longest transaction.")
+    CLIENT_CPU_SHARE = "client_cpu_share", _time(
+        "Client CPU", "% of wall time", "lower",
+        "Processor time of the writer process inside the timed window, over that window. An engine that runs inside "
+        "the writer (SQLite) counts as client.",
+    )
+    CLOCKS_APART_MS = "clocks_apart_ms", _contention(
+        "Writers' clocks apart", "ms", "lower",
+        "The largest possible error in time between writers on several machines. Each writer's clock starts when the "
+        "barrier releases all of them.",
+    )
+    LEAF_PAGES = "leaf_pages", _pages("Leaf pages", "pages", "lower", "Leaf pages of the key's index.")
+    BRANCH_PAGES = "branch_pages", _pages("Branch pages", "pages", "lower", "Non-leaf pages of the key's index.")
+    LEAF_DENSITY = "leaf_density", _pages(
+        "Leaf density", "%", "higher",
+        "Used share of the leaf pages' item space, as the engine defines it.",
+        shards="mean",
+    )
+    LEAF_FRAGMENTATION = "leaf_fragmentation", _pages(
+        "Leaf fragmentation", "%", "lower",
+        "Share of leaf pages whose successor in key order lies at a lower page number. Random keys tend to 50 %. "
+        "Half-empty pages in perfect order do not show here: read it next to density.",
+        shards="mean",
+    )
+    LEAF_NONADJACENT = "leaf_nonadjacent", _pages(
+        "Leaf pages not adjacent", "%", "lower",
+        "Share of links between successive leaf pages that do not go to the next page number. This is what SQL "
+        "Server calls fragmentation, where the next page is the next one that was allocated to the index.",
+        shards="mean",
+    )
+    APPENDS = "appends", _splits(
+        "Appends", "splits", "neither",
+        "The rightmost leaf was full and the new key was above all present: a new page at the end. Good splits.",
+    )
+    EDGE_SPLITS = "edge_splits", _splits(
+        "Edge splits", "splits", "lower",
+        "The rightmost leaf was full and the new key was not above all present.",
+    )
+    INTERIOR_SPLITS = "interior_splits", _splits(
+        "Interior splits", "splits", "lower",
+        "A leaf other than the rightmost was full and was split.",
+    )
+    EDGE_AND_INTERIOR_SPLITS = "edge_and_interior_splits", _splits(
+        "Edge and interior splits", "splits", "lower",
+        "A full leaf was split and some of its rows moved: on engines that do not tell edge from interior splits.",
+        some_engines=True,
+    )
+    BRANCH_SPLITS = "branch_splits", _splits("Branch splits", "splits", "lower", "Splits of non-leaf pages.")
+    SPLIT_COUNTER = "split_counter", _splits(
+        "Splits by the server's counter", "splits", "neither",
+        "The server's own counter of page splits. It mixes appends, other splits and branch pages of the whole "
+        "server; MariaDB's also has insertions that went into the right neighbour instead. SQL Server's and Oracle's "
+        "have leaves alone: those of the key's index, and those of the writers' sessions.",
+        exact=False,
+    )
+    LOG_BYTES = "log_bytes", _storage(
+        "Log", "bytes", "lower",
+        "Bytes that the server's log (WAL, redo) grew by during the inserts.",
+        needs_server=True,
+    )
+    LOG_PAGE_IMAGES = "log_page_images", _storage(
+        "Full-page images", "images", "lower",
+        "Whole pages written to the log at their first change after a checkpoint.",
+    )
+    LOG_PAGE_IMAGE_BYTES = "log_page_image_bytes", _storage(
+        "Full-page images", "bytes", "lower",
+        "Bytes of whole pages written to the log.",
+        needs_server=True,
+    )
+    PAGES_READ = "pages_read", _storage(
+        "Pages read", "pages", "lower",
+        "Pages that were not in the server's cache when an insert needed them, and were read from its files or the "
+        "operating system's cache: of the whole server, during the inserts.",
+        needs_server=True,
+    )
+    PAGES_WRITTEN = "pages_written", _storage(
+        "Pages written", "pages", "lower",
+        "Pages that the server wrote to its data files during the inserts, by checkpoints and to make room in its "
+        "cache; pages that are still only in the cache are not counted.",
+        needs_server=True,
+    )
+    INDEX_BYTES = "index_bytes", _storage(
+        "Key's index", "bytes", "lower",
+        "Size of the index or b-tree that holds the key.",
+        of_index=True, needs_server=True,
+    )
+    TABLE_BYTES = "table_bytes", _storage(
+        "Table with its indexes", "bytes", "lower",
+        "Size of the table and all of its indexes.",
+        needs_server=True,
+    )
+    LATCH_WAITS = "latch_waits", _contention(
+        "Waits for page latches", "waits", "lower",
+        "How often a writer waited while another one used a page.",
+    )
+    LATCH_WAIT_MS = "latch_wait_ms", _contention(
+        "Time waited for page latches", "ms", "lower",
+        "How long writers waited while others used a page, added up.",
+    )
+    HEAP_CORRELATION = "heap_correlation", _pages(
+        "Heap order", "−1 … 1", "neither",
+        "Correlation of a row's place in the table's heap with its key's rank: 1 where the table lies in key order.",
+        exact=False, of_index=False, shards="none",
+    )
+    POINT_UNIFORM_US = "point_uniform_us", _afterwards(
+        "Point look-up, any key", "µs", "lower",
+        "Median time of a look-up by key, keys drawn from the whole table.",
+    )
+    POINT_RECENT_US = "point_recent_us", _afterwards(
+        "Point look-up, recent key", "µs", "lower",
+        "Median time of a look-up by key among the newest 1 % of the rows.",
+    )
+    RANGE_US_PER_ROW = "range_us_per_row", _afterwards(
+        "Range by time", "µs a row", "lower",
+        "Time a row to read a window of successive rows by a key range; only where key order is time order.",
+    )
+    DELETE_SECONDS = "delete_seconds", _afterwards(
+        "Delete the oldest", "s", "lower",
+        "Time to delete the oldest part of the rows.",
+    )
+    REFILL_SECONDS = "refill_seconds", _afterwards(
+        "Refill", "s", "lower",
+        "Time to insert new rows after the deletion.",
+    )
+    REFILLED_INDEX_BYTES = "refilled_index_bytes", _afterwards(
+        "Key's index after refill", "bytes", "lower",
+        "Size of the key's index after deleting the oldest part and inserting new rows.",
+    )
+    KEY_NS = "key_ns", _keys(
+        "Time to make a key", "ns", "lower",
+        "Time from the start of all threads to the end of the last, over all their keys. Clock readings are prepared "
+        "before.",
+    )
+    DUPLICATE_KEYS = "duplicate_keys", _keys(
+        "Duplicate keys", "keys", "lower",
+        "Keys that some thread of the trial made before.",
+        exact=True,
+    )
+    ORDER_BREAKS = "order_breaks", _keys(
+        "Out of order", "keys", "lower",
+        "Keys that are not above the one that the same thread made before, in the layout's own order.",
+        exact=True,
+    )
+    CLOCK_LEAD_MS = "clock_lead_ms", _keys(
+        "Ahead of the clock", "ms", "lower",
+        "The most by which the time in a key is ahead of the clock at which the key was made.",
+        exact=True,
+    )
+    POSITION_MEAN = "position_mean", _position(
+        "Insert position, mean", "% of keys", "lower",
+        "Share of the keys present above a new one: 0 if appended.",
+    )
+    POSITION_P95 = "position_p95", _position(
+        "Insert position, p95", "% of keys", "lower",
+        "95 % of inserts had no greater share above.",
+    )
+    LAG_ROWS = "lag_rows", _position(
+        "Lag", "rows", "lower",
+        "Keys present above a new one; median over all inserts, or over those of a writer.",
+    )
+    LAG_SECONDS = "lag_seconds", _position(
+        "Lag", "s of the scenario", "lower",
+        "How long ago the right edge of the index passed the place of a new key, median over inserts.",
+    )
+    EDGE_DISTANCE_PAGES = "edge_distance_pages", _position(
+        "Distance from the right edge", "leaves", "lower",
+        "Keys present above a new one, over the mean rows of a leaf of the finished index; mean over inserts.",
+    )
+    DEEP_INSERTS = "deep_inserts", _position(
+        "Deep inserts", "% of inserts", "lower",
+        f"Share of inserts more than {DEEP_LEAVES} leaves from the edge.",
+    )
+    FRONTS = "fronts", _position(
+        "Insertion fronts", "fronts", "lower",
+        f"Places that {WINDOW_ROWS:,} successive rows go to, median; two places have more than {FRONT_ROWS} older keys "
+        "between them. 1 for an appended sequence; random keys in a large table have one each.",
+    )
+    DISPLACEMENT = "displacement", _position(
+        "Displacement", "% of rows", "lower",
+        "Mean distance between a row's places in order of arrival and of keys.",
+    )
+    SENTINEL_MS = "sentinel_ms", _machine(
+        "Sentinel", "ms", "lower",
+        "The best of three times of a fixed loop, before the first row: the machine's pace.",
+    )
+    OTHERS_CPU = "others_cpu", _machine(
+        "Others' processors", "processors", "lower",
+        "Processors busy before the first row, while the run waits.",
+    )
+    DISK_WAIT = "disk_wait", _machine(
+        "Disk wait", "% of wall time", "lower",
+        "Time that a process waits for a disk before the first row is sent.",
+    )
+    STOLEN_CPU = "stolen_cpu", _machine(
+        "Stolen processor time", "% of processor time", "lower",
+        "What the hypervisor gave to other virtual machines while the rows were sent.",
+    )
+    # fmt: on
 
 
-KEYS_ALONE = (Metric.KEY_NS, Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.CLOCK_LEAD_MS)
-"""Of trials without a database, which have no others."""
-
-OF_MACHINE = (Metric.SENTINEL_MS, Metric.OTHERS_CPU, Metric.DISK_WAIT, Metric.STOLEN_CPU)
-"""Of the machine around a trial, not of its table: their subject is `MACHINE`."""
-
-DEEP_LEAVES = 10
-"""An insert more leaves behind the right edge than this is a deep one."""
-
-WINDOW_ROWS, FRONT_ROWS = 1000, 100
-"""Insertion fronts: places among so many successive rows that have more than so many older keys between them."""
-
-
-OF_SOME_ENGINES = (
-    Metric.EDGE_AND_INTERIOR_SPLITS,
-    Metric.LATCH_WAITS,
-    Metric.LATCH_WAIT_MS,
-    Metric.CLOCKS_APART_MS,
-)
-"""Of engines that have just these, and of writers on many machines: others neither give them nor say why not."""
+def of_theme(theme: Theme) -> tuple[Metric, ...]:
+    """The metrics of a theme, in their order."""
+    return tuple(metric for metric in Metric if metric.definition.theme is theme)

@@ -20,6 +20,11 @@ KeyRole = Literal["clustered", "nonclustered", "by-date", "fk"]
 """What the key is to its table."""
 
 
+def is_key_and_payload(role: KeyRole) -> bool:
+    """Whether a table with that role of the key is one table of two columns, the key and its payload."""
+    return role in ("clustered", "nonclustered")
+
+
 @dataclass(frozen=True)
 class ServerKeys:
     """A layout that only a server of one engine makes: rows are sent without keys, which carry the server's clock."""
@@ -75,8 +80,8 @@ class Table:
         return (self.parent, self) if self.parent else (self,)
 
     @property
-    def others(self) -> Mapping[Subject, Table]:
-        """What else than the key's index there is to look at, by the subject of its readings."""
+    def other_indexes(self) -> Mapping[Subject, Table]:
+        """The indexes beside the key's, by the subject of their readings: a parent table's, or the rows by date."""
         if self.parent:
             return {PARENT: self.parent}
         return {CLUSTERED: replace(self, rows=True)} if self.dated and not self.rows else {}

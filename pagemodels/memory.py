@@ -37,13 +37,14 @@ move = cast("Callable[[NDArray[Any], int, int, int], None]", intrinsic(_move))
 
 def _uncounted(_context: Any, arrays: Any) -> Any:
     kinds = tuple(getattr(arrays, "types", ()))
-    if not kinds or not all(isinstance(kind, types.Array) for kind in kinds):
-        raise TypingError("uncounted takes a tuple of arrays")
+    places = [i for i, kind in enumerate(kinds) if isinstance(kind, types.Array)]
+    if not places:
+        raise TypingError("uncounted takes a tuple with arrays")
 
     def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
         (result,) = given
-        for i, kind in enumerate(kinds):
-            array = context.make_array(kind)(context, builder, builder.extract_value(result, i))
+        for i in places:
+            array = context.make_array(kinds[i])(context, builder, builder.extract_value(result, i))
             array.meminfo = array.meminfo.type(None)
             result = builder.insert_value(result, array._getvalue(), i)
         return result
@@ -53,7 +54,7 @@ def _uncounted(_context: Any, arrays: Any) -> Any:
 
 T = TypeVar("T", bound=tuple[Any, ...])
 uncounted = cast("Callable[[T], T]", intrinsic(_uncounted))
-"""`uncounted(arrays)`: the same tuple of arrays, but only the caller keeps them in memory.
+"""`uncounted(arrays)`: the same tuple of arrays (and numbers), but only the caller keeps the arrays in memory.
 
 Counting references to arrays that are handed on takes longer than many a short loop.
 """

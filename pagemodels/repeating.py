@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.keys import Keys
-from keybench.pagemodels.contract import PageModel, PageStats, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.stats import PageStats
 
 
 def repeated(model: PageModel | SizedByValue, times: int) -> PageModel | SizedByValue:

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, TextIO
 
-from keybench.model.definitions import DEFINITIONS
+from keybench.model.load_path import LOAD_PATHS
 from keybench.results.store.store import Run, Store, Trial
 
 TRIAL: Final = {
@@ -22,7 +22,7 @@ TRIAL: Final = {
     "rows": "rows that the trial inserts",
     "writers": "processes that insert them",
     "rows_per_tx": "rows in a transaction",
-    "load_path": "`rows`: one index insertion a row, in order of arrival; `bulk`: the server sorts",
+    "load_path": "; ".join(f"`{path.name}`: {path.description}" for path in LOAD_PATHS.values()),
     "started": "when the trial began, UTC",
     "seconds": "duration of the whole trial",
     "status": "`ok` or `error`",
@@ -57,7 +57,7 @@ def values(run_id: str, trials: Sequence[Trial], load_path: str = "rows") -> Ite
             yield _trial(run_id, trial, load_path) | {
                 "object": str(reading.subject),
                 "metric": str(reading.metric),
-                "unit": DEFINITIONS[reading.metric].unit,
+                "unit": reading.metric.definition.unit,
                 "value": reading.value,
                 "origin": reading.origin,
                 "reason": reading.reason,
@@ -71,7 +71,7 @@ def series(run_id: str, trials: Sequence[Trial], load_path: str = "rows") -> Ite
     for trial in trials:
         for one in trial.series:
             for x, y in zip(one.x.tolist(), one.y.tolist(), strict=True):
-                unit = DEFINITIONS[one.metric].unit
+                unit = one.metric.definition.unit
                 yield _trial(run_id, trial, load_path) | {"metric": str(one.metric), "unit": unit, "x": x, "y": y}
 
 

@@ -1,20 +1,23 @@
-"""Numbers, lists and units as a report writes them."""
+"""Numbers, lists and units as text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor, isfinite, log10
+from typing import Final
 
-from keybench.model.definitions import DEFINITIONS, Direction
+from keybench.model.definition import Direction
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Summary
 
-ARROWS: dict[Direction, str] = {"lower": "↓", "higher": "↑", "neither": ""}
-BETTER: dict[Direction, str] = {"lower": "lower is better", "higher": "higher is better", "neither": ""}
+ARROWS: Final[dict[Direction, str]] = {"lower": "↓", "higher": "↑", "neither": ""}
+BETTER: Final[dict[Direction, str]] = {"lower": "lower is better", "higher": "higher is better", "neither": ""}
+
+_COUNT_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def decimals(values: Sequence[float], digits: int = 3) -> int:
-    """Decimals that give the largest of the values `digits` significant digits, and none to large ones."""
+    """Number of decimals that gives the largest value `digits` significant digits."""
     largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
     if largest == 0 or all(value == round(value) for value in values):
         return 0
@@ -22,7 +25,7 @@ def decimals(values: Sequence[float], digits: int = 3) -> int:
 
 
 def number(value: float, places: int | None = None) -> str:
-    """With thousands separators; three significant digits unless the decimals are given."""
+    """With thousands separators; with three significant digits unless the decimals are given."""
     return f"{value:,.{decimals([value]) if places is None else places}f}".replace("-", "−")
 
 
@@ -32,17 +35,15 @@ def ratio(value: float) -> str:
 
 
 def span(summary: Summary) -> str:
-    """Where a ratio's median lies, in brackets: its interval, or its range where blocks are too few; empty of one."""
+    """A ratio's interval in brackets, or its range if there are too few blocks; empty for one block."""
     if summary.blocks == 1:
         return ""
-    edges = f"{ratio(summary.low)} to {ratio(summary.high)}"
-    if summary.interval:
-        return f" (95\u00a0% interval {edges}, {plural(summary.blocks, 'block')})"
-    return f" ({edges} in {plural(summary.blocks, 'block')})"
+    kind = "95\u00a0% interval" if summary.interval else "range"
+    return f" ({kind} {ratio(summary.low)} to {ratio(summary.high)}, {plural(summary.blocks, 'block')})"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """`a, b and c`; beyond `most` the rest is counted."""
+    """`a, b and c`; names beyond `most` are counted."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
@@ -53,8 +54,13 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
+def count_word(count: int) -> str:
+    """`six`; digits above ten."""
+    return _COUNT_WORDS[count] if count < len(_COUNT_WORDS) else f"{count:,}"
+
+
 def size(count: float) -> str:
-    """Bytes in the binary unit that suits."""
+    """Bytes in a suitable binary unit."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if abs(count) < 1024:
             return f"{number(count)} {unit}"
@@ -63,13 +69,13 @@ def size(count: float) -> str:
 
 
 def heading(metric: Metric) -> tuple[str, str]:
-    """A metric's title, and its unit with an arrow to the better side."""
-    about = DEFINITIONS[metric]
+    """A metric's title, and its unit with an arrow in the better direction."""
+    about = metric.definition
     return about.title, f"{about.unit} {ARROWS[about.better]}".strip()
 
 
 def rows_unit(rows: int) -> tuple[float, str]:
-    """By what to divide numbers of rows up to this one, and what they are then."""
+    """A divisor for numbers of rows up to this one, and the name of the unit that it gives."""
     for divisor, word in ((1e6, "million rows"), (1e3, "thousand rows")):
         if rows >= 2 * divisor:
             return divisor, word

@@ -12,14 +12,14 @@ import typer
 from rich.console import Console
 
 from keybench import cli
-from keybench.databases.contract import Engine
+from keybench.databases.contract import OwnedSchema
+from keybench.databases.engine import Engine
 from keybench.databases.hosting import container, daemon, docker, secret
-from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.hosting.private_folder import base_directory, left_folders, remove_left_folders
 from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
 from keybench.runners.execute import say
-from keybench.runners.servers import is_url
+from keybench.runners.planning.server_choice import is_url
 
 app = cli.application()
 
@@ -28,17 +28,18 @@ app = cli.application()
 def clean(
     server: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="Also what is left on this server of your own; may be repeated."),
+        typer.Option(metavar="URL", help="Clean this server of yours too; may be repeated."),
     ] = None,
     ask_password: Annotated[
-        bool, typer.Option("--ask-password", help="Ask on the terminal for the password that a URL leaves out.")
+        bool, typer.Option("--ask-password", help="Ask on the terminal for the password if a URL has none.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing something from a server.")] = False,
-    kept: Annotated[bool, typer.Option("--kept", help="Also containers that --keep-server left running.")] = False,
+    kept: Annotated[
+        bool, typer.Option("--kept", help="Remove containers that --keep-server left running, too.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; remove nothing.")] = False,
 ) -> int:
-    """Remove what killed runs left: folders of private servers, containers, and on your own server keybench's tables
-    and schema.
+    """Remove what killed runs left: folders of private servers, containers, and keybench's tables on your own server.
 
     What a run still uses stays, and so does everything that keybench did not make. Results are never removed.
 
@@ -53,64 +54,65 @@ def clean(
     console = Console(highlight=False)
     if ask_password:
         secret.ask()
-    on = [_engine_of(url) for url in server or []]  # all of them are looked at before anything is removed
-    _folders(base_directory(), dry_run, console)
+    urls = server or []
+    on_urls = [_engine_of(url) for url in urls]  # every URL is checked before anything is removed
+    _clean_folders(base_directory(), dry_run, console)
     if not docker.unreachable():
-        _containers(kept, dry_run, console)
-    for engine, url in zip(on, server or [], strict=True):
-        with closing(engine.leftovers(url)) as left:
-            _server(left, yes, dry_run, console)
+        _clean_containers(kept, dry_run, console)
+    for engine, url in zip(on_urls, urls, strict=True):
+        with closing(engine.owned_schema(url)) as schema:
+            _clean_server(schema, yes, dry_run, console)
     return 0
 
 
-def _folders(base: Path, dry_run: bool, console: Console) -> None:
-    stale, kept = left_folders(base)
+def _clean_folders(base: Path, dry_run: bool, console: Console) -> None:
+    stale, in_use = left_folders(base)
     verb = "would remove" if dry_run else "removed"
     removed = stale if dry_run else remove_left_folders(base)
     for folder in removed:
         say(console, f"{verb} {folder}")
     if not removed:
         say(console, f"no folder of a private server is left over in {base}")
-    if kept:
-        say(console, f"{_count(len(kept), 'folder')} there left alone: in use, or another user's")
-    if not dry_run and (stuck := [str(folder) for folder in stale if folder.exists()]):
-        raise KeybenchError(f"{', '.join(stuck)} could not be removed: see who may delete there, and clean again.")
+    if in_use:
+        say(console, f"{_count(len(in_use), 'folder')} there left alone: in use, or another user's")
+    if not dry_run and (remaining := [str(folder) for folder in stale if folder.exists()]):
+        raise KeybenchError(f"{', '.join(remaining)} could not be removed: see who may delete there, and clean again.")
 
 
-def _containers(kept: bool, dry_run: bool, console: Console) -> None:
-    """Those whose run has ended; kept ones where they are asked for; those of runs on other machines never."""
-    found = daemon.containers()
-    used = [each for each in found if container.in_use(each)]
-    staying = [each for each in found if each not in used and container.is_kept(each)]
-    for each in found:
-        if each in used or (each in staying and not kept):
+def _clean_containers(kept: bool, dry_run: bool, console: Console) -> None:
+    """Removes containers of ended runs on this machine; those that --keep-server left running only if `kept`."""
+    containers = daemon.containers()
+    in_use = [one for one in containers if container.in_use(one)]
+    left_running = [one for one in containers if one not in in_use and container.is_kept(one)]
+    for one in containers:
+        if one in in_use or (one in left_running and not kept):
             continue
         if not dry_run:
-            daemon.remove(each.name)
-        say(console, f"{'would remove' if dry_run else 'removed'} container {each.name} of {each.image}")
-    if staying and not kept:
-        names = ", ".join(each.name for each in staying)
-        say(console, f"left running, as --keep-server asked: {names}; --kept removes {_them(staying)}")
-    if used:
-        say(console, f"{_count(len(used), 'container')} left alone: a run is using {_them(used)}")
-    if not found:
-        say(console, "no container of keybench's is left over")
+            daemon.remove(one.name)
+        say(console, f"{'would remove' if dry_run else 'removed'} container {one.name} of {one.image}")
+    if left_running and not kept:
+        names = ", ".join(one.name for one in left_running)
+        say(console, f"left running, as --keep-server asked: {names}; --kept removes {_them(left_running)}")
+    if in_use:
+        say(console, f"{_count(len(in_use), 'container')} left alone: a run is using {_them(in_use)}")
+    if not containers:
+        say(console, "no container of keybench is left over")
 
 
-def _them(things: Sequence[object]) -> str:
-    return "them" if len(things) > 1 else "it"
+def _them(items: Sequence[object]) -> str:
+    return "them" if len(items) > 1 else "it"
 
 
-def _server(left: Leftovers, yes: bool, dry_run: bool, console: Console) -> None:
-    if left.in_use():
-        say(console, f"{left.place}: a run is using it, nothing is removed; clean again when it has ended")
+def _clean_server(schema: OwnedSchema, yes: bool, dry_run: bool, console: Console) -> None:
+    if schema.in_use():
+        say(console, f"{schema.place}: a run is using it, nothing is removed; clean again when it has ended")
         return
-    found = left.found()
-    if not found:
-        say(console, f"{left.place}: nothing of keybench's trials is left over")
+    objects = schema.contents()
+    if not objects:
+        say(console, f"{schema.place}: no table of keybench is left over")
         return
-    for thing in found:
-        say(console, f"{left.place}: {'would remove' if dry_run else 'to remove'}: {thing}")
+    for name in objects:
+        say(console, f"{schema.place}: {'would remove' if dry_run else 'to remove'}: {name}")
     if dry_run:
         return
     if not yes:
@@ -119,20 +121,20 @@ def _server(left: Leftovers, yes: bool, dry_run: bool, console: Console) -> None
         if not typer.confirm("Remove it?"):
             say(console, "nothing was removed from that server")
             return
-    say(console, f"{left.place}: removed {_listed(left.remove())}")
+    say(console, f"{schema.place}: removed {_listed(schema.remove())}")
 
 
 def _engine_of(url: str) -> Engine:
     if not is_url(url):
         raise UsageError(
             f"--server {url}: a URL is needed, as in postgresql://me@db.example/bench; "
-            "private servers' folders are found without."
+            "folders of private servers are found without it."
         )
     scheme = url.partition("://")[0].partition("+")[0]
     for engine in engines().values():
         if scheme in engine.url_schemes:
             return engine
-    raise UsageError(f"--server {scheme}://…: no database is reached by such a URL. Known: {', '.join(_schemes())}.")
+    raise UsageError(f"--server {scheme}://…: no database has such URLs. Known: {', '.join(_schemes())}.")
 
 
 def _schemes() -> Iterator[str]:
@@ -143,8 +145,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
-def _listed(things: Sequence[str]) -> str:
-    return ", ".join(things) or "nothing: a run has begun to use it, or somebody was faster"
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nothing: a run has started to use it, or somebody else has removed it"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The command `keybench doctor`: what can run here, and what brings the rest."""
+"""The command `keybench doctor`: what can run on this machine, and how to get the rest."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ import typer
 from rich.console import Console
 
 from keybench import cli
-from keybench.databases.contract import Engine
+from keybench.databases.engine import Engine
 from keybench.databases.hosting import container, daemon, docker
 from keybench.databases.hosting.private_folder import Kept, base_directory, server_user
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.runners import config
+from keybench.runners.estimate import check_disk, disk_bytes, gigabytes
 from keybench.runners.execute import say
 from keybench.runners.measuring import machine
-from keybench.runners.planning.estimate import check_disk, disk_bytes, gigabytes
 from keybench.runners.planning.plan import Request, plan, resolve_layouts
 from keybench.scenarios.schema import load_scenario
 
@@ -32,22 +32,22 @@ app = cli.application()
 
 _START_SECONDS = 20.0
 _OTHER_MEMORY = 500_000_000
-"""Bytes that a run needs besides its servers' caches: Python, writers, wire buffers."""
+"""Bytes that a run needs in addition to its servers' caches: Python, writers, send buffers."""
 _INDENT = 17
 
 Problems = Mapping[str, str]
-"""What is in the way, by what it concerns; an empty text where nothing is."""
+"""Why something cannot be used, by its name; empty text if it can."""
 
 
 @app.command(epilog=cli.EXIT_CODES)
 def doctor(
     start: Annotated[
-        bool, typer.Option("--start", help="Start every private server once and stop it again, to be sure.")
+        bool, typer.Option("--start", help="Start each server once and stop it, to be sure that it starts.")
     ] = False,
 ) -> int:
-    """What can run on this machine: every database and server kind, drivers, disk, memory; and what brings the rest.
+    """Show what can run on this machine (databases, kinds of server, drivers, disk, memory) and how to get the rest.
 
-    Exit code 0 where at least the default run can go, 4 where it cannot.
+    Exit code 0 if the default run can start, 4 if it cannot.
 
     Example:
 
@@ -73,29 +73,29 @@ def doctor(
         console.print()
         say(console, on.title)
         drivers = dict(_drivers(on))
-        for driver, (found, problem) in drivers.items():
-            _print("driver", problem or f"{driver} {found}", console)
+        for driver, (version_here, problem) in drivers.items():
+            _print("driver", problem or f"{driver} {version_here}", console)
         for kind in on.servers:
             problem = on.missing(kind) or next((text for _, text in drivers.values() if text), "")
             if start and not problem:
-                problem = _started(on, kind)
+                problem = _start_problem(on, kind)
             problems[name, kind] = problem
             _print(kind, problem or ("starts" if start else "ready"), console)
     console.print()
-    wanted = {f"{name} ({config.SERVER})": problems.get((name, config.SERVER), "") for name in config.DATABASES}
-    _conclude({**common, **wanted}, console)
+    default_run = {f"{name} ({config.SERVER})": problems.get((name, config.SERVER), "") for name in config.DATABASES}
+    _conclude({**common, **default_run}, console)
     return 0
 
 
 def _conclude(problems: Problems, console: Console) -> None:
-    in_the_way = [f"  {what}: {problem}" for what, problem in problems.items() if problem]
-    if in_the_way:
-        raise EnvironmentMissing("the default run cannot go:\n" + "\n".join(in_the_way))
-    say(console, "the default run can go: keybench run")
+    reasons = [f"  {name}: {problem}" for name, problem in problems.items() if problem]
+    if reasons:
+        raise EnvironmentMissing("the default run cannot start:\n" + "\n".join(reasons))
+    say(console, "the default run can start: keybench run")
 
 
 def _private_servers() -> str:
-    """Why no private server can be started, found out by starting a process as one."""
+    """Why no private server can be started. Starts a process as one to find out."""
     if sys.platform == "win32":
         return ""
     try:
@@ -117,7 +117,7 @@ def _free() -> int:
 
 
 def _disk() -> str:
-    """Why the default run would be refused for its disk."""
+    """Why the default run would be refused for lack of disk space."""
     scenario = load_scenario(config.SCENARIO)
     request = Request(
         databases=config.DATABASES,
@@ -141,35 +141,41 @@ def _disk() -> str:
 
 
 def _memory(available: int) -> str:
-    """Why the memory does not suffice for the servers of the default run."""
+    """Why the available memory (bytes) is too small for the servers of the default run."""
     cache = load_scenario(config.SCENARIO).server.cache
     need = sum(engine(name).settings("durable", cache).cache_bytes for name in config.DATABASES) + _OTHER_MEMORY
     if available >= need:
         return ""
-    return f"{gigabytes(need)} are needed and {gigabytes(available)} available: end other programs."
+    return f"{gigabytes(need)} are needed and {gigabytes(available)} are available: end other programs."
 
 
 def _docker() -> str:
-    """Whether servers can run in containers, and what is left of earlier ones; nothing that the default run needs."""
+    """Whether servers can run in containers, and how many containers are left over. The default run needs none."""
     if reason := docker.unreachable():
         return f"no daemon answers at {docker.address()} ({reason}): no database in a container"
     try:
-        left = [each for each in daemon.containers() if not container.in_use(each)]
+        leftover = [one for one in daemon.containers() if not container.in_use(one)]
     except KeybenchError as error:
         return str(error)
-    what = "1 container of an ended run is" if len(left) == 1 else f"{len(left)} containers of ended runs are"
-    return f"a daemon answers at {docker.address()}" + (f"; {what} left: keybench clean --dry-run" if left else "")
+    answer = f"a daemon answers at {docker.address()}"
+    if not leftover:
+        return answer
+    count = "1 container of an ended run is" if len(leftover) == 1 else f"{len(leftover)} containers of ended runs are"
+    return f"{answer}; {count} left: keybench clean --dry-run"
 
 
 def _drivers(on: Engine) -> Iterator[tuple[str, tuple[str, str]]]:
-    """(package, (its version, why it cannot be used)) of each; one of the two is empty."""
+    """Each driver: (package, (version, why it cannot be used)). Either the version or the reason is empty."""
     for name in on.drivers:
         try:
             importlib.import_module(name)
             yield name, (_version(name), "")
         except ImportError as error:
-            said = " ".join(str(error).split()).rstrip(".")
-            yield name, ("", f"the Python package {name} cannot be used ({said}): pip install {name.replace('_', '-')}")
+            reason = " ".join(str(error).split()).rstrip(".")
+            yield (
+                name,
+                ("", f"the Python package {name} cannot be used ({reason}): pip install {name.replace('_', '-')}"),
+            )
 
 
 def _version(package: str) -> str:
@@ -179,8 +185,8 @@ def _version(package: str) -> str:
         return "of unknown version"
 
 
-def _started(on: Engine, kind: str) -> str:
-    """Why the server does not start and answer."""
+def _start_problem(on: Engine, kind: str) -> str:
+    """Starts the server, connects and stops it; why that failed, or empty text."""
     try:
         provision = on.provision(kind, on.settings("durable", "small"))
         try:
@@ -192,10 +198,11 @@ def _started(on: Engine, kind: str) -> str:
     return ""
 
 
-def _print(what: str, text: str, console: Console) -> None:
+def _print(name: str, text: str, console: Console) -> None:
+    """Prints a name and its text, wrapped beside it."""
     width = max(40, console.width - _INDENT - 2)
     lines = [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False) or [""]]
-    say(console, f"  {what:<{_INDENT}}" + f"\n{' ' * (_INDENT + 2)}".join(lines))
+    say(console, f"  {name:<{_INDENT}}" + f"\n{' ' * (_INDENT + 2)}".join(lines))
 
 
 def main() -> None:

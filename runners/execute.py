@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
 
@@ -12,18 +14,17 @@ from rich.console import Console
 from keybench.databases.hosting.private_folder import base_directory
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
 from keybench.results.store.store import Store
-from keybench.runners.planning import estimate
+from keybench.runners import estimate
 from keybench.runners.planning.plan import Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
-from keybench.runners.trials import bulk, verdicts
-from keybench.runners.trials import keys_trial as generation
-from keybench.runners.trials import model_trial as modelled
-from keybench.runners.trials.server_trial import run_trial
+from keybench.runners.trials import model_trial
+from keybench.runners.trials.kinds import new_trial
+from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import connections
-from keybench.runners.writers.placed import crew_of
+from keybench.runners.writers.placement import writer_pool
+from keybench.runners.writers.pool import WriterPool
 
 REGRESSION_OR_FAILURE = 1
 
@@ -38,29 +39,32 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
     blocks = f"{request.blocks} block{'s' if request.blocks > 1 else ''}"
     work = "rows to insert" if servers else "keys to make"
     say(console, f"{len(trials)} trials in {blocks}{recorded}; {rows:,} {work}; seed {request.seed}")
-    if not any(_needs_server(request, trial) for trial in todo):
+    if not any(request.on_server(trial.database) for trial in todo):
         return
-    if bulk.chosen(request.scenario):
-        say(console, bulk.ANNOUNCED)
+    if announcement := request.scenario.load_path.announcement:
+        say(console, announcement)
     need = estimate.disk_bytes(request, todo)
     free = estimate.check_disk(need, base_directory())
     disk = estimate.gigabytes
     say(console, f"the largest trial needs about {disk(need)} of disk; {disk(free)} are free")
 
 
-def execute(request: Request, store: Store, run_id: str, urls: Mapping[str, str], console: Console) -> int:
-    """Runs what is left of the run; the command's exit code: 1 where any of its trials has failed.
+def execute(
+    request: Request, store: Store, run_id: str, urls: Mapping[str, str], console: Console, *, debug: bool = False
+) -> int:
+    """Runs the trials that are not recorded yet; the command's exit code: 1 where any trial of the run has failed.
 
-    An interruption passes through as KeyboardInterrupt, after the servers have been stopped.
+    An interruption is raised as KeyboardInterrupt, after the servers have been stopped. With `debug` the traceback of
+    an unexpected exception is printed on standard error when its trial ends.
     """
     trials = plan(request)
     done = store.done(run_id)
     todo = tuple(trial for trial in trials if (trial.block, trial.position) not in done)
-    signal.signal(signal.SIGTERM, _interrupt)
     announce(request, trials, todo, console)
     try:
-        if todo:
-            _run(request, todo, len(trials), store, run_id, urls, console)
+        with _terminated_as_interrupted():
+            if todo:
+                _run(request, todo, len(trials), store, run_id, urls, console, debug=debug)
     except (KeyboardInterrupt, KeybenchError):
         kept = len(store.done(run_id))
         say(console, f"stopped: {kept} of {len(trials)} trials are kept. Go on with: --resume {run_id}")
@@ -80,54 +84,73 @@ def _run(
     run_id: str,
     urls: Mapping[str, str],
     console: Console,
+    *,
+    debug: bool,
 ) -> None:
+    errors = Console(stderr=True)
     with (
-        crew_of(request) as crew,
+        writer_pool(request) as pool,
         Servers(
             request, urls, lambda found: store.add_environment(run_id, found), lambda text: say(console, text)
         ) as servers,
     ):
-        on_servers = [trial for trial in todo if _needs_server(request, trial)]
-        for database in dict.fromkeys(trial.database for trial in todo if _is_modelled(request, trial)):
-            store.add_environment(run_id, modelled.environment(database))
-        if on_servers and bulk.chosen(request.scenario):
-            store.warn(run_id, bulk.WARNING)
-        for database in dict.fromkeys(trial.database for trial in on_servers):
-            if caveat := engine(database).caveat:
-                store.warn(run_id, caveat)
-            # A server that cannot be had at all, or not for all writers, ends the run here, before any trial.
-            target = servers.reach(database)
-            connections.check(request, target, crew)
-            crew.check(database, target.address, len(request.scenario.writer), request.layouts)
-            if described := crew.described():
-                say(console, f"{database}: writers on {described['executor']}")
-                for found in store.environments(run_id):
-                    if found.database == database:
-                        store.add_environment(run_id, replace(found, settings={**found.settings, **described}))
-        if on_servers:
-            predicted = estimate.pilot(request, on_servers, servers, crew)
-            say(console, f"a pilot predicts {estimate.duration(predicted)} or more")
+        for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
+            store.add_environment(run_id, model_trial.environment(database))
+        if on_servers := [trial for trial in todo if request.on_server(trial.database)]:
+            _prepare_servers(request, on_servers, store, run_id, servers, pool, console)
         with display(console, total) as shown:
-            for number, trial in enumerate(todo, start=total - len(todo) + 1):
-                shown.begin(number, trial)
-                if trial.database == NO_DATABASE:
-                    result = generation.run_trial(request, trial)
-                elif _is_modelled(request, trial):
-                    result = modelled.run_trial(request, trial)
-                else:
-                    result = run_trial(request, trial, servers.reach, crew, shown.rows)
-                store.record(run_id, result)
-                for text in verdicts.told(request, trial, result):
+            resources = Resources(servers.reach, pool, shown.rows)
+            for number, planned in enumerate(todo, start=total - len(todo) + 1):
+                shown.begin(number, planned)
+                trial = new_trial(request, planned, resources)
+                record = trial.run()
+                store.record(run_id, record)
+                for text in trial.warnings(record):
                     store.warn(run_id, text)
-                shown.end(number, trial, result)
+                shown.end(number, planned, record)
+                if debug and record.traceback:
+                    say(errors, record.traceback)
 
 
-def _is_modelled(request: Request, trial: TrialPlan) -> bool:
-    return request.servers.get(trial.database) == MODEL_SERVER
+def _prepare_servers(
+    request: Request,
+    trials: list[TrialPlan],
+    store: Store,
+    run_id: str,
+    servers: Servers,
+    pool: WriterPool,
+    console: Console,
+) -> None:
+    """Starts each server and checks that all writers can work there: what cannot ends the run before any trial."""
+    if warning := request.scenario.load_path.warning:
+        store.warn(run_id, warning)
+    for database in dict.fromkeys(trial.database for trial in trials):
+        if caveat := engine(database).caveat:
+            store.warn(run_id, caveat)
+        target = servers.reach(database)
+        connections.check(request, target, pool)
+        pool.check(database, target.address, len(request.scenario.writer), request.layouts)
+        if description := pool.description():
+            say(console, f"{database}: writers on {description['executor']}")
+            for recorded in store.environments(run_id):
+                if recorded.database == database:
+                    settings = {**recorded.settings, **description}
+                    store.add_environment(run_id, replace(recorded, settings=settings))
+    predicted = estimate.pilot(request, trials, servers, pool)
+    say(console, f"a pilot predicts {estimate.duration(predicted)} or more")
 
 
-def _needs_server(request: Request, trial: TrialPlan) -> bool:
-    return trial.database != NO_DATABASE and not _is_modelled(request, trial)
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt inside, as Ctrl-C does, so that servers are stopped."""
+    if threading.current_thread() is not threading.main_thread():  # signals belong to the main thread
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -17,7 +17,7 @@ from keybench.runners.measuring import machine
 from keybench.runners.options import Options, server_names, without_password
 from keybench.runners.planning import timetable
 from keybench.runners.planning.plan import Request, plan
-from keybench.runners.servers import resolve
+from keybench.runners.planning.server_choice import resolve
 
 
 def dry_run(options: Options, console: Console) -> int:
@@ -25,7 +25,7 @@ def dry_run(options: Options, console: Console) -> int:
     request, _ = options.request()
     trials = plan(request)
     announce(request, trials, trials, console)
-    for line in timetable.drawn(request.scenario, trials[0].rows):
+    for line in timetable.lines(request.scenario, trials[0].rows):
         say(console, line)
     for trial in trials:
         say(console, f"  block {trial.block}: {trial.label}, {trial.rows:,} rows")

@@ -10,16 +10,15 @@ from typing import get_args
 
 from sqlalchemy.engine import URL, make_url
 
-from keybench.databases.contract import Profile
 from keybench.databases.hosting.container import KIND
+from keybench.databases.options import Profile
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.runners import config
-from keybench.runners.planning import server_keys
+from keybench.runners.planning import load_path_support, server_keys
 from keybench.runners.planning.plan import Request, check_columns, resolve_layouts
-from keybench.runners.servers import is_url, resolve
-from keybench.runners.trials import bulk
-from keybench.runners.writers import placed
+from keybench.runners.planning.server_choice import is_url, resolve
+from keybench.runners.writers import placement
 from keybench.scenarios.schema import Scenario, load_scenario
 
 
@@ -62,17 +61,17 @@ class Options:
         check_columns(databases, columns or scenario.columns)
         layouts = resolve_layouts(names(self.layout), scenario)
         server_keys.check(layouts, databases, scenario)
-        bulk.check(scenario, databases)
+        load_path_support.check_databases(scenario, databases)
         if self.profile not in get_args(Profile):
             raise unknown_name("profile", self.profile, get_args(Profile))
         servers = resolve(databases, server_names(self.server or ([] if self.db else [config.SERVER])))
-        bulk.check_servers(scenario, servers)
+        load_path_support.check_servers(scenario, servers)
         if self.keep_server and KIND not in servers.values():
             raise UsageError(
                 "--keep-server keeps containers, and this run has none: private servers of other kinds end with the "
                 "run. Choose --server container, or start a server by hand and give its URL."
             )
-        placed.check(self.executor, servers)
+        placement.check(self.executor, servers)
         request = Request(
             databases=databases,
             servers={name: without_password(server) for name, server in servers.items()},

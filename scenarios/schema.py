@@ -14,9 +14,10 @@ from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError, field_validator, model_validator
 
 from keybench.errors import UsageError, unknown_name
+from keybench.model.load_path import LOAD_PATHS, ROWS, LoadPath, load_path
 from keybench.scenarios import timeline
 from keybench.scenarios.grid import GridPart
 from keybench.scenarios.part import Part
@@ -63,8 +64,15 @@ class LoadPart(Part):
     rows_per_tx: Annotated[int, Field(gt=0, le=1_000_000)] = 1000
     skew_rows: Annotated[int, Field(ge=0)] = SKEW_ROWS
     """No writer begins a transaction further ahead of the slowest one's than so many rows of planned order."""
-    path: Literal["rows", "bulk"] = "rows"
-    """One index insertion a row; or the server's bulk path, which sorts, and which not every engine has."""
+    path: str = ROWS.name
+    """A name of `model.load_path`."""
+
+    @field_validator("path")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in LOAD_PATHS:
+            raise ValueError(f"Input should be {' or '.join(map(repr, LOAD_PATHS))}")
+        return name
 
 
 class ServerPart(Part):
@@ -150,8 +158,8 @@ class Scenario(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.load.path == "bulk" and self.table.key in ("by-date", "fk"):
-            raise ValueError(f'the bulk path loads a key and its payload alone: leave out key = "{self.table.key}"')
+        if problem := self.load_path.refuses_table(self.table.key):
+            raise ValueError(problem)
         if self.table.key == "fk" and (self.after.reads or self.after.delete_oldest or self.after.refill):
             raise ValueError("what follows the load is done by keys that have one row each: leave out after")
         if not self.writer:
@@ -188,6 +196,11 @@ class Scenario(Part):
         if idle:
             return f"no writer sends rows to table {min(idle) + 1} of {count}: give one the shard {min(idle)}"
         return ""
+
+    @property
+    def load_path(self) -> LoadPath:
+        """How rows reach the server."""
+        return load_path(self.load.path)
 
     @property
     def timed(self) -> bool:

@@ -1,10 +1,10 @@
-"""A notice board in the benchmark database, on which writers on many machines see where the others are.
+"""The coordination table in the benchmark database: by it writers on many machines see how far the others are.
 
-It is one table of small integers: a row for each writer of a load, and one for the runner. A writer changes its own row
-alone, and reads the least of all: so it works wherever writers reach the database, and needs nothing else between them.
-Rows carry the number of their load, so that a writer that was given up for lost finds no row of its own later on.
+It holds small integers: a row for each writer of a load, and one for the runner. A writer changes only its own row and
+reads the minimum of all rows. So it works wherever writers reach the database, and they need no other connection.
+Each row has the number of its load: a writer that was given up as lost finds no row of its own later.
 
-Engines say how the table is made and how their driver marks parameters (`Dialect`); everything else is here.
+An engine says how the table is created and how its driver marks parameters (`Dialect`); everything else is here.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ TABLE = "keybench_board"
 """Its name, in the schema or database of the trials."""
 
 COLUMNS = ("load_id", "writer", "stage", "ahead", "sent", "gone")
-"""Whole numbers, (load_id, writer) unique. Of the runner's row, whose writer is -1, `stage` counts its signs of life,
-and `gone` says that all writers shall stop."""
+"""Integers; (load_id, writer) is unique. `ahead` is the planned row that a writer has reached. In the runner's row,
+whose writer is -1, `stage` counts its heartbeats, and `gone` tells all writers to stop."""
 
 _RUNNER = -1
 _UNCLAIMED = -1
@@ -33,42 +33,42 @@ Rows = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Dialect:
-    """What engines differ in."""
+    """What differs between engines."""
 
     table: str
     """The qualified, quoted name."""
     create: Sequence[str]
-    """Statements that make the table, empty, where there is none."""
+    """Statements that create the table, empty, where there is none."""
     drop: Sequence[str]
-    """Statements that remove it, or do nothing where there is none."""
+    """Statements that drop it, or do nothing where there is none."""
     run: Callable[[str, Values], Rows]
-    """Runs a statement with parameters written `:name` and commits it; its rows, and for one that changes rows
-    [(how many,)]."""
+    """Runs a statement with parameters written `:name` and commits it. Returns its rows, or [(number,)] for a statement
+    that changes that number of rows."""
     close: Callable[[], None]
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What the board says at one moment of a load."""
+class LoadState:
+    """What the table says at one moment of a load."""
 
     stage: int
-    """The least of all writers'."""
-    ahead: int
-    """Likewise the least planned row number."""
-    beats: int
-    """Signs of life that the runner has given."""
+    """The minimum over all writers."""
+    row: int
+    """The minimum planned row number over all writers."""
+    heartbeats: int
+    """Number of heartbeats of the runner."""
     stopped: bool
     """Whether the writers shall stop: the runner or another writer says so, or the load is over."""
 
 
-class Board:
+class CoordinationTable:
     """One connection to it, of the runner or of one writer. All methods raise ServerError where the server fails."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
 
-    def open(self, load: int, writers: int) -> None:
-        """Makes the table anew, with a row for each of the load's writers, none of which has begun."""
+    def create(self, load: int, writers: int) -> None:
+        """Creates the table anew, with a row for each of the load's writers, none of which has begun."""
         for statement in (*self._dialect.drop, *self._dialect.create):
             self._dialect.run(statement, {})
         for writer in range(_RUNNER, writers):
@@ -79,58 +79,58 @@ class Board:
             )  # fmt: skip
 
     def claim(self, load: int, writer: int) -> bool:
-        """Says that the writer has begun; False where it had begun before, or the load is over."""
+        """Marks the writer as begun; False where it had begun before, or the load is over."""
         return self._run(
             "UPDATE {} SET stage = 0 WHERE load_id = :load_id AND writer = :writer AND stage < 0",
             load_id=load, writer=writer,
         ) == [(1,)]  # fmt: skip
 
-    def post(self, load: int, writer: int, *, stage: int, ahead: int, sent: int) -> None:
-        """Where the writer is, and the rows that it has sent so far."""
+    def update(self, load: int, writer: int, *, stage: int, row: int, sent: int) -> None:
+        """Stores the writer's stage, the planned row that it has reached, and how many rows it has sent so far."""
         self._run(
             "UPDATE {} SET stage = :stage, ahead = :ahead, sent = :sent WHERE load_id = :load_id AND writer = :writer",
-            load_id=load, writer=writer, stage=stage, ahead=ahead, sent=sent,
+            load_id=load, writer=writer, stage=stage, ahead=row, sent=sent,
         )  # fmt: skip
 
-    def leave(self, load: int, writer: int) -> None:
-        """Says that the writer sends nothing more."""
+    def finish(self, load: int, writer: int) -> None:
+        """Marks the writer as one that sends nothing more."""
         self._run("UPDATE {} SET gone = 1 WHERE load_id = :load_id AND writer = :writer", load_id=load, writer=writer)
 
-    def read(self, load: int) -> Standing:
-        """How things stand."""
-        ((stage, ahead, beats, stopped),) = self._run(
+    def read(self, load: int) -> LoadState:
+        """The state of the load."""
+        ((stage, row, heartbeats, stopped),) = self._run(
             "SELECT MIN(CASE WHEN writer >= 0 THEN stage END), MIN(CASE WHEN writer >= 0 THEN ahead END), "
             "MAX(CASE WHEN writer < 0 THEN stage END), MAX(CASE WHEN writer < 0 THEN gone END) "
             "FROM {} WHERE load_id = :load_id",
             load_id=load,
         )
-        if beats is None or stage is None:
-            return Standing(_UNCLAIMED, 0, 0, True)
-        return Standing(int(stage), int(ahead), int(beats), bool(stopped))
+        if heartbeats is None or stage is None:
+            return LoadState(_UNCLAIMED, 0, 0, True)
+        return LoadState(int(stage), int(row), int(heartbeats), bool(stopped))
 
-    def beat(self, load: int) -> None:
-        """The runner's sign of life."""
+    def heartbeat(self, load: int) -> None:
+        """Shows that the runner is alive."""
         self._run("UPDATE {} SET stage = stage + 1 WHERE load_id = :load_id AND writer < 0", load_id=load)
 
     def stop(self, load: int) -> None:
-        """Has all writers stop before their next transaction."""
+        """Tells all writers to stop before their next transaction."""
         self._run("UPDATE {} SET gone = 1 WHERE load_id = :load_id AND writer < 0", load_id=load)
 
-    def sent(self, load: int) -> int:
-        """Rows that all writers together have said to have sent."""
+    def rows_sent(self, load: int) -> int:
+        """How many rows all writers together have sent, by their last updates."""
         ((rows,),) = self._run("SELECT SUM(sent) FROM {} WHERE load_id = :load_id AND writer >= 0", load_id=load)
         return int(rows or 0)
 
-    def working(self, load: int) -> frozenset[int]:
-        """Writers that have begun and not left."""
+    def active_writers(self, load: int) -> frozenset[int]:
+        """Writers that have begun and not finished."""
         rows = self._run(
             "SELECT writer FROM {} WHERE load_id = :load_id AND writer >= 0 AND stage >= 0 AND gone = 0",
             load_id=load,
         )
         return frozenset(int(writer) for (writer,) in rows)
 
-    def remove(self) -> None:
-        """Removes the table."""
+    def drop(self) -> None:
+        """Drops the table."""
         for statement in self._dialect.drop:
             self._dialect.run(statement, {})
 
@@ -143,14 +143,14 @@ class Board:
 
 
 def positional(statement: str, values: Values, mark: str) -> tuple[str, list[int]]:
-    """The statement with `mark` for each parameter, and their values in that order, for drivers that know no names."""
+    """The statement with `mark` for each parameter, and their values in that order, for drivers without named ones."""
     return _NAME.sub(mark, statement), [values[name] for name in _NAME.findall(statement)]
 
 
 @runtime_checkable
-class HasBoard(Protocol):
-    """An Engine whose servers can be reached from other machines and hold a board."""
+class HasCoordinationTable(Protocol):
+    """An engine whose servers can be reached from other machines, so that writers there can coordinate by a table."""
 
-    def board(self, address: Address) -> Board:
-        """A new connection to the board of that server."""
+    def coordination_table(self, address: Address) -> CoordinationTable:
+        """A new connection to the coordination table of that server."""
         ...

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from keybench.databases.contract import Verdict
+from keybench.databases.engine import Verdict
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL, Subject
+from keybench.model.table import Table
 
 ADDING_UP = 3
 """Pages by which counters may differ: whether the first page and the root's are counted is not documented."""
@@ -81,3 +82,16 @@ def adding_up(readings: Sequence[Reading], question: str) -> Iterator[Verdict]:
         if counter == appends + moved
         else f"{counter:,.0f} against {appends:,.0f} + {moved:,.0f}",
     )
+
+
+def ascending(table: Table, writers: int, readings: Sequence[Reading]) -> Iterator[Verdict]:
+    """Whether the keys that the server makes ascend, by the splits that one writer's keys caused.
+
+    Not documented for all of them: NEWSEQUENTIALID has an implementation of its own on Linux, SYS_GUID ascends in a
+    session on Linux.
+    """
+    moved = values(readings).get(Metric.EDGE_AND_INTERIOR_SPLITS)
+    if table.made is None or table.made.order == "none" or moved is None or writers > 1:
+        return
+    outcome = f"{moved:,.0f} splits that move rows"
+    yield Verdict(f"{table.made.name} ascends", "holds" if moved == 0 else "does not hold", outcome)

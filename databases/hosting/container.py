@@ -23,8 +23,9 @@ import psutil
 
 from keybench.databases.contract import Address, Settings
 from keybench.databases.hosting import daemon, docker, reaper
-from keybench.databases.hosting.recipe import SECOND, ContainerOptions, Recipe, health_check, limits
+from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, limits
 from keybench.databases.hosting.secret import keep
+from keybench.databases.options import ContainerOptions
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 if TYPE_CHECKING:

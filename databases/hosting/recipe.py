@@ -7,21 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from keybench.databases.options import ContainerOptions
+
 SECOND = 1_000_000_000
 """In nanoseconds, as Docker's Engine API counts."""
-
-
-@dataclass(frozen=True)
-class ContainerOptions:
-    """What people choose of a container. The limits are the same for every database, so that two of them compare."""
-
-    image: str = ""
-    """Name and tag; the engine's own choice where empty."""
-    memory_bytes: int = 4 << 30
-    cpus: float = 2.0
-    """At most; fewer where the machine has fewer."""
-    keep: bool = False
-    """Whether it stays when the run ends."""
 
 
 @dataclass(frozen=True)

@@ -8,35 +8,14 @@ import os
 import re
 import socket
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 
+from keybench.databases.contract import Secret
 from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD, PASSWORD_FILE = "KEYBENCH_PASSWORD", "KEYBENCH_PASSWORD_FILE"
 """Environment variables with the password, or the file that holds it, of servers whose URL has none."""
 
 _VARIABLE = "KEYBENCH_PASSWORD_{}"
-
-
-@dataclass(frozen=True)
-class Secret:
-    """A password in an environment variable or in a file; neither `repr` nor pickle holds the password itself."""
-
-    variable: str = ""
-    file: str = ""
-
-    def reveal(self) -> str:
-        """The password; EnvironmentMissing where the reference leads nowhere."""
-        if self.variable:
-            try:
-                return os.environ[self.variable]
-            except KeyError:
-                raise EnvironmentMissing(f"the password variable {self.variable} is not set: export it.") from None
-        try:
-            return Path(self.file).read_text(encoding="utf-8").rstrip("\n")
-        except OSError as error:
-            raise EnvironmentMissing(f"the password file {self.file} cannot be read: {error.strerror}.") from None
 
 
 def ask() -> None:

@@ -1,27 +1,73 @@
-"""SQL Server in a container, of Microsoft's image: only where its licence was accepted. No daemon has run this yet."""
+"""SQL Server in a container of Microsoft's image, only where its licence was accepted. No daemon has run this yet.
+
+The licence is accepted by the person who runs it, never by keybench: `--accept-eula mssql` of the runner, or
+`ACCEPT_EULA=Y`, which is what Microsoft's image itself asks for.
+"""
 
 from __future__ import annotations
 
+import os
+import platform
 from dataclasses import replace
+
+import psutil
 
 from keybench.databases.contract import Address, Settings
 from keybench.databases.hosting.container import Contained
 from keybench.databases.hosting.recipe import Recipe
-from keybench.databases.mssql import connection, licence, settings
-from keybench.databases.mssql import owned_schema as database
+from keybench.databases.mssql import connection, database, settings
 from keybench.databases.mssql.ddl import SCHEMA
 from keybench.databases.mssql.options import options
 from keybench.errors import EnvironmentMissing
 
 IMAGE = "mcr.microsoft.com/mssql/server:2022-latest"
 START_SECONDS = 240.0
-"""The first start sets up system databases; then the files of keybench's own are made."""
+"""The first start sets up system databases; then keybench's own files are made."""
+
+TERMS = "https://go.microsoft.com/fwlink/?linkid=857698"
+ACCEPTED = "KEYBENCH_ACCEPT_EULA"
+"""Engines whose licence was accepted, comma-separated: set by `--accept-eula`."""
+
+LICENCE = (
+    f"SQL Server's container needs you to accept Microsoft's licence terms ({TERMS}): read them, then add "
+    "--accept-eula mssql or set ACCEPT_EULA=Y."
+)
+
+LEAST_MEMORY = 2_000_000_000
+"""Bytes without which the server refuses to start ("at least 2000 megabytes of memory")."""
+
+
+def accepted() -> bool:
+    """Whether the person who runs this has accepted the licence terms."""
+    named = [name.strip() for name in os.environ.get(ACCEPTED, "").split(",")]
+    return "mssql" in named or os.environ.get("ACCEPT_EULA", "").upper() in {"Y", "YES", "1", "TRUE"}
+
+
+def missing() -> str:
+    """Why the container cannot be started on this machine, Docker apart; empty where it can."""
+    if (machine := platform.machine().lower()) not in {"x86_64", "amd64"}:
+        return (
+            f"Microsoft's image of SQL Server is made for amd64 alone, and this machine is {machine}: start it where "
+            "that is emulated or on another machine, and give its URL as --server mssql://…"
+        )
+    if (memory := psutil.virtual_memory().total) < LEAST_MEMORY:
+        return too_little(memory)
+    return "" if accepted() else LICENCE
+
+
+def too_little(memory: int) -> str:
+    """The message where a machine or a container has too little memory."""
+    return (
+        f"SQL Server refuses to start with less than 2,000 MB of memory, and there are {memory // 1_000_000:,} MB: "
+        "give it more, or use a server elsewhere by --server mssql://…"
+    )
 
 
 def recipe() -> Recipe:
     """The container. The server has no settings on its command line: `prepare` makes them.
 
-    Nothing is denied for good: before its password is set, the server refuses logins that it takes a second later.
+    No message means that the login is refused for good: before its password is set, the server refuses logins that it
+    accepts a second later.
     """
     return Recipe(
         engine="mssql",
@@ -39,15 +85,15 @@ def recipe() -> Recipe:
 
 def contained(chosen: Settings) -> Contained:
     """The server, not yet started; EnvironmentMissing where the licence is not accepted or the memory too little."""
-    if not licence.accepted():
-        raise EnvironmentMissing(licence.ASKED)
-    if chosen.container.memory_bytes < licence.LEAST_MEMORY:
-        raise EnvironmentMissing(licence.too_little(chosen.container.memory_bytes))
+    if not accepted():
+        raise EnvironmentMissing(LICENCE)
+    if chosen.container.memory_bytes < LEAST_MEMORY:
+        raise EnvironmentMissing(too_little(chosen.container.memory_bytes))
     return Contained(recipe(), chosen, prepare, START_SECONDS)
 
 
 def prepare(address: Address) -> Address:
-    """Sets the server, and makes the database of the trials with its schema, anew where an attempt was cut short."""
+    """Configures the server, and makes the database of the trials with its schema, in place of an unfinished one."""
     chosen = options(address.parameters)
     values = address.settings.values if address.settings else {}
     master = connection.connect(address, "master")
@@ -62,7 +108,7 @@ def prepare(address: Address) -> Address:
     own = replace(address, parameters={**address.parameters, **chosen.parameters(), "database": SCHEMA})
     inside = connection.connect(own)
     try:
-        database.make_schema(inside)
+        database.create_schema(inside)
     finally:
         inside.close()
     return own

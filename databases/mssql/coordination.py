@@ -1,12 +1,12 @@
-"""The board in SQL Server: a small table; not yet run on a server.
+"""The coordination table in SQL Server: a small table; not yet run on a server.
 
-Its changes are logged in the trials' database, and waited for on disk unless that has DELAYED_DURABILITY forced.
+Its changes are logged in the trials' database. Commits wait for the disk unless DELAYED_DURABILITY is forced there.
 """
 
 from __future__ import annotations
 
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import COLUMNS, TABLE, Board, Dialect, Rows, Values, positional
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.mssql import connection
 from keybench.databases.mssql.ddl import SCHEMA
 
@@ -19,7 +19,7 @@ CREATE = (
 DROP = f"DROP TABLE IF EXISTS {NAME}"
 
 
-def board(address: Address) -> Board:
+def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
     own = connection.connect(address)
 
@@ -27,4 +27,4 @@ def board(address: Address) -> Board:
         text, given = positional(statement, values, "?")
         return own.rows(text, *given) if text.startswith("SELECT") else [(own.run(text, *given),)]
 
-    return Board(Dialect(NAME, (CREATE,), (DROP,), run, own.close))
+    return CoordinationTable(Dialect(NAME, (CREATE,), (DROP,), run, own.close))

@@ -1,4 +1,4 @@
-"""Columns, DDL, and how much room rows need; `rows` has the arithmetic. All columns here are NOT NULL."""
+"""Columns, DDL, and how much room rows need, by the arithmetic of `records`. All columns are NOT NULL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Kind
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.mssql import records as rows
+from keybench.pagemodels.mssql import records
 
 SCHEMA = "keybench"
 """The one schema that keybench works in, and the database that it makes where a URL names none."""
@@ -25,17 +25,17 @@ COLUMNS = (
     Column("char", f"char({{width}}) {_BINARY_ORDER}", frozenset({"text"}), "rfc", "text", native=True, width=0),
     Column("bigint", "bigint", frozenset({"int"}), "rfc", "int", native=True, width=8),
 )
-"""`{width}` stands for the width that the layout gives a key."""
+"""`{width}` stands for the width of the layout's keys."""
 
 PAGE_BYTES = 8192
 _WIDEST_CHAR = 8000
 _POINTER = 16
-"""Of a value that lies outside the row."""
+"""Bytes of the pointer to a value that is stored outside the row."""
 _WIDEST_KEY = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""
 _EMPTIEST = 0.5
 _LOG_BYTES = 450
-"""A row's log records with a share of its splits (measured by P. Randal: 328 bytes without, some 6,000 a split)."""
+"""Log records of a row with its share of splits (measured by P. Randal: 328 bytes without, some 6,000 a split)."""
 
 
 def name(table: Table) -> str:
@@ -44,7 +44,7 @@ def name(table: Table) -> str:
 
 
 def index_name(table: Table) -> str:
-    """The index of the key, which is the table itself where it is clustered; or by date that of the rows."""
+    """The key's index, which is the table itself where it is clustered; of rows by date, the index of their moment."""
     return f"{table.name}_{'created' if table.rows else 'key'}"
 
 
@@ -54,22 +54,22 @@ def sql_type(column: Column) -> str:
 
 
 def parameter(column: Column) -> str:
-    """A parameter of the column's type: without the cast drivers send texts that no index of the column serves."""
+    """A parameter of the column's type: without the cast, drivers send texts, for which the index cannot be used."""
     return f"CAST(? AS {sql_type(column).partition(' ')[0]})"
 
 
 def payload_type(payload: int) -> str:
-    """Of fixed width as long as a row can hold it, so that rows are alike."""
+    """A type of fixed width where a row can hold it, so that all rows have one size."""
     return f"char({payload})" if payload <= _WIDEST_CHAR else "varchar(max)"
 
 
 def create(table: Table, options: Options) -> str:
     """The statement that creates the table, without its parent.
 
-    A nonclustered key stands over a bigint in order of arrival, or a heap; so does a foreign key, whose index is not
-    unique. By date, the clustered index is of the moment with the key behind it, so that it is unique without a
-    uniqueifier, and the key's index refers to rows by the moment.
-    UsageError for two IDENTITY columns in one table, which SQL Server does not have.
+    Beneath a nonclustered key is a heap, or a clustered index of a bigint in order of arrival; so it is with a foreign
+    key, whose index is not unique. By date, the clustered index is of the moment and then the key, so that it is unique
+    without a uniqueifier.
+    UsageError for two IDENTITY columns in one table, which SQL Server does not allow.
     """
     made = f" {table.made.declaration}" if table.made else ""
     defined = [f"[key] {sql_type(table.column)}{made} NOT NULL"]
@@ -95,13 +95,13 @@ def create(table: Table, options: Options) -> str:
 
 
 def columns(table: Table) -> tuple[str, ...]:
-    """The columns in the order in which rows are sent; the key is not, where the server makes it."""
+    """The columns in the order in which rows are sent, without a key that the server makes."""
     key = () if table.made else ("created", "[key]") if table.dated else ("[key]",)
     return (*key, "payload") if table.payload else key
 
 
 def plain_columns(table: Table) -> tuple[str, ...]:
-    """The same by their bare names, which bulk copy compares with those that the server tells."""
+    """Their bare names, which bulk copy compares with those that the server reports."""
     return tuple(column.strip("[]") for column in columns(table))
 
 
@@ -112,7 +112,7 @@ def insert(table: Table) -> str:
 
 
 def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
-    """SQL type and size of the parameters of `insert`, by ODBC's names without `SQL_`."""
+    """SQL type, by ODBC's name without `SQL_`, and size of each parameter of `insert`."""
     column, width = table.column, table.column.width
     if column.name == "uniqueidentifier":
         key = ("GUID", 16)
@@ -129,14 +129,14 @@ def leaf_row(column: Column, payload: int, key: KeyRole, options: Options) -> in
     """Bytes of a row in a leaf of the key's index, without its slot."""
     versions, width = options.row_versioning != "off", column.width or _WIDEST_KEY
     if key != "clustered":  # a RID, a bigint and the moment of creation are all of 8 bytes
-        return rows.index_row(width, 8, versions=versions)
-    return _data_row(width, payload) + rows.VERSION_TAG * versions
+        return records.index_row(width, 8, versions=versions)
+    return _data_row(width, payload) + records.VERSION_TAG * versions
 
 
 def _data_row(fixed: int, payload: int) -> int:
     if payload > _WIDEST_CHAR:
-        return rows.data_row(fixed, 2, [_POINTER])
-    return rows.data_row(fixed + payload, 2)
+        return records.data_row(fixed, 2, [_POINTER])
+    return records.data_row(fixed + payload, 2)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole, options: Options) -> tuple[float, float]:
@@ -149,4 +149,4 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole, options: Options) 
 
 
 def _share(row: int) -> float:
-    return PAGE_BYTES / rows.rows_a_page(row)
+    return PAGE_BYTES / records.rows_a_page(row)

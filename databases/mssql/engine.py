@@ -1,33 +1,25 @@
 """SQL Server 2022 and later: clustered tables, nonclustered keys, heaps.
 
-Written from documentation and source: no SQL Server has run these modules yet. Each trial therefore checks what could
-not be settled without one, and says what it found (`checks`). Its ordering can be measured without a server, too: the
-column `binary16-mssql` of other engines sorts as uniqueidentifier does.
+Written from documentation and source: no SQL Server has run these modules yet. Each trial therefore checks the open
+questions and reports the answers (`checks`). SQL Server's ordering can be measured without it: the column
+`binary16-mssql` of other engines sorts as uniqueidentifier does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from keybench.databases.contract import (
-    Address,
-    Admin,
-    CacheSize,
-    Engine,
-    Profile,
-    Provision,
-    Session,
-    Settings,
-    Verdict,
-)
-from keybench.databases.core.bulk import LoadPath
-from keybench.databases.core.coordination import Board
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
-from keybench.databases.hosting.leftovers import Leftovers
-from keybench.databases.mssql import checks, drivers, keys, licence, options, settings
-from keybench.databases.mssql import ddl as table
-from keybench.databases.registry import engines
+from keybench.databases.mssql import checks, container, ddl, keys, options, settings
+from keybench.databases.mssql.connection import drivers
+from keybench.databases.options import CacheSize, Profile
+from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
+from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
@@ -41,12 +33,10 @@ _NO_CACHE = "keybench does not read SQL Server's counters of physical reads and 
 _NO_IMAGES = "SQL Server logs no whole pages when it first changes them."
 
 
-def _instead() -> str:
-    without_docker = [name for name, on in engines().items() if set(on.servers) - {"container"}]
-    choices = " or ".join(f"--db {name}" for name in without_docker)
+def _alternatives() -> str:
     return (
         "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
-        f"({choices}); its column binary16-mssql sorts as SQL Server does."
+        f"({choices_without_docker()}); its column binary16-mssql sorts as SQL Server does."
     )
 
 
@@ -55,15 +45,15 @@ class SqlServer(Engine):
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The settings of a profile and cache size."""
-        return settings.of(profile, cache)
+        return settings.for_profile(profile, cache)
 
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
         if server not in self.servers:
-            return f"SQL Server has no server kind {server}: {_instead()}"
-        return without_containers("SQL Server", _instead()) or licence.missing() or drivers.missing()
+            return f"SQL Server has no server kind {server}: {_alternatives()}"
+        return without_containers("SQL Server", _alternatives()) or container.missing() or drivers.missing()
 
-    def refuses(self, path: LoadPath, server: str) -> str:
+    def refuses(self, path: Transport, server: str) -> str:
         """Why rows cannot take that path; bulk copy is mssql-python's alone."""
         if path != "bulk":
             return super().refuses(path, server)
@@ -74,12 +64,12 @@ class SqlServer(Engine):
     def provision(self, server: str, settings: Settings) -> Provision:
         """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
-            from keybench.databases.mssql.url import UrlServer
+            from keybench.databases.hosting.url_server import UrlServer
+            from keybench.databases.mssql.owned_schema import DatabaseOrSchema
+            from keybench.databases.mssql.url import address_of
 
-            return UrlServer(server)
-        from keybench.databases.mssql.container import contained
-
-        return contained(settings)
+            return UrlServer(partial(DatabaseOrSchema, address_of(server)))
+        return container.contained(settings)
 
     def admin(self, address: Address) -> Admin:
         """A new administrative connection."""
@@ -93,37 +83,38 @@ class SqlServer(Engine):
 
         return MssqlSession(address, table)
 
-    def board(self, address: Address) -> Board:
-        """A new connection to the notice board of writers on many machines."""
-        from keybench.databases.mssql.coordination import board
+    def coordination_table(self, address: Address) -> CoordinationTable:
+        """A new connection to the coordination table of writers on many machines."""
+        from keybench.databases.mssql.coordination import coordination_table
 
-        return board(address)
+        return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
-        return table.bytes_per_row(column, payload, key, options.options({}))
+        return ddl.bytes_per_row(column, payload, key, options.options({}))
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The index or heap that holds the key; `pagemodel.Parameters` are the parameters.
+        """The index or heap that holds the key; the model's `Parameters` are the parameters.
 
-        What is not given is as the environment's options have it: what is beneath a nonclustered key, row versions.
+        The environment's options give the defaults of two: what is beneath a nonclustered key, and row versions.
         """
-        from keybench.pagemodels.mssql import model as pagemodel
+        from keybench.pagemodels.mssql.model import Parameters, page_model
 
         chosen = options.options({})
         beneath = "bigint" if chosen.beneath == "clustered" else "heap"
         default = {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
-        return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
+        return page_model(table, parameters(Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:
-        """What the trial says of what could not be settled without a server."""
+        """The trial's answers to questions that were open without a server."""
         return tuple(checks.verdicts(table, rows, writers, readings))
 
-    def leftovers(self, url: str) -> Leftovers:
+    def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials, and the schema or database if keybench made it."""
-        from keybench.databases.mssql.url import UrlLeftovers
+        from keybench.databases.mssql.owned_schema import DatabaseOrSchema
+        from keybench.databases.mssql.url import address_of
 
-        return UrlLeftovers(url)
+        return DatabaseOrSchema(address_of(url))
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions."""
@@ -135,10 +126,10 @@ class SqlServer(Engine):
 ENGINE = SqlServer(
     name="mssql",
     title="SQL Server",
-    columns=table.COLUMNS,
+    columns=ddl.COLUMNS,
     servers=("container",),
     paths=("rows", "bulk"),
-    page_bytes=table.PAGE_BYTES,
+    page_bytes=ddl.PAGE_BYTES,
     url_schemes=("mssql", "sqlserver"),
     makes=keys.MADE,
     caveat=checks.CAVEAT,

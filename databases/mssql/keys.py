@@ -15,4 +15,4 @@ MADE = (
         "DEFAULT NEWSEQUENTIALID()",
     ),
 )
-"""That NEWSEQUENTIALID ascends is documented; on Linux it has an implementation of its own: `checks` looks."""
+"""NEWSEQUENTIALID is documented to ascend, but has an implementation of its own on Linux: `checks` tests it."""

@@ -1,4 +1,4 @@
-"""What can be chosen about SQL Server beyond a run's own options, from a URL's query or the environment.
+"""Options of SQL Server beyond a run's own, from a URL's query or the environment.
 
 | option | environment | choices |
 |---|---|---|
@@ -15,10 +15,10 @@ All of them are recorded with a result.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
+from keybench.databases.core.engine_options import chosen
 from keybench.errors import UsageError, unknown_name
 
 _CHOICES = {
@@ -60,10 +60,8 @@ NAMES = frozenset(field.name for field in fields(Options))
 
 
 def options(given: Mapping[str, str]) -> Options:
-    """The options among `given` (a URL's query, or an address's parameters), else the environment's, else defaults.
+    """The options in `given` (a URL's query or an address's parameters), else the environment's, else the defaults.
 
-    Raises UsageError for a value that is none of the choices.
+    UsageError for a value that is none of the choices.
     """
-    environment = {name: os.environ.get(f"KEYBENCH_MSSQL_{name.upper()}", "") for name in NAMES}
-    chosen = {name: value for name, value in environment.items() if value}
-    return Options(**{**chosen, **{name: value for name, value in given.items() if name in NAMES}})
+    return Options(**chosen("mssql", NAMES, given))

@@ -1,21 +1,22 @@
-"""The settings of servers that keybench starts: one table. All else is as the server's own defaults have it."""
+"""The settings of servers that keybench starts, in one table. All others have the server's defaults."""
 
 from __future__ import annotations
 
 import psutil
 
-from keybench.databases.contract import CacheSize, Profile, Settings
+from keybench.databases.contract import Settings
+from keybench.databases.options import CacheSize, Profile
 
 MB = 1 << 20
 
 MEMORY_MB: dict[CacheSize, int] = {"default": 2048, "small": 1024}
-"""`max server memory`. SQL Server has no setting for its page cache alone, which gets most of this."""
+"""`max server memory`. SQL Server has no setting for the page cache alone; most of this memory is page cache."""
 
 PROFILES: dict[Profile, str] = {"durable": "DISABLED", "fast": "FORCED"}
 """Delayed durability of the database: `FORCED` acknowledges commits before the log is on disk."""
 
 
-def of(profile: Profile, cache: CacheSize) -> Settings:
+def for_profile(profile: Profile, cache: CacheSize) -> Settings:
     """The settings of a profile and cache size on this machine; never more than half of its memory."""
     half = psutil.virtual_memory().total // 2 // MB
     megabytes = max(512, min(MEMORY_MB[cache], half))
@@ -24,7 +25,7 @@ def of(profile: Profile, cache: CacheSize) -> Settings:
 
 
 def statements(settings: Settings) -> tuple[str, ...]:
-    """What sets them on a server of ours, on a connection to master."""
+    """The statements that set them on a server of ours, on a connection to master."""
     return (
         "EXEC sys.sp_configure N'show advanced options', 1",
         "RECONFIGURE",

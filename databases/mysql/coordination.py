@@ -1,9 +1,9 @@
-"""The board in MariaDB and MySQL: a table in memory, whose changes InnoDB does not log."""
+"""The coordination table in MariaDB and MySQL: a table in memory, whose changes InnoDB does not log."""
 
 from __future__ import annotations
 
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import COLUMNS, TABLE, Board, Dialect, Rows, Values, positional
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.ddl import COMMENT, SCHEMA
 
@@ -15,7 +15,7 @@ CREATE = (
 DROP = f"DROP TABLE IF EXISTS {NAME}"
 
 
-def board(address: Address) -> Board:
+def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
     server = Queries(address)
 
@@ -24,4 +24,4 @@ def board(address: Address) -> Board:
         rows, count = server.run(text, parameters)
         return rows if text.startswith("SELECT") else [(count,)]
 
-    return Board(Dialect(NAME, (CREATE,), (DROP,), run, server.close))
+    return CoordinationTable(Dialect(NAME, (CREATE,), (DROP,), run, server.close))

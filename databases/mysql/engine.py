@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Self
 
-from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
-from keybench.databases.core.coordination import Board
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
-from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.databases.options import CacheSize, Profile
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
@@ -67,7 +69,7 @@ class MySqlEngine(Engine):
             from keybench.databases.mysql.owned_schema import Database
             from keybench.databases.mysql.url import address_of
 
-            return UrlServer(address_of(self.flavour, server), Database)
+            return UrlServer(partial(Database, address_of(self.flavour, server)))
         if server == KIND:
             from keybench.databases.mysql.container import contained
 
@@ -88,17 +90,17 @@ class MySqlEngine(Engine):
 
         return MySqlSession(address, table)
 
-    def board(self, address: Address) -> Board:
+    def coordination_table(self, address: Address) -> CoordinationTable:
         """A new connection to the board of writers on many machines."""
-        from keybench.databases.mysql.coordination import board
+        from keybench.databases.mysql.coordination import coordination_table
 
-        return board(address)
+        return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return records.bytes_per_row(column, payload, key)
 
-    def leftovers(self, url: str) -> Leftovers:
+    def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials, and the database if keybench made it; of either flavour, as both have mysql:// URLs."""
         from keybench.databases.mysql.owned_schema import Database
         from keybench.databases.mysql.url import address_of
@@ -110,10 +112,10 @@ class MySqlEngine(Engine):
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index that holds the key: clustered, or secondary beside a table by row id or date. No parameters."""
-        from keybench.pagemodels.innodb import model as pagemodel
+        from keybench.pagemodels.innodb.model import Parameters, page_model
 
-        parameters(pagemodel.Parameters, given)
-        return pagemodel.of(table, mysql=self.flavour is MYSQL)
+        parameters(Parameters, given)
+        return page_model(table, mysql=self.flavour is MYSQL)
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, written for both flavours, and those of this flavour alone."""

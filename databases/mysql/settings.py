@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import psutil
 
-from keybench.databases.contract import CacheSize, Profile, Settings
+from keybench.databases.contract import Settings
 from keybench.databases.mysql.flavour import Flavour
+from keybench.databases.options import CacheSize, Profile
 
 _MB = 1 << 20
 

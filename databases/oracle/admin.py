@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract import Address, Probe
-from keybench.databases.oracle import connection, statistics
-from keybench.databases.oracle import ddl as layout
-from keybench.databases.oracle import probes as probe
+from keybench.databases.oracle import connection, ddl
 from keybench.databases.oracle.options import options
+from keybench.databases.oracle.probes import index, probes, statistics
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.table import Table
@@ -38,9 +37,9 @@ class OracleAdmin:
 
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""
-        found = self.connection.rows("SELECT product, version_full FROM product_component_version")
+        products = self.connection.rows("SELECT product, version_full FROM product_component_version")
         driver = str(self.connection.module.__version__)
-        return {"oracle": "; ".join(f"{product} {version}" for product, version in found), "oracledb": driver}
+        return {"oracle": "; ".join(f"{product} {version}" for product, version in products), "oracledb": driver}
 
     def settings(self) -> Mapping[str, str]:
         """Of the database where this user may read them, of the session, and the options of the tables."""
@@ -51,32 +50,32 @@ class OracleAdmin:
         return {**of_database, "redo_logs": logs, **of_session, **chosen, "load_path": "arrays of single-row inserts"}
 
     def _allowed(self, query: str) -> list[tuple[object, ...]]:
-        """The rows of a query that not every user may make."""
+        """The rows of a query that not every user may run; none where this user may not."""
         try:
             return self.connection.rows(query)
         except ServerError:
             return []
 
     def create(self, table: Table) -> None:
-        """Drops the table and its parent and creates them, empty, with the one that takes the writers' statistics."""
+        """Drops the table and its parent and creates them, empty, and the table for the writers' statistics."""
         self.drop(table)
-        created = [statement for each in table.family for statement in layout.create(each, self.options)]
+        created = [statement for each in table.family for statement in ddl.create(each, self.options)]
         for statement in (statistics.CREATE, *created):
             self.connection.run(statement)
 
     def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they are there, past the recycle bin, and the one for statistics."""
+        """Drops the table and its parent if they are there, without the recycle bin, and the table for statistics."""
         for each in table.family:
-            self.connection.run(f"DROP TABLE IF EXISTS {layout.name(each)} PURGE")
+            self.connection.run(f"DROP TABLE IF EXISTS {ddl.name(each)} PURGE")
         self.connection.run(statistics.DROP)
 
     def probes(self) -> Sequence[Probe]:
-        """All probes; what one cannot read here, its readings say."""
-        return probe.probes(self)
+        """All probes; a probe that cannot read something here says so in its readings."""
+        return probes(self.connection, self)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """The keys, some ten thousands at a time."""
-        for rows in self.connection.pieces(f"SELECT key FROM {layout.name(table)}", _PIECE_ROWS):  # noqa: S608
+        for rows in self.connection.pieces(f"SELECT key FROM {ddl.name(table)}", _PIECE_ROWS):  # noqa: S608
             yield _keys(table.column, rows)
 
     def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
@@ -88,23 +87,18 @@ class OracleAdmin:
         return None if table.key == "clustered" else self._sorted_by(table, "ROWID")
 
     def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
-        found = self.connection.rows(f"SELECT key FROM {layout.name(table)} ORDER BY {order}")  # noqa: S608
-        return _keys(table.column, found)
-
-    def sizes(self, table: Table) -> Mapping[str, int]:
-        """Bytes of the segments of table and index, by name."""
-        names = {"first": table.name, "second": layout.index_name(table)}
-        return {str(name): int(size) for name, size in self.connection.rows(probe.SIZES, names)}
+        rows = self.connection.rows(f"SELECT key FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
+        return _keys(table.column, rows)
 
     def index_bytes(self, table: Table) -> int:
         """Size of the key's index: of the table itself where it is organised by it."""
-        found = self.sizes(table)
-        if layout.index_name(table) not in found:
-            raise ServerError(f"Oracle: there is no table {layout.name(table)}.")
-        return found[layout.index_name(table)]
+        sizes = index.sizes(self.connection, table)
+        if ddl.index_name(table) not in sizes:
+            raise ServerError(f"Oracle: there is no table {ddl.name(table)}.")
+        return sizes[ddl.index_name(table)]
 
     def settle(self, table: Table) -> None:
-        """Nothing: deleted entries are removed when their block is next written to, never by themselves."""
+        """Nothing: deleted entries are removed when their block is next written to, never in the background."""
 
     def close(self) -> None:
         """Closes the connection."""

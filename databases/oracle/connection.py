@@ -1,5 +1,7 @@
-"""Connections to a server by its address, and the server's errors as keybench's own. python-oracledb's thin mode: no
-client libraries are needed."""
+"""Connections to a server by its address, and the server's errors as keybench's own.
+
+python-oracledb's thin mode needs no client libraries.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _FULL = ("ORA-01653", "ORA-01654", "ORA-01688", "ORA-01536", "ORA-12954", "ORA-3
 
 
 class Connection:
-    """A DB-API connection; nothing is committed unless that is said."""
+    """A DB-API connection; only `commit` and `load` commit."""
 
     def __init__(self, raw: Any, module: Any) -> None:
         self.raw = raw
@@ -44,8 +46,8 @@ class Connection:
         with self.errors(), self.raw.cursor() as cursor:
             cursor.arraysize = size
             cursor.execute(statement, {})
-            while found := cursor.fetchmany(size):
-                yield found
+            while rows := cursor.fetchmany(size):
+                yield rows
 
     def run(self, statement: str, values: Mapping[str, object] | None = None) -> int:
         """Runs a statement; the rows that it changed."""
@@ -54,14 +56,14 @@ class Connection:
             return int(cursor.rowcount)
 
     def many(self, cursor: Any, statement: str, rows: Sequence[Sequence[object]], sizes: Sequence[object]) -> int:
-        """Executes the statement once a row, in order, in one call; the rows that all of them changed."""
+        """Executes the statement once a row, in order, in one call; the rows changed in total."""
         with self.errors():
             cursor.setinputsizes(*sizes)
             cursor.executemany(statement, rows)
             return int(cursor.rowcount)
 
     def load(self, schema: str, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Loads the rows by direct path and commits, or loads none. Names as in SQL: what is not quoted is folded."""
+        """Loads the rows by direct path and commits, or loads none. As in SQL, unquoted names become upper case."""
         with self.errors():
             self.raw.direct_path_load(schema, table, list(columns), rows)
 
@@ -90,7 +92,7 @@ class Connection:
         try:
             yield
         except self.module.Error as error:
-            reason = said(error)
+            reason = error_text(error)
         else:
             return
         raise ServerError(f"Oracle: {reason}{FULL if any(sign in reason for sign in _FULL) else ''}")
@@ -102,7 +104,7 @@ def place(address: Address) -> str:
     return f"{given.get('host', 'localhost')}:{given.get('port', '1521')}/{given.get('service', 'FREEPDB1')}"
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The message of a driver's error, on one line, without the address of its help page."""
     lines = [line for line in str(error).splitlines() if not line.startswith("Help: ")]
     return " ".join(" ".join(lines).split()).rstrip(".") or type(error).__name__
@@ -117,12 +119,12 @@ def driver() -> Any:
 
 
 def missing() -> str:
-    """What is said where the driver is not installed."""
+    """The message where the driver is not installed."""
     return "Oracle needs the Python package oracledb: pip install 'keybench[oracle]'."
 
 
 def connect(address: Address, service: str = "", *, administer: bool = False) -> Connection:
-    """A connection, within seconds also where what answers says nothing; `administer` as SYSDBA.
+    """A connection, within LOGIN_SECONDS even where the server accepts and stays silent; `administer` as SYSDBA.
 
     EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
     """
@@ -143,16 +145,18 @@ def connect(address: Address, service: str = "", *, administer: bool = False) ->
             ),
         )
     except (module.Error, OSError) as error:
-        problem = _unreachable(address, said(error))
+        problem = _unreachable(address, error_text(error))
     else:
         return Connection(raw, module)
     raise problem
 
 
 def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """What the call gives; TimeoutError where it takes longer. The driver's own timeout is for TCP's connection alone:
-    it waits for ever where what accepts that says nothing. A connection that comes too late is closed."""
-    found: list[Any] = []
+    """The result of the call; TimeoutError where it takes longer. A connection that comes too late is closed.
+
+    The driver's own timeout covers only the TCP connection: it would wait for ever for a server that stays silent.
+    """
+    opened: list[Any] = []
     failed: list[Exception] = []
     late = Event()
 
@@ -165,17 +169,17 @@ def _within(seconds: float, call: Callable[[], Any]) -> Any:
         if late.is_set():
             made.close()
         else:
-            found.append(made)
+            opened.append(made)
 
     thread = Thread(target=run, name=_LOGIN, daemon=True)
     thread.start()
     thread.join(seconds)
     if failed:
         raise failed[0]
-    if not found:
+    if not opened:
         late.set()
         raise TimeoutError(f"no answer within {seconds:g} s")
-    return found[0]
+    return opened[0]
 
 
 def _unreachable(address: Address, reason: str) -> KeybenchError:

@@ -7,21 +7,20 @@ from dataclasses import replace
 from keybench.databases.contract import Address, Settings
 from keybench.databases.hosting.container import Contained
 from keybench.databases.hosting.recipe import Recipe
-from keybench.databases.oracle import connection, settings
-from keybench.databases.oracle import owned_schema as user
+from keybench.databases.oracle import connection, settings, user
 from keybench.databases.oracle.connection import Connection
 from keybench.databases.oracle.options import options
 
 IMAGE = "gvenzl/oracle-free:23-slim-faststart"
 ROOT, PLUGGABLE = "FREE", "FREEPDB1"
 START_SECONDS = 400.0
-"""The same symptom has been reported of slow disks, where two minutes were not enough."""
+"""On slow disks, two minutes were reported not to be enough."""
 
 _SWITCHES = 8
 
 
 def recipe() -> Recipe:
-    """The container. Its settings are made by `prepare`; passwords are set while it starts, so nothing is denied."""
+    """The container. `prepare` makes its settings. Passwords are set while it starts, so no refused login is final."""
     return Recipe(
         engine="oracle",
         title="Oracle",
@@ -42,7 +41,7 @@ def contained(chosen: Settings) -> Contained:
 
 
 def prepare(address: Address) -> Address:
-    """Enlarges redo logs and undo, and makes a tablespace and the user of the trials, with just the rights it needs."""
+    """Enlarges the redo logs, and makes a tablespace and the user of the trials, with only the rights it needs."""
     as_sys = replace(address, parameters={**address.parameters, "user": "SYS"})
     root = connection.connect(as_sys, ROOT, administer=True)
     try:
@@ -61,7 +60,7 @@ def prepare(address: Address) -> Address:
 
 
 def enlarge(root: Connection) -> None:
-    """Adds large redo logs where there are none, and drops the small ones once nothing needs them any more."""
+    """Adds large redo logs where there are none, and drops the small ones when the server has finished with them."""
     if not root.rows(user.LARGE_LOGS):
         for statement in user.REDO_LOGS:
             root.run(statement)
@@ -76,7 +75,7 @@ def enlarge(root: Connection) -> None:
 
 def _make_user(inside: Connection, address: Address) -> None:
     if inside.rows(user.EXISTS):
-        inside.run(f"DROP USER {user.USER} CASCADE")  # of an attempt that was cut short
+        inside.run(f"DROP USER {user.USER} CASCADE")  # left by an unfinished attempt
         inside.run(f"DROP TABLESPACE {user.TABLESPACE} INCLUDING CONTENTS AND DATAFILES")
     password = address.secret.reveal() if address.secret else ""
     for statement in user.tablespace():

@@ -1,4 +1,4 @@
-"""Columns, DDL, and how much room rows need; `entries` has the arithmetic. All columns here are NOT NULL."""
+"""Columns, DDL, and how much room rows need, by the arithmetic of `records`. All columns are NOT NULL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from keybench.databases.oracle.options import Options
 from keybench.model.column import Column
 from keybench.model.keys import Kind
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.oracle import records as entries
+from keybench.pagemodels.oracle import records
 
 _GUID: frozenset[Kind] = frozenset({"uuid"})
 
@@ -19,13 +19,13 @@ COLUMNS = (
     Column("char", "CHAR({width})", frozenset({"text"}), "rfc", "text", native=True, width=0),
     Column("number", "NUMBER(19)", frozenset({"int"}), "rfc", "int", native=True, width=8),
 )
-"""Texts compare by their bytes: NLS_SORT and NLS_COMP are BINARY unless a session says otherwise."""
+"""Texts compare by their bytes: NLS_SORT and NLS_COMP are BINARY unless a session changes them."""
 
 STATISTICS = '"keybench_statistics"'
-"""The table into which writers' sessions put their own statistics when they end."""
+"""The table in which writers' sessions store their own statistics when they end."""
 LOCK = '"keybench_lock"'
-BOARD = '"keybench_board"'
-"""The notice board of writers on many machines; TABLE of `databases.board`, quoted."""
+COORDINATION_TABLE = '"keybench_board"'
+"""`core.coordination.TABLE`, quoted."""
 
 _WIDEST_TEXT = 4000
 _BLOCK_BYTES = 8192
@@ -43,7 +43,7 @@ def name(table: Table) -> str:
 
 
 def index_name(table: Table) -> str:
-    """The key's index, as the dictionary has it: of an index-organised table that is all there is. Or that by date."""
+    """The key's index, which is all of an index-organised table; of rows by date, the index of their moment."""
     return f"{table.name}_{'created' if table.rows else 'key'}"
 
 
@@ -53,14 +53,17 @@ def sql_type(column: Column) -> str:
 
 
 def payload_type(payload: int) -> str:
-    """Texts up to 4,000 bytes lie in the row."""
+    """Texts up to 4,000 bytes are stored in the row."""
     return f"VARCHAR2({payload} BYTE)" if payload <= _WIDEST_TEXT else "CLOB"
 
 
 def create(table: Table, options: Options) -> tuple[str, ...]:
-    """The statements that create the table, without its parent. A clustered key is that of an index-organised table,
-    without overflow; any other has an index beside the heap, the usual case in Oracle. So it is by date: the heap has
-    an index on the moment of creation too, for an index-organised table would make the key's index guess at places."""
+    """The statements that create the table, without its parent.
+
+    A clustered key is that of an index-organised table without overflow. Any other has an index beside the heap, the
+    usual case in Oracle. By date, the heap has an index on the moment of creation, too: the key's
+    index of an index-organised table would hold only guesses of the rows' places.
+    """
     made = f" {table.made.declaration}" if table.made else ""
     defined = ["created NUMBER(19) NOT NULL"] * table.dated
     defined += [f"key {sql_type(table.column)}{made} NOT NULL"]
@@ -79,18 +82,18 @@ def create(table: Table, options: Options) -> tuple[str, ...]:
 
 
 def is_unique(table: Table, options: Options) -> bool:
-    """Whether the key's index is declared so."""
+    """Whether the key's index is declared unique."""
     return table.key == "clustered" or (options.unique == "yes" and table.key != "fk")
 
 
 def columns(table: Table) -> tuple[str, ...]:
-    """The columns in the order in which rows are sent; the key is not, where the server makes it."""
+    """The columns in the order in which rows are sent, without a key that the server makes."""
     key = () if table.made else ("created", "key") if table.dated else ("key",)
     return (*key, "payload") if table.payload else key
 
 
 def plain_columns(table: Table) -> tuple[str, ...]:
-    """The same in upper case, as the dictionary has them."""
+    """The same in upper case, as the dictionary spells them."""
     return tuple(column.upper() for column in columns(table))
 
 
@@ -105,14 +108,14 @@ def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
     """Bytes of an entry in a leaf of the key's index."""
     width = column.width or _WIDEST_KEY
     if key == "clustered":
-        return entries.table_entry(width, payload if payload <= _WIDEST_TEXT else 40)
-    return entries.nonunique_entry(width) if key == "fk" else entries.unique_entry(width)
+        return records.table_entry(width, payload if payload <= _WIDEST_TEXT else 40)
+    return records.nonunique_entry(width) if key == "fk" else records.unique_entry(width)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with redo and undo)."""
-    index = entry_bytes(column, payload, key) * _BLOCK_BYTES / entries.leaf_bytes(2)
-    beneath = 1.25 * (entries.table_entry(column.width or _WIDEST_KEY, payload)) if key != "clustered" else 0.0
+    index = entry_bytes(column, payload, key) * _BLOCK_BYTES / records.leaf_bytes(2)
+    beneath = 1.25 * (records.table_entry(column.width or _WIDEST_KEY, payload)) if key != "clustered" else 0.0
     if key == "by-date":
-        beneath += entries.nonunique_entry(_MOMENT_BYTES) * (1.25 + 1 / _EMPTIEST)
+        beneath += records.nonunique_entry(_MOMENT_BYTES) * (1.25 + 1 / _EMPTIEST)
     return index, index / _EMPTIEST + beneath + 2 * (_REDO_BYTES + payload)

@@ -1,31 +1,22 @@
 """Oracle Database 23ai and later: index-organised tables, and heaps with an index beside them, the usual case.
 
-Written from documentation and source: no Oracle has run these modules yet. Each trial therefore checks what could not
-be settled without one, and says what it found (`checks`).
+Written from documentation and source: no Oracle has run these modules yet. Each trial therefore checks the open
+questions and reports the answers (`checks`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 
-from keybench.databases.contract import (
-    Address,
-    Admin,
-    CacheSize,
-    Engine,
-    Profile,
-    Provision,
-    Session,
-    Settings,
-    Verdict,
-)
-from keybench.databases.core.coordination import Board
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
-from keybench.databases.hosting.leftovers import Leftovers
-from keybench.databases.oracle import checks, connection, keys, options, settings
-from keybench.databases.oracle import ddl as table
-from keybench.databases.registry import engines
+from keybench.databases.options import CacheSize, Profile
+from keybench.databases.oracle import checks, connection, ddl, keys, options, settings
+from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -35,15 +26,13 @@ from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 _NO_KINDS = "Oracle counts appends (90-10 splits) and all leaf splits: edge and interior ones come together."
 _NO_CHAIN = "INDEX_STATS says nothing of where blocks lie: only a dump of the index would."
 _NO_CACHE = "keybench does not read Oracle's counters of physical reads and writes: nothing here could check them."
-_NO_IMAGES = "Oracle logs no whole blocks, save while files are backed up."
+_NO_IMAGES = "Oracle logs no whole blocks, except while files are backed up."
 
 
-def _instead() -> str:
-    without_docker = [name for name, on in engines().items() if set(on.servers) - {"container"}]
-    choices = " or ".join(f"--db {name}" for name in without_docker)
+def _alternatives() -> str:
     return (
         "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs no "
-        f"Docker ({choices})."
+        f"Docker ({choices_without_docker()})."
     )
 
 
@@ -52,20 +41,22 @@ class Oracle(Engine):
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The settings of a profile and cache size."""
-        return settings.of(profile, cache)
+        return settings.for_profile(profile, cache)
 
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty where it can."""
         if server not in self.servers:
-            return f"Oracle has no server kind {server}: {_instead()}"
-        return without_containers("Oracle", _instead()) or ("" if find_spec("oracledb") else connection.missing())
+            return f"Oracle has no server kind {server}: {_alternatives()}"
+        return without_containers("Oracle", _alternatives()) or ("" if find_spec("oracledb") else connection.missing())
 
     def provision(self, server: str, settings: Settings) -> Provision:
         """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
-            from keybench.databases.oracle.url import UrlServer
+            from keybench.databases.hosting.url_server import UrlServer
+            from keybench.databases.oracle.owned_schema import TrialTables
+            from keybench.databases.oracle.url import address_of
 
-            return UrlServer(server)
+            return UrlServer(partial(TrialTables, address_of(server)))
         from keybench.databases.oracle.container import contained
 
         return contained(settings)
@@ -82,33 +73,33 @@ class Oracle(Engine):
 
         return OracleSession(address, table)
 
-    def board(self, address: Address) -> Board:
-        """A new connection to the notice board of writers on many machines."""
-        from keybench.databases.oracle.coordination import board
+    def coordination_table(self, address: Address) -> CoordinationTable:
+        """A new connection to the coordination table of writers on many machines."""
+        from keybench.databases.oracle.coordination import coordination_table
 
-        return board(address)
+        return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with redo and undo."""
-        return table.bytes_per_row(column, payload, key)
+        return ddl.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The index that holds the key, or the index-organised table; `pagemodel.Parameters` are the parameters."""
-        from keybench.databases.oracle import ddl as on_disk
-        from keybench.pagemodels.oracle import model as pagemodel
+        """The index that holds the key, or the index-organised table; the model's `Parameters` are the parameters."""
+        from keybench.pagemodels.oracle.model import Parameters, page_model
 
-        default = {"unique": on_disk.is_unique(table, options.options({}))}
-        return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
+        default = {"unique": ddl.is_unique(table, options.options({}))}
+        return page_model(table, parameters(Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:  # noqa: ARG002
-        """What the trial says of what could not be settled without a server."""
+        """The trial's answers to questions that were open without a server."""
         return tuple(checks.verdicts(table, writers, readings))
 
-    def leftovers(self, url: str) -> Leftovers:
+    def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials."""
-        from keybench.databases.oracle.url import UrlLeftovers
+        from keybench.databases.oracle.owned_schema import TrialTables
+        from keybench.databases.oracle.url import address_of
 
-        return UrlLeftovers(url)
+        return TrialTables(address_of(url))
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, as Oracle's."""
@@ -120,7 +111,7 @@ class Oracle(Engine):
 ENGINE = Oracle(
     name="oracle",
     title="Oracle",
-    columns=table.COLUMNS,
+    columns=ddl.COLUMNS,
     servers=("container",),
     paths=("rows", "bulk"),
     page_bytes=8192,

@@ -14,4 +14,4 @@ MADE = (
     ServerKeys("server-identity-no-cache", "the same, without a cache", "number", "rfc", f"{_IDENTITY} (NOCACHE)"),
     ServerKeys("server-sys-guid", "SYS_GUID(): a counter of each session first", "raw16", "rfc", "DEFAULT SYS_GUID()"),
 )
-"""That SYS_GUID ascends in a session was seen on Linux and is not documented: `checks` looks."""
+"""SYS_GUID was seen to ascend in a session on Linux; that is not documented: `checks` tests it."""

@@ -1,4 +1,4 @@
-"""What can be chosen about Oracle beyond a run's own options, from a URL's query or the environment.
+"""Options of Oracle beyond a run's own, from a URL's query or the environment.
 
 | option | environment | choices |
 |---|---|---|
@@ -9,10 +9,10 @@ It is recorded with a result.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
+from keybench.databases.core.engine_options import chosen
 from keybench.errors import unknown_name
 
 
@@ -35,7 +35,5 @@ NAMES = frozenset(field.name for field in fields(Options))
 
 
 def options(given: Mapping[str, str]) -> Options:
-    """The options among `given`, else the environment's, else defaults; UsageError for what is none of the choices."""
-    environment = {name: os.environ.get(f"KEYBENCH_ORACLE_{name.upper()}", "") for name in NAMES}
-    chosen = {name: value for name, value in environment.items() if value}
-    return Options(**{**chosen, **{name: value for name, value in given.items() if name in NAMES}})
+    """The options in `given`, else the environment's, else the defaults; UsageError for a value that is no choice."""
+    return Options(**chosen("oracle", NAMES, given))

@@ -1,17 +1,18 @@
-"""The settings of servers that keybench starts: one table. All else is as the server's own defaults have it."""
+"""The settings of servers that keybench starts, in one table. All others have the server's defaults."""
 
 from __future__ import annotations
 
-from keybench.databases.contract import CacheSize, Profile, Settings
-from keybench.databases.oracle.owned_schema import DURABILITY
+from keybench.databases.contract import Settings
+from keybench.databases.options import CacheSize, Profile
+from keybench.databases.oracle.user import DURABILITY
 
 _MB = 1 << 20
 
 CACHE_MB: dict[CacheSize, int] = {"default": 768, "small": 64}
-"""db_cache_size, the least of the buffer cache; Oracle Free gives all of the server 2 GB."""
+"""db_cache_size, the minimum of the buffer cache; Oracle Free limits the whole server to 2 GB."""
 
 
-def of(profile: Profile, cache: CacheSize) -> Settings:
+def for_profile(profile: Profile, cache: CacheSize) -> Settings:
     """The settings of a profile and cache size."""
     megabytes = CACHE_MB[cache]
     values = {"commit_wait": DURABILITY[profile], "db_cache_size": f"{megabytes}M"}
@@ -19,5 +20,5 @@ def of(profile: Profile, cache: CacheSize) -> Settings:
 
 
 def statements(settings: Settings) -> tuple[str, ...]:
-    """What sets them on a server of ours, in the container database's root."""
+    """The statements that set them on a server of ours, in the container database's root."""
     return tuple(f"ALTER SYSTEM SET {name} = {value} SCOPE = MEMORY" for name, value in settings.values.items())

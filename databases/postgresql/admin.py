@@ -10,9 +10,8 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import pq
 
+from keybench.databases.capabilities import ArrivalRecorder, PageOrder
 from keybench.databases.contract import Address, Probe
-from keybench.databases.core.arrival import ArrivalRecorder
-from keybench.databases.core.pageorder import PageOrder
 from keybench.databases.postgresql import connection, keys, settings
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.files import source

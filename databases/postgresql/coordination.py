@@ -1,11 +1,11 @@
-"""The board in PostgreSQL: an unlogged table, whose changes are not waited for on disk."""
+"""The coordination table in PostgreSQL: an unlogged table, whose changes are not waited for on disk."""
 
 from __future__ import annotations
 
 from psycopg import sql
 
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import COLUMNS, TABLE, Board, Dialect, Rows, Values, positional
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.ddl import SCHEMA
 
@@ -18,7 +18,7 @@ CREATE = (
 DROP = f"DROP TABLE IF EXISTS {NAME}"
 
 
-def board(address: Address) -> Board:
+def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
     own = connection.connect(address)
     with connection.server_errors():
@@ -30,4 +30,4 @@ def board(address: Address) -> Board:
             cursor = own.execute(sql.SQL(text), given or None)
             return cursor.fetchall() if cursor.description else [(cursor.rowcount,)]
 
-    return Board(Dialect(NAME, (CREATE,), (DROP,), run, own.close))
+    return CoordinationTable(Dialect(NAME, (CREATE,), (DROP,), run, own.close))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
-from keybench.databases.core.coordination import Board
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
-from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.options import CacheSize, Profile
 from keybench.databases.postgresql import ddl as table
 from keybench.databases.postgresql import installation, keys, settings
 from keybench.model.column import Column
@@ -37,7 +39,7 @@ class PostgreSQL(Engine):
             from keybench.databases.postgresql.owned_schema import Schema
             from keybench.databases.postgresql.url import address_of
 
-            return UrlServer(address_of(server), Schema)
+            return UrlServer(partial(Schema, address_of(server)))
         if server == KIND:
             from keybench.databases.postgresql.container import contained
 
@@ -58,23 +60,23 @@ class PostgreSQL(Engine):
 
         return PostgresSession(address, table)
 
-    def board(self, address: Address) -> Board:
-        """A new connection to the notice board of writers on many machines."""
-        from keybench.databases.postgresql.coordination import board
+    def coordination_table(self, address: Address) -> CoordinationTable:
+        """A new connection to the coordination table of writers on many machines."""
+        from keybench.databases.postgresql.coordination import coordination_table
 
-        return board(address)
+        return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return records.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The key's nbtree; `pagemodel.Parameters` are the parameters."""
-        from keybench.pagemodels.postgresql import model as pagemodel
+        """The key's nbtree; the model's `Parameters` are the parameters."""
+        from keybench.pagemodels.postgresql.model import Parameters, page_model
 
-        return pagemodel.of(table, parameters(pagemodel.Parameters, given))
+        return page_model(table, parameters(Parameters, given))
 
-    def leftovers(self, url: str) -> Leftovers:
+    def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials, and the schema if keybench made it."""
         from keybench.databases.postgresql.owned_schema import Schema
         from keybench.databases.postgresql.url import address_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import psutil
 
-from keybench.databases.contract import CacheSize, Profile, Settings
+from keybench.databases.contract import Settings
+from keybench.databases.options import CacheSize, Profile
 
 _MB = 1 << 20
 

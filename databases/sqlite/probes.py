@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 import apsw
 import numpy as np
 
-from keybench.databases.core.pageorder import PageOrder
+from keybench.databases.capabilities import PageOrder
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.sqlite.records import PAGE_SIZE
+from keybench.pagemodels.stats import LeafOrder
 
 _LEAF_HEADER = 8
 _FRAME_BYTES = PAGE_SIZE + 24
@@ -53,13 +54,13 @@ class Pages(FinalState):
         branches = connection.execute(
             "SELECT count(*) FROM dbstat WHERE name = ? AND pagetype = 'internal'", (sql.tree,)
         ).get
-        steps = np.diff(numbers)
+        order = LeafOrder.from_chain(numbers)
         values = {
             Metric.LEAF_PAGES: len(numbers),
             Metric.BRANCH_PAGES: branches,
             Metric.LEAF_DENSITY: 100 * (1 - unused.sum() / (len(numbers) * (PAGE_SIZE - _LEAF_HEADER))),
-            Metric.LEAF_FRAGMENTATION: 100 * np.count_nonzero(steps < 0) / len(numbers),
-            Metric.LEAF_NONADJACENT: 100 * np.count_nonzero(steps != 1) / max(1, len(steps)),
+            Metric.LEAF_FRAGMENTATION: order.back_links,
+            Metric.LEAF_NONADJACENT: order.nonadjacent,
             Metric.INDEX_BYTES: tree_bytes(connection, sql.tree),
             Metric.TABLE_BYTES: sum(tree_bytes(connection, name) for name in sql.trees),
         }

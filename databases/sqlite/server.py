@@ -10,8 +10,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.capabilities import PageOrder
 from keybench.databases.contract import Address, Probe, Settings
-from keybench.databases.core.pageorder import PageOrder
 from keybench.databases.hosting.private_folder import Kept
 from keybench.databases.sqlite.connection import configured, connect, explained, files
 from keybench.databases.sqlite.ddl import Files, Statements

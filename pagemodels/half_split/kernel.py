@@ -1,77 +1,85 @@
 """The kernel of page models whose leaf splits in two by count or bytes: PostgreSQL, SQL Server, Oracle.
 
-A leaf holds the ranks that arrived in its range, in whatever sequence: only a split needs to know which of them are the
-lower ones, and selecting them once costs less than keeping them sorted. Which leaf a rank belongs to is looked up: the
-ranks are 0 … n − 1, so a directory of equal cells names the leaf of each cell's first rank, and borders inside a cell
-are few steps along the chain. When a leaf splits, the narrower part takes the new slot, so that each cell changes hands
-at most log2(n) times, whatever the order of arrival. A row thus costs the same few memory accesses at any size.
+A leaf holds the ranks that arrived in its range, in any sequence: only a split needs to know which of them are the
+lower ones, and selecting them once costs less than keeping them sorted. The leaf of a rank is looked up: the ranks are
+0 … n − 1, so a directory of equal cells names the leaf of each cell's first rank, and a few steps along the chain lead
+to borders inside a cell. When a leaf splits, the narrower part takes the new slot, so that each cell changes hands at
+most log2(n) times, whatever the order of arrival. A row thus costs the same few memory accesses at any size.
 
-A split changes nothing outside its leaf's range. Each page remembers the row that it was made by, and pages are
-numbered at the end by sorting those (`splittree`); ranges of ranks can be simulated apart and at the same time.
-Ranges of many rows are also simulated one after another for some rows each (`regroup`), which keeps a range in cache.
+A split changes nothing outside its leaf's range. Each page remembers the row that made it, and sorting by those rows
+numbers the pages at the end (`tree.page_numbers`). So ranges of ranks can be simulated apart and at the same time.
+Ranges of many rows are also simulated one after another, some rows of each at a time (`regroup`), which keeps a range
+in the cache.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
+from keybench.pagemodels.memory import uncounted
+from keybench.pagemodels.selection import select
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
-"""How a page came to be: it was there from the beginning, or by which kind of split."""
+"""Why a page exists: it is the first one, or a split of this kind made it."""
 
 LOWER, UPPER, USED, COUNT, NEXT, PREVIOUS, SETTLED = range(7)
-"""Fields of a slot: its range of ranks, what its entries take, how many they are, its neighbours, and how many of the
-entries came by a split rather than by an insertion after it."""
+"""Fields of a slot: its range of ranks, the size of its entries, their number, its neighbours, and how many of the
+entries came by a split rather than by a later insertion."""
 SLOT_FIELDS: Final = 8  # half a cache line
 
-LEAVES, LAST = range(2)
-"""Slots in use; the slot of the rightmost leaf of the index, −1 where it lies in another range."""
-
-ROOM_OTHER, ROOM_LAST, KEEP_APPEND, KEEP_EDGE, KEEP_INTERIOR, AT_INSERTION, TOGETHER = range(7)
-"""What a leaf has room for, what stays left of a full one and the new entry together by kind of split, whether
-ascending insertions inside the index split at the new entry, and how many entries each key has."""
+USED_SLOTS, LAST = range(2)
+"""Fields of the state: slots in use; the slot of the rightmost leaf of the index, −1 where it lies in another range."""
 
 ALONE: Final = -1
-"""Of KEEP_APPEND: everything stays, the new entry goes to the new page alone."""
-
-_SMALL: Final = 12
+"""Value of `keep_append`: all entries stay, and the new one goes to the new page alone."""
 
 
-@kernel
-def _select(items: NDArray[np.int32], n: int, k: int) -> None:
-    """Moves the k lowest of the first n distinct items to the front; items[k] is the lowest of the others."""
-    low, high = 0, n
-    while high - low > _SMALL:
-        a, b, c = items[low], items[(low + high) >> 1], items[high - 1]
-        pivot = max(min(a, b), min(max(a, b), c))
-        border = low
-        for i in range(low, high):  # without a branch on the comparison, which nobody could predict
-            item = items[i]
-            items[i] = items[border]
-            items[border] = item
-            border += item < pivot
-        if k < border:
-            high = border
-        else:
-            low = border
-    for i in range(low + 1, high):
-        item = items[i]
-        j = i
-        while j > low and items[j - 1] > item:
-            items[j] = items[j - 1]
-            j -= 1
-        items[j] = item
+class Leaves(NamedTuple):
+    """The leaves of a range of ranks. A slot is a leaf's place in `slots`, `births`, `kinds` and `content`."""
+
+    cells: NDArray[np.int32]
+    """The slot of each cell's first rank."""
+    slots: NDArray[np.int32]
+    """(slots, 8): by the names above."""
+    births: NDArray[np.int64]
+    """The row that made each leaf, from 0; −1 for the first leaf."""
+    kinds: NDArray[np.int8]
+    """The kind of split that made each leaf."""
+    content: NDArray[np.int32]
+    """(slots, entries): the ranks in each leaf, in any order but for the last one inserted."""
+    state: NDArray[np.int64]
+    """(2,): by the names above."""
+    scratch: NDArray[np.int32]
+    """(entries + 1,): the entries of a leaf that is being split."""
+    low: int
+    """The lowest rank of the range."""
+    shift: int
+    """A cell is 1 << shift ranks wide."""
+
+
+class Rules(NamedTuple):
+    """When a leaf is full and how it splits; `tree.Rule` explains each."""
+
+    room: int
+    room_last: int
+    keep: NDArray[np.int64]
+    """(3,): what stays left by number of entries, by kind of split."""
+    share: float
+    at_insertion: bool
+    together: int
+    choices: NDArray[np.int64]
+    """(3, most): what may stay left by kind of split, the best first, zeros behind the last; (3, 0) for no choices."""
 
 
 @kernel
 def _kept_at_insertion(items: NDArray[np.int32], n: int, rank: int, previous: int) -> int:
-    """How many stay left of a split at the new `rank`, the last of the items; 0 unless it directly follows `previous`.
+    """How many stay left in a split at the new `rank`, the last of the items; 0 unless it directly follows `previous`.
 
-    What lies above it moves to the new page; where nothing does, the new entry goes there alone.
+    The entries above it move to the new page. Where there are none, the new entry goes there alone.
     """
     if previous > rank:
         return 0
@@ -85,7 +93,7 @@ def _kept_at_insertion(items: NDArray[np.int32], n: int, rank: int, previous: in
 
 @kernel
 def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], share: float) -> int:
-    """Sorts the items; how many of the lowest take no more than `share` of the bytes of all, at least 1, not all."""
+    """Sorts the items. Returns how many of the lowest take at most `share` of all bytes: at least 1, not all."""
     items[:n].sort()
     total = 0
     for i in range(n):
@@ -99,7 +107,7 @@ def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], s
 
 @kernel
 def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int64], together: int) -> int:
-    """Sorts the items; the first of the choices, what stays left, that parts no key's entries. 0 where all do."""
+    """Sorts the items. Returns the first of the choices that parts no key's entries; 0 where all choices do."""
     items[:n].sort()
     for keep in choices:
         if keep > 0 and items[keep - 1] // together != items[keep] // together:
@@ -108,25 +116,10 @@ def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int
 
 
 @kernel
-def _split(
-    slot: int,
-    rank: int,
-    time: int,
-    rules: NDArray[np.int64],
-    shares: NDArray[np.float64],
-    choices: NDArray[np.int64],
-    sizes: NDArray[np.uint16],
-    low: int,
-    shift: int,
-    cells: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    births: NDArray[np.int64],
-    kinds: NDArray[np.int8],
-    content: NDArray[np.int32],
-    state: NDArray[np.int64],
-    scratch: NDArray[np.int32],
-) -> None:
-    """Splits the leaf in `slot`, which has no room for `rank`; the new page is that of the upper part."""
+def _split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int) -> None:
+    """Splits the leaf in `slot`, which has no room for `rank`. The new page takes the upper part."""
+    cells, slots, births, kinds = leaves.cells, leaves.slots, leaves.births, leaves.kinds
+    content, state, scratch = leaves.content, leaves.state, leaves.scratch
     count = slots[slot, COUNT]
     items = count + 1
     highest = rank
@@ -138,21 +131,21 @@ def _split(
     if slot == state[LAST]:
         kind = APPEND if highest == rank else EDGE
     keep = 0
-    if rules[AT_INSERTION] and kind != APPEND and count > slots[slot, SETTLED]:
+    if rules.at_insertion and kind != APPEND and count > slots[slot, SETTLED]:
         keep = _kept_at_insertion(scratch, items, rank, scratch[count - 1])
-    if kind == APPEND and rules[KEEP_APPEND] == ALONE:
+    if kind == APPEND and rules.keep[APPEND] == ALONE:
         keep = count
     elif len(sizes):
-        keep = _kept_by_size(scratch, items, sizes, shares[kind])
-    elif rules[TOGETHER] > 1:
-        keep = _kept_between_keys(scratch, items, choices[kind], rules[TOGETHER])
+        keep = _kept_by_size(scratch, items, sizes, rules.share)
+    elif rules.together > 1:
+        keep = _kept_between_keys(scratch, items, rules.choices[kind], rules.together)
     else:
-        keep = keep or rules[KEEP_APPEND + kind]
-        _select(scratch, items, keep)
+        keep = keep or rules.keep[kind]
+        select(scratch, items, keep)
     separator = scratch[keep]
 
-    new = state[LEAVES]
-    state[LEAVES] = new + 1
+    new = state[USED_SLOTS]
+    state[USED_SLOTS] = new + 1
     lower, upper = slots[slot, LOWER], slots[slot, UPPER]
     after, before = slots[slot, NEXT], slots[slot, PREVIOUS]
     if upper - separator <= separator - lower:
@@ -174,6 +167,7 @@ def _split(
     slots[right, PREVIOUS], slots[right, NEXT] = left, after
     if slot == state[LAST]:
         state[LAST] = right
+    low, shift = leaves.low, leaves.shift
     width = (1 << shift) - 1
     for cell in range((first - low + width) >> shift, min((end - low + width) >> shift, len(cells))):
         cells[cell] = new
@@ -192,7 +186,7 @@ def _split(
                 used += sizes[scratch[i]]
         slots[target, USED], slots[target, COUNT] = used, stop - begin
         slots[target, SETTLED] = stop - begin
-        if arrived >= 0:  # the last insertion into its page: the last of its entries
+        if arrived >= 0:  # the last entry of a page is the last one inserted
             final = stop - begin - 1
             content[target, arrived], content[target, final] = content[target, final], rank
             slots[target, SETTLED] = final
@@ -200,30 +194,17 @@ def _split(
 
 @kernel
 def insert(
-    ranks: NDArray[Any],
-    times: NDArray[np.int32],
-    start: int,
-    rules: NDArray[np.int64],
-    shares: NDArray[np.float64],
-    choices: NDArray[np.int64],
-    sizes: NDArray[np.uint16],
-    low: int,
-    shift: int,
-    cells: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    births: NDArray[np.int64],
-    kinds: NDArray[np.int8],
-    content: NDArray[np.int32],
-    state: NDArray[np.int64],
-    scratch: NDArray[np.int32],
+    leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], ranks: NDArray[Any], times: NDArray[np.int32], start: int
 ) -> int:
-    """Inserts ranks in their order of arrival, `start` + `times[i]` each (`start` + i where `times` is empty).
+    """Inserts ranks in order of arrival. ranks[i] arrives as row start + times[i], or start + i if `times` is empty.
 
-    Entries take `sizes[rank]`, or 1 each where that is empty. All ranks lie in low … low + (len(cells) << shift) − 1.
-    Returns how many were inserted: fewer than all where the slots are used up.
+    An entry takes `sizes[rank]`, or 1 if `sizes` is empty. All ranks lie in low … low + (len(cells) << shift) − 1.
+    Returns how many were inserted: fewer than all if the slots are used up.
     """
+    leaves, rules = uncounted(leaves), uncounted(rules)
     fixed, timed = len(sizes) == 0, len(times) > 0
-    room_other, room_last = rules[ROOM_OTHER], rules[ROOM_LAST]
+    cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
+    low, shift, room, room_last = leaves.low, leaves.shift, rules.room, rules.room_last
     last = state[LAST]
     for i in range(len(ranks)):
         rank = ranks[i]
@@ -231,28 +212,25 @@ def insert(
         while rank >= slots[slot, UPPER]:
             slot = int(slots[slot, NEXT])
         used = slots[slot, USED] + (1 if fixed else int(sizes[rank]))
-        if used <= (room_last if slot == last else room_other):
+        if used <= (room_last if slot == last else room):
             count = slots[slot, COUNT]
             content[slot, count] = rank
             slots[slot, COUNT] = count + 1
             slots[slot, USED] = used
             continue
-        if state[LEAVES] == len(slots):
+        if state[USED_SLOTS] == len(slots):
             return i
         time = start + (times[i] if timed else i)
-        _split(
-            slot, rank, time, rules, shares, choices, sizes, low, shift, cells, slots, births, kinds, content, state,
-            scratch,
-        )  # fmt: skip
+        _split(leaves, rules, sizes, slot, rank, time)
         last = state[LAST]
     return len(ranks)
 
 
 @kernel
 def within(ranks: NDArray[np.int64], low: int, high: int, kept: NDArray[np.int32], places: NDArray[np.int32]) -> int:
-    """Writes those of `ranks` in low … high − 1 to `kept` and their places to `places`; how many they are."""
+    """Writes those of `ranks` in low … high − 1 to `kept` and their places to `places`. Returns their number."""
     n = 0
-    for i in range(len(ranks)):  # without a branch: whether a random rank is inside cannot be predicted
+    for i in range(len(ranks)):  # without a branch: the processor cannot predict whether a random rank is inside
         rank = ranks[i]
         kept[n] = rank
         places[n] = i
@@ -260,23 +238,33 @@ def within(ranks: NDArray[np.int64], low: int, high: int, kept: NDArray[np.int32
     return n
 
 
+class Groups(NamedTuple):
+    """Groups of leaves of a range of ranks."""
+
+    low: int
+    """The lowest rank of the range."""
+    uppers: NDArray[np.int64]
+    """The upper border of each group."""
+    shift: int
+    firsts: NDArray[np.int32]
+    """The group of each rank low + (c << shift)."""
+    scratch: NDArray[np.uint16]
+    """(n,): room for the group of each of n ranks."""
+
+
 @kernel
 def regroup(
+    groups: Groups,
     ranks: NDArray[Any],
     times: NDArray[np.int32],
-    low: int,
-    uppers: NDArray[np.int64],
-    shift: int,
-    firsts: NDArray[np.int32],
-    groups: NDArray[np.uint16],
-    kept: NDArray[np.int32],
-    places: NDArray[np.int32],
+    sorted_ranks: NDArray[np.int32],
+    sorted_times: NDArray[np.int32],
 ) -> None:
-    """Sorts the ranks, which are from `low` to below the last of `uppers`, by the group that they lie in, stably.
+    """Sorts ranks of the range, and their times, by the group that they lie in, stably.
 
-    `uppers` are the groups' borders, `firsts[c]` the group of rank low + (c << shift), `groups` room to work in for one
-    of each rank. Writes the ranks to `kept` and to `places` their times, or their places where there are none.
+    Where there are no times, the ranks' places are taken for them.
     """
+    low, uppers, shift, firsts, group_of = groups.low, groups.uppers, groups.shift, groups.firsts, groups.scratch
     timed = len(times) > 0
     ends = np.zeros(len(uppers), np.int64)
     for i in range(len(ranks)):
@@ -284,12 +272,12 @@ def regroup(
         while ranks[i] >= uppers[group]:
             group += 1
         ends[group] += 1
-        groups[i] = group
+        group_of[i] = group
     total = 0
     for group in range(len(uppers)):
         total, ends[group] = total + ends[group], total
     for i in range(len(ranks)):
-        at = ends[groups[i]]
-        kept[at] = ranks[i]
-        places[at] = times[i] if timed else i
-        ends[groups[i]] = at + 1
+        at = ends[group_of[i]]
+        sorted_ranks[at] = ranks[i]
+        sorted_times[at] = times[i] if timed else i
+        ends[group_of[i]] = at + 1

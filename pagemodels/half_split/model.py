@@ -1,4 +1,4 @@
-"""The page model of engines whose pages split in two: constants of theirs, and the figures of what they make."""
+"""The page model of engines whose pages split in two, from an engine's rules and sizes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,22 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.contract import Checkpoint, PageStats
-from keybench.pagemodels.half_split import tree as splittree
-from keybench.pagemodels.half_split.tree import APPEND, EDGE, INTERIOR, Level, Rule
+from keybench.pagemodels.half_split.tree import (
+    APPEND,
+    EDGE,
+    INTERIOR,
+    NO_SIZES,
+    Level,
+    Rule,
+    build_branches,
+    build_level,
+    page_numbers,
+)
 from keybench.pagemodels.permutation import is_permutation, require
+from keybench.pagemodels.stats import Checkpoint, PageStats
 
 Density = Callable[[int, int, int], float]
-"""Of (rows, what their entries take in the unit of the rule, leaf pages): in %."""
+"""Density in % from (rows, size of their entries in the unit of the rule, leaf pages)."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class SplitModel:
     fragmentation: Literal["back links", "not adjacent"] = "back links"
     """The engine's own definition, as a share of the leaf pages."""
     threads: int = 1
-    """Cores to be used; keys that go to a few places of the index only stay on one."""
+    """Cores to use; keys that go to a few places of the index stay on one."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -38,7 +47,7 @@ class SplitModel:
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1."""
-        return self._insert(ranks, checkpoints, splittree.NO_SIZES, None)
+        return self._insert(ranks, checkpoints, NO_SIZES, None)
 
     def _insert(
         self,
@@ -47,60 +56,50 @@ class SplitModel:
         sizes: NDArray[np.uint16],
         arrived: NDArray[np.int64] | None,
     ) -> PageStats:
-        """`sizes` by rank; `arrived[i]`: what the first i + 1 entries take, where that is not their number."""
+        """`sizes` are by rank. `arrived[i]`: the size of the first i + 1 entries, if entries have different sizes."""
         n = len(ranks)
         require(ranks, checkpoints, self.threads)
-        leaves = splittree.level(ranks, self.leaf, sizes, self.threads)
-        levels = [leaves, *splittree.branches(leaves, self.branch)]
-        numbers = splittree.numbers(levels)
-        steps = np.diff(numbers)
-        back, apart = int((steps < 0).sum()), int((steps != 1).sum())
-        used = n if arrived is None else int(arrived[-1]) if n else 0
-        return PageStats(
-            rows=n,
-            leaf_pages=len(leaves),
+        leaves = build_level(ranks, self.leaf, sizes, self.threads)
+        levels = [leaves, *build_branches(leaves, self.branch)]
+        noted = self._checkpoints(leaves, [*checkpoints, n], arrived)
+        return PageStats.from_chain(
+            noted[-1],
+            page_numbers(levels),
+            leaves.rows,
+            fragmentation=self.fragmentation,
             branch_pages=sum(map(len, levels[1:])),
-            appends=leaves.count(APPEND),
-            edge_splits=leaves.count(EDGE),
-            interior_splits=leaves.count(INTERIOR),
-            density=self.density(n, used, len(leaves)),
-            fragmentation=100 * (back if self.fragmentation == "back links" else apart) / len(leaves),
-            back_links=100 * back / len(leaves),
-            nonadjacent=100 * apart / max(1, len(steps)),
-            page_numbers=numbers,
-            page_rows=leaves.rows,
-            checkpoints=self._checkpoints(leaves, checkpoints, arrived),
+            checkpoints=noted[:-1],
         )
 
     def _checkpoints(
         self, leaves: Level, checkpoints: Sequence[int], arrived: NDArray[np.int64] | None
     ) -> tuple[Checkpoint, ...]:
         births = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
-        found = []
+        noted = []
         for rows in checkpoints:
             splits = {kind: int(np.searchsorted(made, rows)) for kind, made in births.items()}
             pages = 1 + sum(splits.values())
-            used = rows if arrived is None else int(arrived[rows - 1])
+            used = int(arrived[rows - 1]) if rows and arrived is not None else rows
             density = self.density(rows, used, pages)
-            found.append(Checkpoint(rows, pages, splits[APPEND], splits[EDGE], splits[INTERIOR], density))
-        return tuple(found)
+            noted.append(Checkpoint(rows, pages, splits[APPEND], splits[EDGE], splits[INTERIOR], density))
+        return tuple(noted)
 
 
 @dataclass(frozen=True)
 class SizedSplitModel:
-    """One index whose entries are as long as the key's value makes them; a SizedByValue."""
+    """One index whose entries have the size that the key's value needs; a SizedByValue."""
 
     model: SplitModel
     entry_bytes: Callable[[Keys], NDArray[np.uint16]]
 
     def sizes(self, keys: Keys) -> NDArray[np.uint16]:
-        """What the entry of each key takes, in bytes: (n,)."""
+        """Bytes of the entry of each key: (n,)."""
         return self.entry_bytes(keys)
 
     def insert(
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
-        """Builds the index; `sizes` in order of arrival, as the ranks."""
+        """Builds the index. `sizes` are in order of arrival, like the ranks."""
         if len(sizes) != len(ranks) or (len(sizes) and int(sizes.min()) < self.model.leaf.smallest):
             raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")
         by_rank = np.empty(len(ranks), np.uint16)

@@ -1,7 +1,7 @@
-"""Page models from the splitting kernel: an index level by level, on as many threads as asked for, its pages numbered.
+"""An index level by level, built by the kernel on as many threads as asked for, and the numbers of its pages.
 
-The keys of a branch level are the borders that the splits below it made, in the sequence of those splits: it is
-simulated by the same kernel, with the rule of branch pages.
+The keys of a branch level are the borders that the splits below it made, in the sequence of those splits. The same
+kernel simulates it, with the rule of branch pages.
 """
 
 from __future__ import annotations
@@ -16,61 +16,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-from keybench.pagemodels.half_split import kernel as splitting
-from keybench.pagemodels.half_split.kernel import ALONE, APPEND, EDGE, FIRST, INTERIOR, LAST, LEAVES, SLOT_FIELDS
+from keybench.pagemodels.half_split import kernel
+from keybench.pagemodels.half_split.kernel import (
+    ALONE,
+    APPEND,
+    EDGE,
+    FIRST,
+    INTERIOR,
+    LAST,
+    SLOT_FIELDS,
+    USED_SLOTS,
+    Leaves,
+    Rules,
+)
 
 _CHUNK = 1 << 20
-"""The fewest rows that are sorted by group at a time."""
+"""Minimum rows that are sorted by group at a time."""
 _GROUP_ROWS = 1 << 17
-"""Rows of a group in the end: as many as keep in a second-level cache with their leaves."""
+"""Rows of a group in the end: they fit a second-level cache with their leaves."""
 _LEAVES_PER_THREAD = 64
-"""Leaves before which the index is not divided among threads."""
+"""Minimum leaves per thread before the index is divided among threads."""
 _IMBALANCE = 1.1
-"""How much more than its share a thread may get."""
+"""How much of its share a thread may get at most."""
 
 NO_SIZES = np.empty(0, np.uint16)
 _NO_TIMES = np.empty(0, np.int32)
+_PER_SLOT = ("slots", "births", "kinds", "content")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """When a page is full and how it splits. Room is in entries; in bytes where entries have sizes of their own."""
+    """When a page is full and how it splits. Room is in entries, or in bytes where entries have different sizes."""
 
     room: int
-    """Of any page but the rightmost, which has `room_last`."""
+    """Room of any page but the rightmost."""
     room_last: int
+    """Room of the rightmost page."""
     keep_append: int = ALONE
-    """Entries that stay left when the rightmost page splits for a key above all present: by number, or all of them."""
+    """Entries that stay left when the rightmost page splits for a key above all present: a number, or all (ALONE)."""
     keep_edge: int = 0
-    """The same when the rightmost page splits for any other key."""
+    """Entries that stay left when the rightmost page splits for any other key."""
     keep_interior: int = 0
+    """Entries that stay left when any other page splits."""
     share: float = 0.5
-    """What stays left of entries with sizes of their own, of their bytes; for an append only where it is not ALONE."""
+    """Where entries have different sizes: the share of their bytes that stays left, except for ALONE appends."""
     at_insertion: bool = False
     """Whether insertions that ascend inside the index split at the new entry instead."""
     smallest: int = 1
-    """The least that an entry can take."""
+    """Smallest size of an entry."""
     together: int = 1
-    """Entries of each key, where splits between different keys are preferred: rank // together tells the key."""
+    """Entries of each key, if splits between different keys are preferred; the key of a rank is rank // together."""
     choices: tuple[tuple[int, ...], ...] = ()
-    """Then for each kind of split what may stay left, the best first; the first that parts no key is taken."""
+    """For each kind of split, if `together` is above 1: what may stay left, the best first. The first choice that parts
+    no key is taken."""
 
     @property
     def entries(self) -> int:
-        """The most entries that a page can hold."""
+        """Maximum entries of a page."""
         return max(self.room, self.room_last) // self.smallest
 
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def compiled(self) -> Rules:
         """As the kernel takes it."""
-        rules = [self.room, self.room_last, self.keep_append, self.keep_edge, self.keep_interior, self.at_insertion]
-        return np.array([*rules, self.together], np.int64), np.full(3, self.share)
-
-    def preferred(self) -> NDArray[np.int64]:
-        """The choices as the kernel takes them: (3, most), zeros behind the last; (3, 0) where there are none."""
-        found = np.zeros((3, max(map(len, self.choices), default=0)), np.int64)
+        choices = np.zeros((3, max(map(len, self.choices), default=0)), np.int64)
         for kind, given in enumerate(self.choices):
-            found[kind, : len(given)] = given
-        return found
+            choices[kind, : len(given)] = given
+        keep = np.array([self.keep_append, self.keep_edge, self.keep_interior], np.int64)
+        return Rules(self.room, self.room_last, keep, self.share, self.at_insertion, self.together, choices)
 
 
 @dataclass(frozen=True)
@@ -78,59 +89,63 @@ class Level:
     """The pages of one level of an index, in key order: (pages,) each."""
 
     births: NDArray[np.int64]
-    """The row by which the page was made, from 0; −1 of the first page."""
+    """The row that made the page, from 0; −1 for the first page."""
     kinds: NDArray[np.int8]
-    """The kind of split that made it, FIRST of the first page."""
+    """The kind of split that made the page; FIRST for the first page."""
     rows: NDArray[np.int64]
-    """Entries on it."""
+    """Entries on the page."""
 
     def __len__(self) -> int:
         return len(self.births)
 
     def count(self, kind: int) -> int:
-        """How many splits of that kind there were."""
+        """Number of splits of that kind."""
         return int((self.kinds == kind).sum())
 
 
 class _Range:
-    """The leaves of a range of ranks, low … high − 1, as the kernel keeps them."""
+    """The leaves of a range of ranks, low … high − 1, in memory that grows as needed."""
 
     def __init__(self, low: int, high: int, rule: Rule, slots: int) -> None:
-        self.low, self.high, self._entries = low, high, rule.entries
-        self._shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
-        self._rules, self._shares = rule.arrays()
-        self._choices = rule.preferred()
-        self.cells = np.zeros(max(1, (high - low + (1 << self._shift) - 1) >> self._shift), np.int32)
-        self.slots = np.empty((slots, SLOT_FIELDS), np.int32)
-        self.births = np.empty(slots, np.int64)
-        self.kinds = np.empty(slots, np.int8)
-        self.content = np.empty((slots, self._entries), np.int32)
-        self.state = np.zeros(2, np.int64)
-        self._scratch = np.empty(self._entries + 1, np.int32)
+        self.low, self.high, self._rules = low, high, rule.compiled()
+        shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
+        self.leaves = Leaves(
+            cells=np.zeros(max(1, (high - low + (1 << shift) - 1) >> shift), np.int32),
+            slots=np.empty((slots, SLOT_FIELDS), np.int32),
+            births=np.empty(slots, np.int64),
+            kinds=np.empty(slots, np.int8),
+            content=np.empty((slots, rule.entries), np.int32),
+            state=np.zeros(2, np.int64),
+            scratch=np.empty(rule.entries + 1, np.int32),
+            low=low,
+            shift=shift,
+        )
 
     @classmethod
     def whole(cls, n: int, rule: Rule) -> _Range:
         """One empty leaf for all n ranks, and room for as many leaves as ordinary splits make."""
         half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
         new = cls(0, n, rule, min(n, n // half + n // (half * 16)) + 2)
-        new.slots[0] = 0
-        new.slots[0, [splitting.UPPER, splitting.NEXT, splitting.PREVIOUS]] = n, -1, -1
-        new.births[0], new.kinds[0], new.state[LEAVES] = -1, FIRST, 1
+        leaves = new.leaves
+        leaves.slots[0] = 0
+        leaves.slots[0, [kernel.UPPER, kernel.NEXT, kernel.PREVIOUS]] = n, -1, -1
+        leaves.births[0], leaves.kinds[0], leaves.state[USED_SLOTS] = -1, FIRST, 1
         return new
+
+    def used(self, field: int) -> NDArray[np.int32]:
+        """A field of the slots in use."""
+        return self.leaves.slots[: self.leaves.state[USED_SLOTS], field]
 
     def order(self) -> NDArray[np.int64]:
         """The slots in use in key order."""
-        return np.argsort(self.slots[: self.state[LEAVES], splitting.LOWER], kind="stable")
+        return np.argsort(self.used(kernel.LOWER), kind="stable")
 
     def insert(
         self, ranks: NDArray[Any], start: int, sizes: NDArray[np.uint16], times: NDArray[np.int32] = _NO_TIMES
     ) -> None:
         """Inserts ranks of this range that arrive as rows start + times, or one after another from start."""
         while True:
-            done = splitting.insert(
-                ranks, times, start, self._rules, self._shares, self._choices, sizes, self.low, self._shift, self.cells,
-                self.slots, self.births, self.kinds, self.content, self.state, self._scratch,
-            )  # fmt: skip
+            done = kernel.insert(self.leaves, self._rules, sizes, ranks, times, start)
             if done == len(ranks):
                 return
             ranks, times = ranks[done:], times[done:]
@@ -140,8 +155,8 @@ class _Range:
     def insert_from(self, row: int, ranks: NDArray[np.int64], sizes: NDArray[np.uint16]) -> None:
         """Inserts those of the ranks from `row` on that lie in this range.
 
-        Many rows at a time are sorted by groups of leaves beforehand: what goes to one group follows in its order, so
-        that the group stays in the cache, and what goes to different ones is independent.
+        Many rows at a time are sorted by groups of leaves beforehand. The rows of one group follow one another in their
+        order of arrival, so that the group stays in the cache; rows of different groups do not depend on one another.
         """
         n, everything = len(ranks), self.high - self.low == len(ranks)
         while row < n:
@@ -149,7 +164,7 @@ class _Range:
             uppers, inside, times = self._groups(), rows, _NO_TIMES
             if not everything:
                 inside, times = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
-                m = splitting.within(rows, self.low, self.high, inside, times)
+                m = kernel.within(rows, self.low, self.high, inside, times)
                 inside, times = inside[:m], times[:m]
             if len(uppers) > 1:
                 inside, times = self._regrouped(inside, times, uppers)
@@ -159,16 +174,16 @@ class _Range:
     def _groups(self) -> NDArray[np.int64]:
         """Upper borders of groups of leaves, of about equal width; one group where a few leaves are most of the range.
 
-        There rows go to few places, which stay in the cache by themselves.
+        In that case rows go to few places, which stay in the cache by themselves.
         """
         width = self.high - self.low
         wanted = width // _GROUP_ROWS
-        uppers = np.sort(self.slots[: self.state[LEAVES], splitting.UPPER]).astype(np.int64)
+        uppers = np.sort(self.used(kernel.UPPER)).astype(np.int64)
         if wanted < 2 or len(uppers) < 4 * wanted:
             return uppers[-1:]
         ends = np.unique(np.searchsorted(uppers, self.low + width * np.arange(1, wanted + 1) // wanted))
-        found = uppers[ends]
-        return found if np.diff(found, prepend=self.low).max() <= 4 * _GROUP_ROWS else uppers[-1:]
+        borders = uppers[ends]
+        return borders if np.diff(borders, prepend=self.low).max() <= 4 * _GROUP_ROWS else uppers[-1:]
 
     def _regrouped(
         self, ranks: NDArray[Any], times: NDArray[np.int32], uppers: NDArray[np.int64]
@@ -177,41 +192,44 @@ class _Range:
         n = len(ranks)
         shift = max(0, ((self.high - self.low) // (16 * len(uppers))).bit_length() - 1)
         firsts = np.searchsorted(uppers, np.arange(self.low, self.high, 1 << shift), side="right").astype(np.int32)
+        groups = kernel.Groups(self.low, uppers, shift, firsts, np.empty(n, np.uint16))
         kept, places = np.empty(n, np.int32), np.empty(n, np.int32)
-        splitting.regroup(ranks, times, self.low, uppers, shift, firsts, np.empty(n, np.uint16), kept, places)
+        kernel.regroup(groups, ranks, times, kept, places)
         return kept, places
 
     def _grow(self) -> None:
-        slots = len(self.slots) + len(self.slots) // 2 + 16
-        for name in ("slots", "births", "kinds", "content"):
-            old = getattr(self, name)
-            new = np.empty((slots, *old.shape[1:]), old.dtype)
-            new[: len(old)] = old
-            setattr(self, name, new)
+        slots = len(self.leaves.slots) + len(self.leaves.slots) // 2 + 16
+        larger: dict[str, Any] = {}
+        for name in _PER_SLOT:
+            old = getattr(self.leaves, name)
+            larger[name] = np.empty((slots, *old.shape[1:]), old.dtype)
+            larger[name][: len(old)] = old
+        self.leaves = self.leaves._replace(**larger)
 
     def part(self, slots: NDArray[np.int64], rule: Rule) -> _Range:
         """A range of its own of some successive leaves, given in key order."""
-        low, high = int(self.slots[slots[0], splitting.LOWER]), int(self.slots[slots[-1], splitting.UPPER])
+        old = self.leaves
+        low, high = int(old.slots[slots[0], kernel.LOWER]), int(old.slots[slots[-1], kernel.UPPER])
         share = (high - low) / (self.high - self.low)
-        new = _Range(low, high, rule, int(len(self.slots) * share * _IMBALANCE) + len(slots) + 16)
-        n = len(slots)
-        for name in ("slots", "births", "kinds", "content"):
-            getattr(new, name)[:n] = getattr(self, name)[slots]
-        new.slots[:n, splitting.PREVIOUS] = np.arange(-1, n - 1)
-        new.slots[:n, splitting.NEXT] = np.append(np.arange(1, n), -1)
-        firsts = low + (np.arange(len(new.cells)) << self._shift)
-        new.cells[:] = np.searchsorted(new.slots[:n, splitting.UPPER], firsts, side="right")
-        new.state[LEAVES] = n
-        new.state[LAST] = n - 1 if slots[-1] == self.state[LAST] else -1
-        return new
+        part = _Range(low, high, rule, int(len(old.slots) * share * _IMBALANCE) + len(slots) + 16)
+        new, n = part.leaves, len(slots)
+        for name in _PER_SLOT:
+            getattr(new, name)[:n] = getattr(old, name)[slots]
+        new.slots[:n, kernel.PREVIOUS] = np.arange(-1, n - 1)
+        new.slots[:n, kernel.NEXT] = np.append(np.arange(1, n), -1)
+        firsts = low + (np.arange(len(new.cells)) << new.shift)
+        new.cells[:] = np.searchsorted(new.slots[:n, kernel.UPPER], firsts, side="right")
+        new.state[USED_SLOTS] = n
+        new.state[LAST] = n - 1 if slots[-1] == old.state[LAST] else -1
+        return part
 
 
 def _divided(whole: _Range, rule: Rule, threads: int) -> list[_Range]:
-    """Parts of about as many ranks each; none where the leaves are not spread well enough."""
+    """Parts with about the same number of ranks; none if the leaves are not spread evenly enough."""
     slots = whole.order()
     if len(slots) < threads * _LEAVES_PER_THREAD:
         return []
-    uppers = whole.slots[slots, splitting.UPPER].astype(np.int64)
+    uppers = whole.leaves.slots[slots, kernel.UPPER].astype(np.int64)
     share = whole.high / threads
     ends = np.searchsorted(uppers, share * np.arange(1, threads)).tolist()
     borders = [0, *(end + 1 for end in ends), len(slots)]
@@ -227,17 +245,17 @@ def _level(ranges: Sequence[_Range]) -> Level:
     births, kinds, rows = [], [], []
     for part in ranges:
         order = part.order()
-        births.append(part.births[order])
-        kinds.append(part.kinds[order])
-        rows.append(part.slots[order, splitting.COUNT].astype(np.int64))
+        births.append(part.leaves.births[order])
+        kinds.append(part.leaves.kinds[order])
+        rows.append(part.leaves.slots[order, kernel.COUNT].astype(np.int64))
     return Level(np.concatenate(births), np.concatenate(kinds), np.concatenate(rows))
 
 
-def level(ranks: NDArray[np.int64], rule: Rule, sizes: NDArray[np.uint16] = NO_SIZES, threads: int = 1) -> Level:
+def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: NDArray[np.uint16] = NO_SIZES, threads: int = 1) -> Level:
     """One level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival.
 
-    `sizes`: uint16 (n,) by rank, in the unit of the rule's room, where entries have their own. The level is divided
-    among `threads` once its leaves are spread over all ranks; keys that go to a few places only stay on one.
+    `sizes`: uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. The level is
+    divided among `threads` once its leaves are spread over all ranks. Keys that go to a few places stay on one thread.
     """
     n = len(ranks)
     if n >= 1 << 31:
@@ -257,29 +275,40 @@ def level(ranks: NDArray[np.int64], rule: Rule, sizes: NDArray[np.uint16] = NO_S
     return _level([whole])
 
 
-def branches(leaves: Level, rule: Rule) -> list[Level]:
-    """The levels above the leaves, up to the root; births are rows, as those of the leaves."""
+def build_branches(leaves: Level, rule: Rule) -> list[Level]:
+    """The levels above the leaves, up to the root. Births are rows, like those of the leaves."""
     above, below = [], leaves
     while len(below) > 1:
         order = np.argsort(below.births, kind="stable")
         rows = below.births[order]
-        found = level(order.astype(np.int64), rule)
-        first = found.births < 0  # made together with the second page below it
-        below = replace(found, births=np.where(first, rows[1], rows[found.births]))
+        built = build_level(order.astype(np.int64), rule)
+        first = built.births < 0  # made together with the second page below it
+        below = replace(built, births=np.where(first, rows[1], rows[built.births]))
         above.append(below)
     return above
 
 
-def numbers(levels: Sequence[Level]) -> NDArray[np.int64]:
-    """The numbers of the pages of the lowest level, in key order, where new pages get the next number.
+def page_numbers(levels: Sequence[Level]) -> NDArray[np.int64]:
+    """The page numbers of the lowest level, in key order. Each new page gets the next number.
 
-    The pages that one row makes are taken from the lowest level upwards.
+    If one row makes several pages, the lowest level comes first.
     """
-    births = np.concatenate([found.births for found in levels])
-    heights = np.concatenate([np.full(len(found), height) for height, found in enumerate(levels)])
+    births = np.concatenate([level.births for level in levels])
+    heights = np.concatenate([np.full(len(level), height) for height, level in enumerate(levels)])
     places = np.empty(len(births), np.int64)
     places[np.lexsort((heights, births))] = np.arange(len(births))
     return places[: len(levels[0])]
 
 
-__all__ = ["ALONE", "APPEND", "EDGE", "INTERIOR", "NO_SIZES", "Level", "Rule", "branches", "level", "numbers"]
+__all__ = [
+    "ALONE",
+    "APPEND",
+    "EDGE",
+    "INTERIOR",
+    "NO_SIZES",
+    "Level",
+    "Rule",
+    "build_branches",
+    "build_level",
+    "page_numbers",
+]

@@ -1,4 +1,4 @@
-"""What the leaves of an index, and of the table beside it, ask of branch pages and file, in order of the rows."""
+"""Replays the events of an index's leaves, and of the table beside it, on branch pages and file, row by row."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from keybench.pagemodels.innodb.heap import ROW
 from keybench.pagemodels.innodb.node_pointers import work
 from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, Space
 from keybench.pagemodels.innodb.tree import enter
+from keybench.pagemodels.memory import uncounted
 
 _HIGHEST = 1 << 62
 
@@ -34,6 +35,7 @@ def follow_both(
     table: Tree, index: Tree, space: Space, rows: Ints, entries: Ints, done: int, begin: int
 ) -> tuple[int, int]:
     """`follow` of an index beside a table, into which each row goes first; the next event of either."""
+    table, index, space = uncounted(table), uncounted(index), uncounted(space)
     while begin < len(entries):
         row = entries[begin, ROW]
         done = follow(table, space, rows, done, row + 1)

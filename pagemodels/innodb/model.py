@@ -1,8 +1,8 @@
-"""The page model of InnoDB: a table's clustered index, or a secondary index over an integer primary key.
+"""The page model of InnoDB: a clustered index, or a secondary index over an integer primary key or a key by date.
 
-Rules: btree.md B, and the modules beside this one. Found equal to MariaDB 10.11 in every page number of all levels, in
-records a page, garbage, split counter and file size (tests/databases/mysql/test_page_model.py). MySQL differs where
-`mysql` is read; that is from its source and has not been run.
+Rules: docs/internals/innodb.md. Every page number of all levels, records a page, garbage, split counter and file size
+equal those of a live MariaDB (tests/databases/mysql/test_page_model.py). Where MySQL differs, the rules follow its
+source; docs/internals/innodb.md §8 says how far it was compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.innodb import branch_pages as pages
 from keybench.pagemodels.innodb import heap as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
@@ -28,6 +28,7 @@ from keybench.pagemodels.innodb.tablespace import SIZE, Space
 from keybench.pagemodels.innodb.tree import start
 from keybench.pagemodels.permutation import require
 from keybench.pagemodels.repeating import repeated
+from keybench.pagemodels.stats import Checkpoint, PageStats
 
 _MOST_ROWS = 1 << 31
 
@@ -114,7 +115,7 @@ class InnodbModel:
         return leaves
 
     def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
-        """The model for rows of those ranks by (created, key) (`pagemodel.BesideDated`)."""
+        """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
         return replace(self, rows=rows)
 
     def _noted(self, events: NDArray[np.int64], rows: int) -> Checkpoint:
@@ -124,25 +125,12 @@ class InnodbModel:
         return Checkpoint(rows, len(split) + 1, appends, edges, interiors, density)
 
     def _stats(self, leaves: Leaves, trees: Sequence[Tree], space: Space, noted: Sequence[Checkpoint]) -> InnodbStats:
-        tree, end = trees[-1], noted[-1]
-        slots = leaves.slots[chain(leaves)]
-        numbers = tree.leaves[slots[:, leaf.PAGE]]
-        steps = np.diff(numbers)
-        back = 100 * int((steps < 0).sum()) / len(slots)
-        facts = tree.facts
-        return InnodbStats(
-            rows=end.rows,
-            leaf_pages=end.leaf_pages,
+        facts, slots = trees[-1].facts, leaves.slots[chain(leaves)]
+        return InnodbStats.from_chain(
+            noted[-1],
+            trees[-1].leaves[slots[:, leaf.PAGE]],
+            slots[:, leaf.RECORDS].astype(np.int64),
             branch_pages=int(facts[PAGES] - facts[GIVEN_BACK]),
-            appends=end.appends,
-            edge_splits=end.edge_splits,
-            interior_splits=end.interior_splits,
-            density=end.density,
-            fragmentation=back,
-            back_links=back,
-            nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
-            page_numbers=numbers,
-            page_rows=slots[:, leaf.RECORDS].astype(np.int64),
             garbage_bytes=int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes,
             checkpoints=tuple(noted[:-1]),
             split_counter=int(sum(of.facts[ATTEMPTS] - (of.facts[NEIGHBOURS] if self.mysql else 0) for of in trees)),
@@ -151,7 +139,7 @@ class InnodbModel:
         )
 
 
-def of(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
+def page_model(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
     """The model of the index that holds the table's key; UsageError where its records have no one size."""
     if table.rows:
         raise UsageError("the page model of InnoDB is that of the key's index, not of the table by date.")

@@ -1,12 +1,12 @@
 """The page model of SQLite: a WITHOUT ROWID table, a rowid table, or an index beside one of them.
 
-Rules: btree.md C, and the modules beside this one. Found equal to SQLite 3.54 in every leaf's number and cells
-(tests/databases/sqlite/test_page_model.py); for an index, the pages that its table takes lie in between.
+Rules: docs/internals/sqlite.md, and the modules beside this one. Every leaf's number and cells equal those of SQLite
+3.54 (tests/databases/sqlite/test_page_model.py). The pages of an index lie among those of its table.
 
-In an index b-tree, which a WITHOUT ROWID table is too, interior cells hold rows: `page_rows` are the cells of leaves,
-together fewer than the rows. A balancing that takes a leaf more counts by the leaf that overflowed: as an append where
-the new key was above all before, as an edge split where it was the rightmost leaf, else as an interior split; one that
-gives a leaf back (three sparse siblings that fit two) counts one less. Their sum is leaf pages − 1.
+In an index b-tree, which a WITHOUT ROWID table is too, branch pages hold rows: `page_rows` are the cells of leaves,
+together fewer than the rows. A balancing that adds a leaf counts by the leaf that overflowed: as an append where the
+new key was above all before, as an edge split where it was the rightmost leaf, else as an interior split. A balancing
+that gives a leaf back (three sparse siblings that fit two) counts −1. Their sum is leaf pages − 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +21,14 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import Checkpoint, PageModel, PageStats, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.permutation import require
 from keybench.pagemodels.repeating import repeated
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.load import load, load_beside
 from keybench.pagemodels.sqlite.tree import CELLS, NUMBER, USED, Tree, chain
+from keybench.pagemodels.stats import Checkpoint, PageStats
 
 Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
@@ -56,7 +56,7 @@ class FixedModel:
         return _build(self, ranks, checkpoints, np.zeros(1, np.uint16))
 
     def by_date(self, rows: Ranks) -> FixedModel:
-        """The model for rows of those ranks by (created, key) (`pagemodel.BesideDated`)."""
+        """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
         return replace(self, rows=rows)
 
 
@@ -84,7 +84,7 @@ class IntegerModel:
         return replace(self, rows=rows)
 
 
-def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the b-tree that holds the table's key; UsageError where its cells have no known size."""
     if given.page_bytes not in (512 << i for i in range(8)):
         raise UsageError(f"SQLite has no pages of {given.page_bytes} bytes: take a power of two from 512 to 65536.")
@@ -119,7 +119,7 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
             for each in filter(None, (rows, tree)):
                 trees.grow(each)
         noted.append(_noted(tree, end))
-    return _stats(tree, noted, alone=table.key != "fk")
+    return _stats(tree, noted, among_others=table.key == "fk")
 
 
 def _trees(table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes) -> tuple[Tree | None, Tree]:
@@ -164,27 +164,17 @@ def _noted(tree: Tree, rows: int) -> Checkpoint:
     return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
 
 
-def _stats(tree: Tree, noted: Sequence[Checkpoint], *, alone: bool) -> PageStats:
-    """`alone`: whether no other table takes pages in between, so that page numbers are known and not only their order.
+def _stats(tree: Tree, noted: Sequence[Checkpoint], *, among_others: bool) -> PageStats:
+    """`among_others`: whether another table takes pages in between, so that page numbers are not known but their order.
 
-    A parent's pages do, some or many at a time by the size of transactions.
+    A parent table does; how many pages at a time depends on the size of transactions.
     """
-    end = noted[-1]
     leaves = tree.leaves[chain(tree)].astype(np.int64)
-    steps = np.diff(leaves[:, NUMBER])
-    back = 100 * int((steps < 0).sum()) / len(leaves)
-    return PageStats(
-        rows=end.rows,
-        leaf_pages=end.leaf_pages,
+    return PageStats.from_chain(
+        noted[-1],
+        leaves[:, NUMBER].copy(),
+        leaves[:, CELLS].copy(),
+        among_others=among_others,
         branch_pages=int(tree.facts[trees.BRANCHES]),
-        appends=end.appends,
-        edge_splits=end.edge_splits,
-        interior_splits=end.interior_splits,
-        density=end.density,
-        fragmentation=back,
-        back_links=back,
-        nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)) if alone else nan,
-        page_numbers=leaves[:, NUMBER].copy(),
-        page_rows=leaves[:, CELLS].copy(),
         checkpoints=tuple(noted[:-1]),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
+from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
 from keybench.model.reading import Origin, Reading
@@ -147,9 +148,9 @@ class Group:
         return arm.name if self.several_columns else arm.layout
 
     @property
-    def in_bulk(self) -> bool:
-        """Whether rows took the server's bulk path, which sorts."""
-        return self.run.load_path == "bulk"
+    def load_path(self) -> LoadPath:
+        """How the rows reached the server."""
+        return load_path(self.run.load_path)
 
     @property
     def modelled(self) -> bool:

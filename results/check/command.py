@@ -11,7 +11,6 @@ import typer
 
 from keybench import cli
 from keybench.errors import KeybenchError, UsageError, unknown_name
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.results.store.store import Run, Store
 
@@ -111,7 +110,7 @@ def _limits(given: Mapping[Metric, float], options: Sequence[str]) -> dict[Metri
             limits.pop(metric, None)
             continue
         limits[metric] = _percent(option, value)
-        if DEFINITIONS[metric].better != "lower":
+        if metric.definition.better != "lower":
             raise UsageError(
                 f"--limit {option}: {name} has no worse direction upwards: limit a metric that should be low."
             )

@@ -18,7 +18,6 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.statistics import ALPHA, Estimate, estimate_between
@@ -159,7 +158,7 @@ def _changed(
     of: Conditions, arm: CountArm, metric: Metric, changed: Sequence[tuple[int, float, Value]], blocks: int
 ) -> Finding:
     block, was, now = changed[0]
-    better = DEFINITIONS[metric].better
+    better = metric.definition.better
     if now is None:
         note = "no longer measured"
     elif better == "neither":

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from keybench.model.definitions import DEFINITIONS
+from keybench.model.definition import Theme
+from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
 from keybench.model.reading import Reading
@@ -21,20 +22,6 @@ from keybench.results.store.store import Environment, Run, Trial
 
 LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5, Metric.LEAF_PAGES: 1}
 """Per cent that a ratio may grow where the baseline has no other limit."""
-
-_OF_ORDER = frozenset(
-    {
-        Metric.POSITION_MEAN,
-        Metric.POSITION_P95,
-        Metric.LAG_ROWS,
-        Metric.LAG_SECONDS,
-        Metric.EDGE_DISTANCE_PAGES,
-        Metric.DEEP_INSERTS,
-        Metric.FRONTS,
-        Metric.DISPLACEMENT,
-    }
-)
-"""Exact too, but of the keys' order alone, the same on every database: a baseline would only grow by them."""
 
 _GIB = 1 << 30
 
@@ -82,7 +69,7 @@ def measured(
         good = [trial for trial in part if trial.status == "ok"]
         if arms := _count_arms(good, exact=_repeats(run, first)):
             counts.append(CountGroup(of=of, under=under | {"seed": run.seed}, arms=arms))
-        wanted = [metric for metric in limits if not (DEFINITIONS[metric].exact and _repeats(run, first))]
+        wanted = [metric for metric in limits if not (metric.definition.exact and _repeats(run, first))]
         if first.server != MODEL_SERVER and (ratios := _time_arms(good, wanted)):
             times.append(TimeGroup(of=of, under=under | _machine(run, on), arms=ratios))
     return Measured(counts, times, failures, len(trials))
@@ -136,7 +123,7 @@ def _inside(content: object, *names: str) -> Mapping[str, Any]:
 
 def _repeats(run: Run, trial: Trial) -> bool:
     """Whether the same seed gives the same counts: not where several writers arrive at a server as they happen to."""
-    in_order = trial.writers == 1 and run.load_path == "rows"
+    in_order = trial.writers == 1 and load_path(run.load_path).in_order
     return in_order or trial.server == MODEL_SERVER or trial.database == NO_DATABASE
 
 
@@ -155,12 +142,12 @@ def _count_arms(trials: Iterable[Trial], *, exact: bool) -> list[CountArm]:
 
 
 def _is_count(reading: Reading, server: str) -> bool:
-    """Of the key's index and of others in the table; what a model says beside a server is the model's own affair."""
-    if (
-        not DEFINITIONS[reading.metric].exact
-        or reading.metric in _OF_ORDER
-        or reading.subject.kind == SubjectKind.WRITER
-    ):
+    """Of the key's index and of others in the table; what a model says beside a server is the model's own affair.
+
+    Where keys go is exact too, but the same on every database: a baseline would only grow by it.
+    """
+    about = reading.metric.definition
+    if not about.exact or about.theme == Theme.POSITION or reading.subject.kind == SubjectKind.WRITER:
         return False
     return server == MODEL_SERVER or reading.origin != "modelled"
 

@@ -15,15 +15,11 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from keybench.errors import UsageError
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.model.names import NO_DATABASE
 
 Text = Annotated[str, Field(min_length=1)]
 Factor = Annotated[float, Field(gt=0)]
-
-_TIME_UNITS = frozenset({"s", "ms", "ns", "µs", "µs a row"})
-"""Of metrics whose plain value tells about a machine, not about a claim."""
 
 
 class _Part(BaseModel):
@@ -160,14 +156,14 @@ class Question(_Part):
             raise ValueError("differences are of figures that repeat exactly")
         if self.compare == "growth" and self.metric != Metric.INSERT_SECONDS:
             raise ValueError("growth is of insert time")
-        if self.compare == "value" and DEFINITIONS[self.metric].unit in _TIME_UNITS and not self.exact:
+        if self.compare == "value" and self.metric.definition.is_time:  # it would tell about a machine, not a claim
             raise ValueError("times are compared as ratios alone")
         return self
 
     @property
     def exact(self) -> bool:
         """Whether the figure repeats exactly, so that one block tells it."""
-        return self.compare == "computed" or DEFINITIONS[self.metric].exact
+        return self.compare == "computed" or self.metric.definition.exact
 
     @property
     def modellable(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from keybench.model.definitions import DEFINITIONS
+from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
 from keybench.results.analysis import statistics
@@ -57,7 +57,7 @@ def unit(question: Question) -> str:
         return "×"
     if question.compare == "computed":
         return ""
-    name = DEFINITIONS[question.metric].unit
+    name = question.metric.definition.unit
     if question.compare == "difference" and name.startswith("%"):
         return "points"
     return f"{name} a row" if question.per == "row" else name
@@ -65,8 +65,9 @@ def unit(question: Question) -> str:
 
 def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Found | Missing:
     """The answer of one cell; `of` is another subject than the key where a page model's variant is asked."""
-    if cell.run.load_path != "rows":
-        return Missing("Rows were loaded in bulk, which sorts them.")
+    path = load_path(cell.run.load_path)
+    if not path.in_order:
+        return Missing(path.no_claim)
     if cell.rows < question.rows_at_least:
         return Missing(f"{cell.rows:,} rows are too few to tell: the claim needs {question.rows_at_least:,}.")
     arms = []
@@ -110,7 +111,7 @@ def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
 
 
 def _absent(arms: list[Arm], question: Question, *values: Mapping[int, float]) -> str:
-    title = DEFINITIONS[question.metric].title.lower()
+    title = question.metric.definition.title.lower()
     lacking = [arm for arm, found in zip(arms, values, strict=True) if not found]
     if not lacking:
         return f"No block has {title} of both above 0."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from keybench.model.definitions import DEFINITIONS
 from keybench.results.claims.claim import Question
 from keybench.results.claims.row import ARITHMETIC
 
@@ -11,7 +10,7 @@ def phrase(question: Question, scenario: str = "") -> str:
     """What is compared, in a few words; in `scenario` where another than the question's own answers."""
     if question.compare == "computed":
         return ARITHMETIC
-    title, where = DEFINITIONS[question.metric].title.lower(), f"in {scenario or question.scenario}"
+    title, where = question.metric.definition.title.lower(), f"in {scenario or question.scenario}"
     if question.compare == "growth":
         part = "half" if question.chunks == 2 else f"1/{question.chunks} of the rows"
         return f"insert time of the last {part} over the first, {question.of}, {where}"

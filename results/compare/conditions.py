@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER, NO_DATABASE
 from keybench.results.compare.sides import Arm, Side
 
@@ -51,11 +50,6 @@ def repeats(before: Side, after: Side, old: Arm, new: Arm) -> bool:
     one_writer = all(trial.writers == 1 or trial.server == MODEL_SERVER for arm in (old, new) for trial in arm.good)
     only_keys = old.database == NO_DATABASE
     return before.run.seed == after.run.seed and (one_writer or only_keys)
-
-
-def is_time(metric: Metric, unit: str) -> bool:
-    """Whether the machine's pace is in the figure, so that the control of the same block takes it out."""
-    return unit.split(" ")[0] in {"s", "ms", "µs", "ns"} and metric not in {Metric.LAG_SECONDS, Metric.CLOCK_LEAD_MS}
 
 
 def _work(before: Side, after: Side, old: Arm, new: Arm) -> Iterable[str]:

@@ -11,12 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.statistics import Estimate, estimate, estimate_between, sign_flip_max, verdict
 from keybench.results.analysis.unpaired import shuffle_max
-from keybench.results.compare.conditions import apart, counted_apart, is_time, repeats
+from keybench.results.compare.conditions import apart, counted_apart, repeats
 from keybench.results.compare.sides import Arm, Side, pairs
 
 Verdict = Literal[
@@ -52,7 +51,7 @@ class Row:
     @property
     def change(self) -> str:
         """`better` or `worse`, where the verdict and the metric's direction say which."""
-        better = DEFINITIONS[self.metric].better
+        better = self.metric.definition.better
         if better == "neither" or self.verdict not in {"faster", "slower", "lower", "higher"}:
             return ""
         return "better" if (self.verdict in {"faster", "lower"}) == (better == "lower") else "worse"
@@ -121,7 +120,7 @@ def _row(before: Side, after: Side, old: Arm, new: Arm, metric: Metric) -> Row |
     first, second = old.values(metric), new.values(metric)
     if not first and not second and not (metric in old.readings or metric in new.readings):
         return None
-    about = DEFINITIONS[metric]
+    about = metric.definition
     row = Row(
         new.database, new.server, new.payload, old.name, new.name, metric, False, False,
         median(first.values()) if first else None, median(second.values()) if second else None,
@@ -134,7 +133,7 @@ def _row(before: Side, after: Side, old: Arm, new: Arm, metric: Metric) -> Row |
         return replace(row, verdict="not comparable", reason="; ".join(reasons))
     if about.exact and repeats(before, after, old, new):
         return _exactly(row, first, second)
-    if before.run.id == after.run.id or not is_time(metric, about.unit):
+    if before.run.id == after.run.id or not about.is_time:
         return _Cell(row, _logs(first), _logs(second))
     own, other = _to_control(before, old, metric), _to_control(after, new, metric)
     if not own or not other:
@@ -196,7 +195,7 @@ def _judged(row: Row, found: Estimate | None, p: float) -> Row:
         return replace(row, verdict="same" if row.old == row.new else "unclear", reason=NO_RATIO)
     said = verdict(found, p)
     words: dict[str, Verdict] = {"faster": "lower", "slower": "higher"}
-    timed = is_time(row.metric, DEFINITIONS[row.metric].unit)
+    timed = row.metric.definition.is_time
     return replace(row, estimate=found, p=p, verdict=said if timed else words.get(said, said))
 
 

@@ -11,7 +11,6 @@ from itertools import groupby
 from math import isnan
 from typing import Any
 
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.results.compare.differences import RAW, Comparison, Row
 from keybench.results.compare.sides import FIELDS, Arm
@@ -52,7 +51,7 @@ def record(row: Row) -> dict[str, Any]:
         "before": row.before,
         "after": row.after,
         "metric": str(row.metric),
-        "unit": DEFINITIONS[row.metric].unit,
+        "unit": row.metric.definition.unit,
         "value_before": row.old,
         "value_after": row.new,
         "ratio": known.ratio if known else None,
@@ -166,8 +165,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     said = f"{row.verdict} ({row.change})" if row.change else row.verdict
     return (
         names,
-        DEFINITIONS[row.metric].title,
-        DEFINITIONS[row.metric].unit,
+        row.metric.definition.title,
+        row.metric.definition.unit,
         _number(row.old),
         _number(row.new),
         f"{known.ratio:.3f}{'*' if row.relative else '†' if row.reason == RAW else ''}" if known else "–",

@@ -18,12 +18,12 @@ app = cli.application()
 @app.command(epilog=cli.EXIT_CODES)
 def report(
     run: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs: an id, a unique prefix of it, or `latest`.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file.")] = Path("report.html"),
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = "keybench-results.sqlite",
 ) -> None:
-    """Draw the comparison: one self-contained page, readable on a phone and in print.
+    """Write the report of runs: one self-contained HTML page for screens, phones and print.
 
     Example:
 
@@ -31,8 +31,8 @@ def report(
     """
     from keybench.results.report.page import write_report  # drawing takes a while to load
 
-    # A page is made of objects that live until it is written, and the process ends with it: to look for garbage among
-    # them again and again would take a fifth of the time.
+    # All objects of a page live until it is written, and then the process ends. Garbage collection would find nothing
+    # and take a fifth of the time.
     gc.disable()
     with Store.open(results, write=False) as store:
         sys.stdout.write(f"{write_report(store, run, output)}\n")

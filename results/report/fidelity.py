@@ -1,37 +1,24 @@
-"""The page model beside the server: what was predicted from the keys, what the server has, and the difference."""
+"""The page model beside the server: prediction, and its difference from the server's figures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import median
 
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.analysis.groups import Arm, Group
-from keybench.results.report.listing import MARKS, Cell, Column
+from keybench.results.report.metric_tables import MARKS, Cell, Column
 from keybench.results.wording import decimals, heading, number, plural
 
-COMPARED = (
-    Metric.LEAF_PAGES,
-    Metric.BRANCH_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.LEAF_NONADJACENT,
-    Metric.APPENDS,
-    Metric.EDGE_SPLITS,
-    Metric.INTERIOR_SPLITS,
-    Metric.SPLIT_COUNTER,
-)
-
 _SAME = 1e-6
-"""Two figures of one index differ by less where only the order of a sum of floats does."""
+"""Smaller differences come from the order in which floats are summed."""
 
 
 @dataclass(frozen=True)
 class Fidelity:
-    """One model beside one group's server: a sentence, and a table with an arm a row."""
+    """One model beside one group's server: a sentence, and a table with a row for each arm."""
 
     title: str
     text: str
@@ -40,23 +27,23 @@ class Fidelity:
 
 
 def fidelity(group: Group) -> list[Fidelity]:
-    """For each model that predicted any trial of the group, the default one first; none where none did."""
+    """One for each model that predicted a trial of the group, the default model first."""
     models = dict.fromkeys(model for arm in group.arms for model in sorted(arm.predicted))
-    return [_beside(group, model) for model in models]
+    return [_compared(group, model) for model in models]
 
 
-def _beside(group: Group, model: Subject) -> Fidelity:
-    shown = [metric for metric in COMPARED if any(_known(arm, model, metric) for arm in group.arms)]
+def _compared(group: Group, model: Subject) -> Fidelity:
+    shown = [metric for metric in Metric if any(_known(arm, model, metric) for arm in group.arms)]
     columns = tuple(_column(group, model, metric) for metric in shown)
     variant = model.name
     title = "Page model with other rules" if group.modelled else "Page model beside the server"
     sentence = _sentence(group, model) if columns else ""
     if group.modelled and all(cell.span == "equal" for column in columns for cell in column.cells):
-        sentence, columns = "The figures above are by these rules.", ()
+        sentence, columns = "The figures above follow these rules.", ()
     return Fidelity(
         title + (f": {variant}" if variant else ""),
         " ".join(filter(None, (sentence, _reasons(group, model)))),
-        f"In small the difference from {'the figures above' if group.modelled else 'the server'}",
+        f"In small print: difference from {'the figures above' if group.modelled else 'the server'}",
         columns,
     )
 
@@ -69,9 +56,9 @@ def _pairs(arm: Arm, model: Subject, metric: Metric) -> list[tuple[float, float]
 
 
 def _known(arm: Arm, model: Subject, metric: Metric) -> list[float]:
-    """What the model said, over blocks."""
-    found = arm.predicted.get(model, {}).get(metric, {}).values()
-    return [reading.value for reading in found if reading.value is not None]
+    """The model's values, one for each block."""
+    readings = arm.predicted.get(model, {}).get(metric, {}).values()
+    return [reading.value for reading in readings if reading.value is not None]
 
 
 def _value(reading: Reading | None) -> float | None:
@@ -81,16 +68,16 @@ def _value(reading: Reading | None) -> float | None:
 def _sentence(group: Group, model: Subject) -> str:
     pairs = [pair for arm in group.arms for pair in _pairs(arm, model, Metric.LEAF_PAGES)]
     if group.modelled:
-        return "Which rules are right no live server has told yet."
+        return "No live server has confirmed which rules are right."
     if not pairs:
-        return "The server gave no count of leaf pages to compare with."
+        return "The server reported no number of leaf pages to compare with."
     same = sum(real == model for real, model in pairs)
     if same == len(pairs):
-        return f"The model has the server's leaf pages exactly in {_all(len(pairs))}."
+        return f"The model predicts the server's leaf pages exactly in {_all(len(pairs))}."
     worst = max(abs(model / real - 1) for real, model in pairs if real)
     return (
-        f"The model has the server's leaf pages exactly in {same} of {plural(len(pairs), 'trial')}; "
-        f"it is off by {100 * worst:.2f} % at most."
+        f"The model predicts the server's leaf pages exactly in {same} of {plural(len(pairs), 'trial')}; "
+        f"its largest error is {100 * worst:.2f}\u00a0%."
     )
 
 
@@ -99,21 +86,21 @@ def _all(count: int) -> str:
 
 
 def _reasons(group: Group, model: Subject) -> str:
-    """What is said of the predictions: why there is none, or of which order of arrival they are."""
-    said = {
+    """Notes on the predictions: why there is none, or which order of arrival they assume."""
+    reasons = {
         reading.reason
         for arm in group.arms
         for blocks in arm.predicted.get(model, {}).values()
         for reading in blocks.values()
         if reading.reason
     }
-    return " ".join(sorted(said))
+    return " ".join(sorted(reasons))
 
 
 def _column(group: Group, model: Subject, metric: Metric) -> Column:
     known = [_known(arm, model, metric) for arm in group.arms]
     middles = [median(values) if values else None for values in known]
-    percent = DEFINITIONS[metric].unit.startswith("%")
+    percent = metric.definition.is_percentage
     places = 2 if percent else decimals([middle for middle in middles if middle is not None], digits=4)
     cells = []
     for arm, middle in zip(group.arms, middles, strict=True):
@@ -125,10 +112,10 @@ def _column(group: Group, model: Subject, metric: Metric) -> Column:
 
 
 def _difference(arm: Arm, model: Subject, metric: Metric, percent: bool) -> str:
-    """The largest difference over the blocks: in points of a percentage, else in percent of the server's figure."""
+    """The largest difference of all blocks: in points for a percentage, else absolute and in %."""
     pairs = _pairs(arm, model, metric)
     if not pairs:
-        return "no figure of the server's"
+        return "no server figure"
     real, modelled = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
     if abs(modelled - real) <= _SAME:
         return "equal"

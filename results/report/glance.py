@@ -1,66 +1,67 @@
-"""One line a database and run, for a page that has several: what each comes to, to be read down."""
+"""One line for each database and run of a page that has several: the main results side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import ENOUGH_BLOCKS, Group
 from keybench.results.analysis.judgement import Judgement
 from keybench.results.report.verdict import harmful_splits
 from keybench.results.report.views import GroupView, RunView
-from keybench.results.wording import listed, number, plural, ratio
+from keybench.results.wording import count_word, listed, number, plural, ratio
 
-_NAMES = 4
+_MOST_NAMES: Final = 4
 
 
 @dataclass(frozen=True)
 class Line:
-    """A group in short; each text is empty where there is nothing to say."""
+    """The main results of one group as text; empty where there is nothing to say."""
 
     view: GroupView
     run: str
     scenario: str
-    size: str
-    first: str
-    dearest: str
+    work: str
+    fastest: str
+    slowest: str
     emptiest: str
     splits: str
 
 
 def glance(runs: Sequence[RunView]) -> list[Line]:
-    """A line for each group that holds an index, if they are too many to read one by one."""
+    """A line for each group with an index; none if there are only one or two such groups."""
     lines = [_line(run, view) for run in runs for view in run.groups if not view.group.only_keys]
     return lines if len(lines) > 2 else []
 
 
 def _line(run: RunView, view: GroupView) -> Line:
     group = view.group
-    size = f"{plural(group.rows, 'row')}, {plural(len(group.blocks), 'block')}"
+    work = f"{plural(group.rows, 'row')}, {plural(len(group.blocks), 'block')}"
     return Line(
         view=view,
         run=run.run.id,
         scenario=run.run.scenario,
-        size=size if group.payload == 100 else f"{size}, {plural(group.payload, 'character')}",
-        first=_first(group, view.judgement),
-        dearest=_dearest(group, view.judgement),
+        work=work if group.payload == 100 else f"{work}, {plural(group.payload, 'character')}",
+        fastest=_fastest(group, view.judgement),
+        slowest=_slowest(group, view.judgement),
         emptiest=_emptiest(group),
         splits=_splits(group),
     )
 
 
-def _first(group: Group, judgement: Judgement | None) -> str:
+def _fastest(group: Group, judgement: Judgement | None) -> str:
     if judgement is None:
         return "no times" if not group.values(Metric.INSERT_SECONDS) else "no control"
     if not judgement.enough:
-        return f"not decided, fewer than {ENOUGH_BLOCKS} blocks"
+        return f"undecided: fewer than {count_word(ENOUGH_BLOCKS)} blocks"
     if len(judgement.first) == 1 + len(judgement.others):
         return f"all {len(judgement.first)}"
-    return listed([group.label(arm) for arm in judgement.first], _NAMES)
+    return listed([group.label(arm) for arm in judgement.first], _MOST_NAMES)
 
 
-def _dearest(group: Group, judgement: Judgement | None) -> str:
+def _slowest(group: Group, judgement: Judgement | None) -> str:
     if judgement is None:
         return ""
     worst = judgement.others[-1]
@@ -68,16 +69,16 @@ def _dearest(group: Group, judgement: Judgement | None) -> str:
 
 
 def _emptiest(group: Group) -> str:
-    found = group.values(Metric.LEAF_DENSITY)
-    if not found:
+    densities = group.values(Metric.LEAF_DENSITY)
+    if not densities:
         return ""
-    arm, least = min(found, key=lambda item: item[1].median)
+    arm, least = min(densities, key=lambda item: item[1].median)
     return f"{group.label(arm)}, {least.median:.1f}\u00a0%"
 
 
 def _splits(group: Group) -> str:
-    found = harmful_splits(group)
-    if not found:
+    splits = harmful_splits(group)
+    if not splits:
         return ""
-    arm, most = max(found, key=lambda item: item[1])
+    arm, most = max(splits, key=lambda item: item[1])
     return f"{group.label(arm)}, {number(most)}" if most else "none"

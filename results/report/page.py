@@ -1,4 +1,4 @@
-"""A report: one HTML page that holds everything it needs."""
+"""A report: one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 import keybench
 from keybench.errors import UsageError
-from keybench.model.definitions import DEFINITIONS, Definition
+from keybench.model.definition import Definition
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.groups import ENOUGH_BLOCKS
@@ -32,9 +32,9 @@ from keybench.results.wording import ARROWS, BETTER
 
 
 def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
-    """Writes one page on these runs (ids, prefixes or `latest`) and gives its path back.
+    """Writes one page about these runs (ids, prefixes or `latest`) and returns its path.
 
-    Raises UsageError where a run is unknown or the file cannot be written; the file appears whole or not at all.
+    The file is written atomically. Raises UsageError if a run is unknown or the file cannot be written.
     """
     page = render(store, run_ids)
     try:
@@ -77,17 +77,17 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
 
 
 def _hash(script: str) -> str:
-    """By which the page's policy lets this script run, and no other."""
+    """The hash that lets the page's content security policy run this script and no other."""
     return f"sha256-{b64encode(sha256(script.encode()).digest()).decode('ascii')}"
 
 
 def _options(text: str) -> Markup:
-    """Text in which options, as in `--blocks 6`, are set as code and not broken."""
+    """The text with options such as `--blocks 6` as code, so that they are not broken across lines."""
     parts = re.split(r"(--scenario [a-z0-9-]+[a-z0-9]|--[a-z]+(?:-[a-z]+)*(?: (?:\d+|[0-9a-f]{8,}))?)", text)
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def _definitions(views: Sequence[RunView]) -> list[Definition]:
-    """Of the metrics that the page shows."""
+    """Definitions of the metrics that the page shows."""
     arms = [arm for run in views for view in run.groups for arm in view.group.arms]
-    return [DEFINITIONS[metric] for metric in Metric if any(arm.mentions(metric) for arm in arms)]
+    return [metric.definition for metric in Metric if any(arm.mentions(metric) for arm in arms)]

@@ -1,4 +1,4 @@
-"""What the template shows of a run: its groups, servers, warnings and data, as plain objects."""
+"""The objects that the template shows: a run with its groups, servers, warnings and data."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import Arm, Group, group_trials, incomplete
+from keybench.results.analysis.groups import Group, group_trials, incomplete
 from keybench.results.analysis.judgement import Judgement, judge
 from keybench.results.analysis.warnings import warnings
 from keybench.results.plots.palette import Style
 from keybench.results.report.download import Download, download
+from keybench.results.report.failures import Failure, failures
 from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import Figure
-from keybench.results.report.listing import Listing, good_of_all, listings
+from keybench.results.report.metric_tables import MetricTable, metric_tables, successful
 from keybench.results.report.verdict import verdict
 from keybench.results.store.store import Environment, Run, Store, Trial
 from keybench.results.wording import plural, size
 
 _NO_PUBLISHING = {"mssql": "SQL Server", "oracle": "Oracle Database"}
 """Products whose licences restrict publishing benchmark results."""
-
-_IN_BULK = "; loaded in bulk, which sorts: splits are not those of rows in order of arrival"
 
 
 @dataclass(frozen=True)
@@ -36,14 +35,14 @@ class GroupView:
     judgement: Judgement | None
     verdict: list[str]
     figures: list[Figure]
-    listings: list[Listing]
+    tables: list[MetricTable]
     notes: list[str]
     fidelity: list[Fidelity]
-    good: list[str]
+    successful: list[str]
 
     @property
     def title(self) -> str:
-        """Database and server kind, and what tells this group from others of its run."""
+        """Database and server kind, with the column where it distinguishes groups of the run."""
         if self.group.only_keys:
             return f"keys alone · {self.group.server}"
         column = f" · {self.group.column}" if self.group.column else ""
@@ -51,24 +50,24 @@ class GroupView:
 
     @property
     def subject(self) -> str:
-        """What the verdict is of: the product with its version, or making keys."""
+        """The subject of the verdict: the product with its version, or making keys."""
         group = self.group
         if group.only_keys:
             return f"Making keys ({group.server})"
         column = f", keys in {group.column} columns" if group.column else ""
         product = group.run.title(group.database)
         if group.modelled:
-            return f"On {product} by its page model{column}"
+            return f"On {product}, page model{column}"
         return f"On {' '.join(filter(None, (product, version(group))))} ({group.server}){column}"
 
     @property
     def work(self) -> str:
-        """The work of one trial in a line."""
+        """The work of one trial in one line."""
         group = self.group
         trial = group.trials[0]
         if group.only_keys:
             return (
-                f"{plural(group.rows, 'key')} made by {plural(trial.writers, 'thread')} and put nowhere, "
+                f"{plural(group.rows, 'key')} made by {plural(trial.writers, 'thread')} and not inserted, "
                 f"{plural(len(group.blocks), 'block')}"
             )
         columns = sorted({arm.column for arm in group.others})
@@ -76,27 +75,18 @@ class GroupView:
         return (
             f"{plural(group.rows, 'row')} with {plural(group.payload, 'character')} beside the key{keys}, "
             f"{plural(trial.writers, 'writer')}, {plural(trial.rows_per_tx, 'row')} a transaction, "
-            f"{plural(len(group.blocks), 'block')}{_IN_BULK if group.in_bulk else ''}"
+            f"{plural(len(group.blocks), 'block')}{group.load_path.label}"
         )
 
     @property
-    def failures(self) -> list[tuple[Arm, str, list[int]]]:
-        """Each arm's errors, one entry for each different error with the blocks that ended so."""
-        found: dict[tuple[str, str], tuple[Arm, str, list[int]]] = {}
-        for arm in self.group.arms:
-            for trial in arm.failed:
-                found.setdefault((arm.name, trial.error), (arm, trial.error, []))[2].append(trial.block)
-        return list(found.values())
-
-    @property
     def licence(self) -> str:
-        """The product whose licence restricts publishing, if so."""
+        """The product if its licence restricts publishing; else empty."""
         return "" if self.group.modelled else _NO_PUBLISHING.get(self.group.database, "")
 
 
 @dataclass(frozen=True)
 class ServerView:
-    """An environment with its cache set against the indexes."""
+    """An environment, and its cache compared with the indexes."""
 
     environment: Environment
     cache: str
@@ -110,24 +100,25 @@ class RunView:
     run: Run
     anchor: str
     groups: list[GroupView]
-    overview: list[Figure]
-    """Figures of all groups together."""
+    figures: list[Figure]
+    """Figures that compare the groups."""
     servers: list[ServerView]
     warnings: list[str]
     incomplete: str
     download: Download
     trials: int
     failed: int
+    failures: list[Failure]
 
     @property
     def title(self) -> str:
-        """The scenario's own title."""
+        """The title of the scenario."""
         scenario = self.run.definition.get("scenario")
         return str(scenario.get("title") or "") if isinstance(scenario, dict) else ""
 
     @cached_property
     def machine(self) -> list[tuple[str, str]]:
-        """Names and values, numbers of bytes made readable."""
+        """Names and values, with byte counts in readable units."""
         return [
             (name.removesuffix("_bytes").replace("_", " "), _readable(name, value))
             for name, value in self.run.machine.items()
@@ -135,37 +126,46 @@ class RunView:
 
 
 def run_view(store: Store, run: Run, trials: Sequence[Trial], looks: Mapping[str, Style], anchor: str) -> RunView:
-    """Everything of one run; call it inside `drawing()`."""
+    """All about one run; call it inside `drawing()`."""
     environments = store.environments(run.id)
     groups = group_trials(run, trials, environments)
     return RunView(
         run=run,
         anchor=anchor,
         groups=[_group(group, looks, f"{anchor}g{number}") for number, group in enumerate(groups, start=1)],
-        overview=run_figures(groups, looks, anchor),
+        figures=run_figures(groups, looks, anchor),
         servers=[_server(environment, groups) for environment in environments],
         warnings=list(dict.fromkeys([*warnings(run, trials, environments), *store.warnings(run.id)])),
         incomplete=incomplete(run, trials),
         download=download(run, trials),
         trials=len(trials),
         failed=sum(trial.status == "error" for trial in trials),
+        failures=failures(groups, anchor),
     )
 
 
 def version(group: Group) -> str:
-    """The server's version number as it told it; empty where it is not known."""
-    told = group.environment.versions if group.environment else {}
-    said = next((text for name, text in told.items() if name.casefold() == group.database), "")
-    found = re.match(r"\d+(?:\.\d+)*", said)
-    return found[0] if found else ""
+    """The server's version number; empty if unknown."""
+    versions = group.environment.versions if group.environment else {}
+    text = next((text for name, text in versions.items() if name.casefold() == group.database), "")
+    match = re.match(r"\d+(?:\.\d+)*", text)
+    return match[0] if match else ""
 
 
 def _group(group: Group, looks: Mapping[str, Style], anchor: str) -> GroupView:
     judgement = judge(group)
-    tables, notes = listings(group, judgement)
-    drawn = group_figures(group, looks, anchor)
-    said = verdict(group, judgement)
-    return GroupView(group, anchor, judgement, said, drawn, tables, notes, fidelity(group), good_of_all(group))
+    tables, notes = metric_tables(group, judgement)
+    return GroupView(
+        group=group,
+        anchor=anchor,
+        judgement=judgement,
+        verdict=verdict(group, judgement),
+        figures=group_figures(group, looks, anchor),
+        tables=tables,
+        notes=notes,
+        fidelity=fidelity(group),
+        successful=successful(group),
+    )
 
 
 def _server(environment: Environment, groups: Sequence[Group]) -> ServerView:
@@ -180,7 +180,7 @@ def _server(environment: Environment, groups: Sequence[Group]) -> ServerView:
         return ServerView(environment, cache, "no index was measured")
     largest = max(sizes)
     times = f", {largest / environment.cache_bytes:.2f} times the cache" if environment.cache_bytes > 0 else ""
-    return ServerView(environment, cache, f"largest index of a key {size(largest)}{times}")
+    return ServerView(environment, cache, f"largest key index {size(largest)}{times}")
 
 
 def _readable(name: str, value: object) -> str:

@@ -48,7 +48,7 @@ class Run:
 
     @property
     def load_path(self) -> str:
-        """How rows were loaded: `rows`, in order of arrival, or `bulk`, sorted by the server."""
+        """The name of the load path (`keybench.model.load_path`)."""
         scenario = self.definition.get("scenario")
         load = scenario.get("load") if isinstance(scenario, dict) else None
         return str(load.get("path", "rows")) if isinstance(load, dict) else "rows"

@@ -1,7 +1,8 @@
-"""The order in which a trial's rows reached the key's index.
+"""The order in which a trial's rows reached the index of the key.
 
-One writer's is the planned one. Of several, the server or the writers' own stamps tell how their transactions lay
-between one another; inside a transaction the rows keep the order in which they were sent.
+With one writer it is the planned order. With several, the server or the writers' own time stamps tell the order of
+their transactions; inside a transaction the rows keep the order in which they were sent.
+How each engine tells it: docs/internals/arrival-order.md.
 """
 
 from __future__ import annotations
@@ -12,65 +13,94 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.capabilities import Arrivals, RecoversArrivalOrder
 from keybench.databases.contract import Admin
-from keybench.databases.core.arrival import Arrivals, RecoversArrivalOrder
 from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
+from keybench.runners.planning.tables import TrialTable
 from keybench.runners.writers.load import Loaded
+
+_UNKNOWN = "By the planned order of arrival: this server does not tell the real one."
+_BY_PARENTS = "By the order of parents: how the children of several writers lay between one another is not known."
+
+Stamps = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""For each transaction of a writer: when it had the database to itself, and its rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """A trial's rows in order of arrival."""
+    """An order of arrival."""
 
     places: NDArray[np.int64]
-    """(n,): the place of each row in planned order, from 0, the row that arrived first in front."""
-    note: str
+    """(n,): for each row in order of arrival, its place in planned order, from 0."""
+    note: str = ""
     """What this order is, where it is not known for certain; else empty."""
+    planned: bool = False
+    """Whether it is the planned order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrived:
+    """The rows of one table in order of arrival."""
+
+    table: TrialTable
+    order: Order
+
+    @staticmethod
+    def as_planned(table: TrialTable, note: str = "") -> Arrived:
+        """In planned order."""
+        return Arrived(table, Order(np.arange(len(table.keys), dtype=np.int64), note, planned=True))
+
+    def keys(self) -> Keys:
+        """The keys in order of arrival."""
+        return self.table.keys if self.order.planned else self.table.keys[self.order.places]
+
+    def created(self) -> NDArray[np.int64] | None:
+        """When the rows were created (`TrialTable.created`), in order of arrival."""
+        created = self.table.created()
+        return None if created is None else created[self.order.places]
 
 
 class Recorder:
-    """Recovers the order of one trial; only several writers cost the server anything."""
+    """Recovers the order in one table. It costs the server something only where there are several writers."""
 
-    def __init__(self, admin: Admin, table: Table, sources: Sequence[KeySource]) -> None:
-        self._table, self._sources = table.parent or table, sources
-        self._children = table.parent is not None
-        several = len(sources) > 1 and not table.made
+    def __init__(self, admin: Admin, trial_table: TrialTable) -> None:
+        """Before the first row."""
+        self._trial_table = trial_table
+        self._table = trial_table.table.family[0]  # rows of a foreign key's parent carry the order
+        several = len(trial_table.sources) > 1
         self._recorder = admin.arrival_recorder() if several and isinstance(admin, RecoversArrivalOrder) else None
         if self._recorder:
             self._recorder.before(self._table)
 
-    def order(self, loaded: Loaded, keys: Keys) -> Order:
-        """The order of `keys`, which are the trial's in planned order."""
-        planned = np.arange(len(keys), dtype=np.int64)
-        if len(self._sources) == 1:
-            return Order(planned, "")
+    def arrived(self, loaded: Loaded) -> Arrived:
+        """The rows as they arrived, after the last one."""
+        trial_table = self._trial_table
+        if len(trial_table.sources) == 1:
+            return Arrived.as_planned(trial_table)
         if loaded.entered:
-            return Order(_among(by_stamps(self._sources, loaded.entered)), "")
+            places = by_stamps(trial_table.sources, [loaded.entered[writer] for writer in trial_table.writers])
+            return Arrived(trial_table, Order(_places_among(places)))
         if self._recorder is None:
-            return Order(planned, "By the planned order of arrival: this server does not tell the real one.")
+            return Arrived.as_planned(trial_table, _UNKNOWN)
         try:
-            found = self._recorder.after(self._table)
+            arrivals = self._recorder.after(self._table)
         except ServerError as error:
-            return Order(planned, f"By the planned order of arrival: {error}")
-        note = found.near
-        if self._children:
-            note = "By the order of parents: how the children of several writers lay between one another is not known."
-        return Order(by_transactions(found, self._table, keys), note)
+            return Arrived.as_planned(trial_table, f"By the planned order of arrival: {error}")
+        note = arrivals.near if self._table is trial_table.table else _BY_PARENTS
+        return Arrived(trial_table, Order(by_transactions(arrivals, self._table, trial_table.keys), note))
 
 
-def _among(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places in the planned order of all writers as places among these."""
+def _places_among(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places in the planned order of all writers as places in the planned order of these rows alone."""
     return np.searchsorted(np.sort(places), places)
 
 
-def by_stamps(
-    sources: Sequence[KeySource], entered: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]]
-) -> NDArray[np.int64]:
-    """Places from each writer's transactions: (when they had the database for themselves, their rows)."""
+def by_stamps(sources: Sequence[KeySource], entered: Sequence[Stamps]) -> NDArray[np.int64]:
+    """Places in order of arrival, from the time stamps of each writer's transactions."""
     times, places = [], []
     for source, (moments, rows) in zip(sources, entered, strict=True):
         times.append(np.repeat(moments, rows))
@@ -78,16 +108,16 @@ def by_stamps(
     return np.concatenate(places)[np.argsort(np.concatenate(times), kind="stable")]
 
 
-def by_transactions(found: Arrivals, table: Table, keys: Keys) -> NDArray[np.int64]:
-    """Places from the order of the transactions' insertions."""
-    wanted, held = (_ranks(stored) for stored in (table.column.encode(keys), found.keys))
+def by_transactions(arrivals: Arrivals, table: Table, keys: Keys) -> NDArray[np.int64]:
+    """Places in order of arrival, from the transaction of each insertion. `keys` are in planned order."""
+    sent, stored = (_ranks(values) for values in (table.column.encode(keys), arrivals.keys))
     place_of_rank = np.empty(len(keys), np.int64)
-    place_of_rank[wanted] = np.arange(len(keys))
-    places = place_of_rank[held]
-    rows = np.lexsort((places, found.transactions))
-    slots = np.argsort(found.sequence, kind="stable")
+    place_of_rank[sent] = np.arange(len(keys))
+    places = place_of_rank[stored]
+    rows = np.lexsort((places, arrivals.transactions))  # by transaction, then in the order in which they were sent
+    insertions = np.argsort(arrivals.sequence, kind="stable")  # by transaction, then in order of insertion
     arrived = np.empty(len(keys), np.int64)
-    arrived[slots] = places[rows]
+    arrived[insertions] = places[rows]
     return arrived
 
 

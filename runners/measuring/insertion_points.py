@@ -1,13 +1,14 @@
-"""A kernel that tells for each insertion how many of the keys present are below it, and where insertions go together.
+"""Counts for each insertion how many of the keys present are below it, and in how many places insertions happen.
 
-Keys are ranks 0 … n − 1. One bit each says which are present: ten million ranks take 1.25 MB, which caches hold. Counts
-of 256 bits each are the leaves of a Fenwick tree (P. M. Fenwick, A new data structure for cumulative frequency tables,
-1994), so that a count of the keys below a rank reads one path of that small tree and at most four words.
+Keys are ranks 0 … n − 1. One bit per rank says whether the key is present: ten million ranks take 1.25 MB, which fits
+into a processor cache. The numbers of bits set in blocks of 256 are kept in a Fenwick tree (P. M. Fenwick, A new data
+structure for cumulative frequency tables, 1994), so counting the keys below a rank reads one path of that small tree
+and at most four words.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,27 @@ _WORDS: Final = 4
 """64-bit words of a block."""
 
 
+class Present(NamedTuple):
+    """Which keys are present."""
+
+    words: NDArray[np.uint64]
+    """One bit per rank."""
+    tree: NDArray[np.int32]
+    """Fenwick tree of the bits set in each block, from index 1."""
+
+
+class Windows(NamedTuple):
+    """Where fronts are counted: in every nth window of `rows` insertions."""
+
+    rows: int
+    every: int
+    near: int
+    """Rows of one front have at most this many older keys between them."""
+
+
 @kernel
 def _ones(word: np.uint64) -> np.int64:
-    """Bits that are set."""
+    """The number of bits that are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -28,8 +47,9 @@ def _ones(word: np.uint64) -> np.int64:
 
 
 @kernel
-def _below(rank: int, words: NDArray[np.uint64], tree: NDArray[np.int32]) -> np.int64:
-    """Keys present below the rank."""
+def _below(present: Present, rank: int) -> np.int64:
+    """How many keys are present below the rank."""
+    words, tree = present
     word = rank >> 6
     block = word // _WORDS
     count = _ones(words[word] & ((np.uint64(1) << np.uint64(rank & 63)) - np.uint64(1)))
@@ -44,26 +64,25 @@ def _below(rank: int, words: NDArray[np.uint64], tree: NDArray[np.int32]) -> np.
 @kernel
 def _insert(
     ranks: NDArray[np.int64],
-    window: int,
-    every: int,
-    near: int,
-    words: NDArray[np.uint64],
-    tree: NDArray[np.int32],
+    windows: Windows,
+    present: Present,
     above: NDArray[np.int64],
     fronts: NDArray[np.int64],
 ) -> None:
-    gaps = np.empty(window, np.int64)
+    words, tree = present
+    size, step = windows.rows, windows.rows * windows.every
+    gaps = np.empty(size, np.int64)
     for i in range(len(ranks)):
-        if i > 0 and i % (window * every) == 0 and i + window <= len(ranks):
-            for j in range(window):
-                gaps[j] = _below(ranks[i + j], words, tree)
+        if i > 0 and i % step == 0 and i + size <= len(ranks):
+            for j in range(size):
+                gaps[j] = _below(present, ranks[i + j])
             gaps.sort()
-            different = 1
-            for j in range(1, window):
-                different += gaps[j] - gaps[j - 1] > near
-            fronts[i // (window * every) - 1] = different
+            count = 1
+            for j in range(1, size):
+                count += gaps[j] - gaps[j - 1] > windows.near
+            fronts[i // step - 1] = count
         rank = ranks[i]
-        above[i] = i - _below(rank, words, tree)
+        above[i] = i - _below(present, rank)
         words[rank >> 6] |= np.uint64(1) << np.uint64(rank & 63)
         block = (rank >> 6) // _WORDS + 1
         while block < len(tree):
@@ -71,19 +90,16 @@ def _insert(
             block += block & -block
 
 
-def insertions(
-    ranks: NDArray[np.int64], window: int, every: int, near: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Keys above each at its insertion, and the fronts in windows of the order of arrival.
+def insertions(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(keys present above each key at its insertion, number of fronts in each window).
 
-    `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. Of the windows of `window` rows every
-    `every`-th is looked at, but not the first, which has no older keys. Its fronts are the places of its rows that have
-    more than `near` keys from before it between them.
+    `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. The first window is left out: it has no older
+    keys. A front is a place of the index that the rows of a window go to.
     """
     n = len(ranks)
     blocks = n // (64 * _WORDS) + 1
     above = np.empty(n, np.int64)
-    fronts = np.empty(max(0, (n - window) // (window * every)), np.int64)
-    words, tree = np.zeros(blocks * _WORDS, np.uint64), np.zeros(blocks + 1, np.int32)
-    _insert(ranks, window, every, near, words, tree, above, fronts)
+    fronts = np.empty(max(0, (n - windows.rows) // (windows.rows * windows.every)), np.int64)
+    present = Present(np.zeros(blocks * _WORDS, np.uint64), np.zeros(blocks + 1, np.int32))
+    _insert(ranks, windows, present, above, fronts)
     return above, fronts

@@ -10,19 +10,19 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Series
 from keybench.runners.writers.load import Loaded
 
-_PLACES: Final = 40
+_PARTS: Final = 40
 _FEWEST: Final = 20
-"""Transactions of a part; of fewer, a percentile says nothing."""
+"""Least transactions in a part: a percentile of fewer says nothing."""
 
 _PERCENTILES: Final = {Metric.TX_P50_MS: 50, Metric.TX_P99_MS: 99}
 
 
 def along(loaded: Loaded) -> list[Series]:
-    """The median and the 99th percentile of successive parts of a load, of all writers' transactions by completion.
+    """The median and the 99th percentile in successive parts of a load; all writers' transactions, as they complete.
 
-    None of a load of fewer transactions than two parts need.
+    Empty where there are too few transactions for two parts.
     """
-    parts = min(_PLACES, len(loaded.latencies) // _FEWEST)
+    parts = min(_PARTS, len(loaded.latencies) // _FEWEST)
     if parts < 2:
         return []
     ends = np.linspace(0, len(loaded.latencies), parts + 1).astype(np.int64)[1:]

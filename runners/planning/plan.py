@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
-from keybench.databases.contract import Engine, Profile
-from keybench.databases.hosting.recipe import ContainerOptions
+from keybench.databases.engine import Engine
+from keybench.databases.options import ContainerOptions, Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.layout import Layout, layout, layouts
-from keybench.model.names import CONTROL, NATIVE, NO_DATABASE, RANDOM
+from keybench.model.names import CONTROL, MODEL_SERVER, NATIVE, NO_DATABASE, RANDOM
 from keybench.model.table import Table
 from keybench.runners.planning import server_keys
 from keybench.scenarios.schema import Scenario
@@ -55,6 +55,14 @@ class Request:
         """What was chosen for that database's container."""
         return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus, self.keep_server)
 
+    def is_modelled(self, database: str) -> bool:
+        """Whether that database's trials go through its page model."""
+        return self.servers.get(database) == MODEL_SERVER
+
+    def on_server(self, database: str) -> bool:
+        """Whether that database's trials need a server."""
+        return database != NO_DATABASE and not self.is_modelled(database)
+
     def to_json(self) -> dict[str, Any]:
         """The request as plain JSON, with the databases' titles for reports; `from_json` gives it back."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -88,8 +96,13 @@ class TrialPlan:
     rows: int
 
     @property
+    def drawn(self) -> bool:
+        """Whether what only pictures need is kept: of the first block alone."""
+        return self.block == 1
+
+    @property
     def label(self) -> str:
-        """How progress and errors name it."""
+        """Its name in progress lines and errors."""
         if self.database == NO_DATABASE:
             return f"{self.layout} · {self.column}"
         width = f" · {self.payload} characters" if self.payload != 100 else ""
@@ -142,8 +155,8 @@ def _check_key_role(request: Request) -> None:
     for name in request.databases:
         if role not in engine(name).key_roles:
             raise UsageError(
-                f"{engine(name).title} has no tables with a {role} key, which scenario {request.scenario.name} wants: "
-                f"leave {name} out of --db."
+                f'{engine(name).title} has no tables with key = "{role}", '
+                f"which scenario {request.scenario.name} wants: leave {name} out of --db."
             )
 
 

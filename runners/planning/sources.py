@@ -141,14 +141,6 @@ class Lives(Stream):
         return Keys.concat(parts) if parts else self._streams[0].take(0)
 
 
-def created_in_order(sources: Sequence[KeySource]) -> NDArray[np.int64]:
-    """When the rows of the load were created, in planned order: int64 (n,), microseconds since 1970."""
-    moments = [source.created()[: source.writer.rows] for source in sources]
-    numbers = [source.planned[: source.writer.rows] for source in sources]
-    ordered: NDArray[np.int64] = np.concatenate(moments)[np.argsort(np.concatenate(numbers))]
-    return ordered
-
-
 def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
     """Where each writer's keys come from. The same layout has the same keys on every database of a block."""
     scenario = request.scenario

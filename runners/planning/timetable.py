@@ -19,7 +19,7 @@ _MARKS: Final = 4
 """Parts of the time axis."""
 
 
-def drawn(scenario: Scenario, rows: int) -> list[str]:
+def lines(scenario: Scenario, rows: int) -> list[str]:
     """The lines for a load of so many rows."""
     phases = scenario.phases(rows)
     end = phases[-1].end

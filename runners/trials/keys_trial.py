@@ -1,7 +1,8 @@
-"""Trials without a database: threads that do nothing but make keys, timed; then the keys are looked at.
+"""A trial without a database: threads make keys and nothing else, timed; then the keys are examined.
 
-Each thread has a stream of its own, as a writer has, and a clock filled beforehand at the scenario's rate, so that
-duplicates, order and the lead over the clock are counted exactly and repeat. The time is that of `take` alone.
+Each thread has a stream of its own, as a writer has, and a clock filled beforehand at the scenario's rate. So the
+counts of duplicates and of keys out of order, and the lead over the clock, are exact and the same in each run. Only
+`take` is timed.
 """
 
 from __future__ import annotations
@@ -23,43 +24,53 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys, Order
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.results.store.store import Trial
-from keybench.runners.measuring.conditions import Conditions
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.trials.attempt import Measured, attempt
+from keybench.results.store import store
+from keybench.runners.measuring.interference import Interference
+from keybench.runners.measuring.measured import Measured
+from keybench.runners.trials.trial import Trial
 from keybench.scenarios.schema import EntropyKind, Scenario, Way
 
 _BATCH = 10_000
-"""Keys asked for at once: what a writer sends in ten transactions."""
+"""Keys taken at once: as many as a writer sends in ten transactions of 1,000 rows."""
 
 
-def run_trial(request: Request, trial: TrialPlan) -> Trial:
-    """Makes the keys and looks at them; whatever goes wrong, short of an interruption, is the trial's error."""
-    assert request.scenario.generation
-    (way,) = [way for way in request.scenario.generation.ways if way.title == trial.column]
-    ended = attempt(request, trial, lambda: Measured(_measure(request, trial, way)))
-    return replace(ended, server=way.title, column="", writers=way.threads, rows_per_tx=_BATCH)
+class KeysTrial(Trial):
+    """Keys alone: made by threads, then examined."""
 
+    @property
+    def way(self) -> Way:
+        """How the keys are made."""
+        generation = self.request.scenario.generation
+        assert generation
+        return next(way for way in generation.ways if way.title == self.plan.column)
 
-def _measure(request: Request, trial: TrialPlan, way: Way) -> list[Reading]:
-    made = layout(trial.layout)
-    entropy = _entropy(way.entropy, (request.seed, trial.block, trial.layout))
-    process = Process("keybench", 4242)
-    counts = [len(part) for part in np.array_split(np.arange(trial.rows), way.threads)]
-    clocks = [_arrivals(request.scenario, count, i, way.threads) for i, count in enumerate(counts)]
-    streams = [
-        made.stream(process.partition(i, of=way.threads), VirtualClock(ticks), entropy.partition(i, of=way.threads))
-        for i, ticks in enumerate(clocks)
-    ]
-    conditions = Conditions.before()
-    seconds, keys = _make(streams, counts)
-    return [
-        *conditions.after(),
-        Reading(Metric.KEY_NS, 1e9 * seconds / trial.rows, "measured"),
-        Reading(Metric.DUPLICATE_KEYS, float(duplicates(Keys.concat(keys))), "measured"),
-        _order(made, keys),
-        _lead(made, keys, clocks),
-    ]
+    def identify(self, record: store.Trial) -> store.Trial:
+        """Stored with the way as its server, and without a column."""
+        return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=_BATCH)
+
+    def measure(self) -> Measured:
+        """Makes the keys, and counts what is wrong with them."""
+        plan, way = self.plan, self.way
+        made = layout(plan.layout)
+        entropy = _entropy(way.entropy, (self.request.seed, plan.block, plan.layout))
+        process = Process("keybench", 4242)
+        counts = [len(part) for part in np.array_split(np.arange(plan.rows), way.threads)]
+        clocks = [_arrivals(self.request.scenario, count, i, way.threads) for i, count in enumerate(counts)]
+        streams = [
+            made.stream(process.partition(i, of=way.threads), VirtualClock(ticks), entropy.partition(i, of=way.threads))
+            for i, ticks in enumerate(clocks)
+        ]
+        interference = Interference.before()
+        seconds, keys = _make(streams, counts)
+        return Measured(
+            [
+                *interference.after(),
+                Reading(Metric.KEY_NS, 1e9 * seconds / plan.rows, "measured"),
+                Reading(Metric.DUPLICATE_KEYS, float(duplicates(Keys.concat(keys))), "measured"),
+                _order(made, keys),
+                _lead(made, keys, clocks),
+            ]
+        )
 
 
 def _entropy(kind: EntropyKind, seed: tuple[int | str, ...]) -> Entropy:
@@ -85,7 +96,7 @@ def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
         try:
             for first in range(0, counts[i], _BATCH):
                 made[i].append(streams[i].take(min(_BATCH, counts[i] - first)))
-        except BaseException as error:  # handed to the trial, which it belongs to
+        except BaseException as error:  # raised by the trial below
             failed.append(error)
 
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(streams))]
@@ -107,17 +118,17 @@ def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
 
 
 def duplicates(keys: Keys) -> int:
-    """Keys that stand there already."""
+    """How many keys repeat an earlier one."""
     words = sort_words(keys, "rfc")
     words = words[np.lexsort(words.T[::-1])]
     return int((words[1:] == words[:-1]).all(axis=1).sum())
 
 
 def breaks(keys: Keys, order: Order) -> int:
-    """Keys that are not above the one before, in that order."""
+    """How many keys do not sort above the key before them, in that order."""
     words = sort_words(keys, order)
     above = np.zeros(max(0, len(keys) - 1), np.bool_)
-    for column in words.T[::-1]:  # the first word that differs decides: so the last is looked at first
+    for column in words.T[::-1]:  # the first word that differs decides, so the last is compared first
         above = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & above)
     return int((~above).sum())
 
@@ -129,9 +140,9 @@ def _order(made: Layout, keys: list[Keys]) -> Reading:
 
 
 def _lead(made: Layout, keys: list[Keys], clocks: list[NDArray[np.int64]]) -> Reading:
-    """How far the time in a key is ahead of the clock at most; a key that is behind or level counts as 0."""
-    about = made.description.time
-    if about is None or not about.readable:
+    """The longest time by which a key is ahead of the clock; a key that is level or behind counts as 0."""
+    time_field = made.description.time
+    if time_field is None or not time_field.readable:
         return Reading(Metric.CLOCK_LEAD_MS, None, "absent", "No time can be read back from this layout's keys.")
     try:
         ticks = [made.decode(part).ticks for part in keys]

@@ -1,203 +1,172 @@
-"""One trial, from an empty table to verified rows and readings."""
+"""A trial on a server: from empty tables to verified rows, readings and the page model's prediction."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from keybench.databases.contract import Address, Admin, Engine
-from keybench.databases.core.pageorder import ReadsPageOrder
-from keybench.model.keys import Keys
+from keybench.databases.capabilities import ReadsPageOrder
+from keybench.databases.contract import Admin
+from keybench.databases.engine import Engine
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.subject import KEY, MODEL
-from keybench.model.table import Table
-from keybench.results.store import blobs
-from keybench.results.store.store import Trial
-from keybench.runners.measuring import grid, latency, position
-from keybench.runners.measuring.arrival_order import Order, Recorder
-from keybench.runners.measuring.conditions import Conditions
-from keybench.runners.planning import server_keys, shards
+from keybench.model.subject import MODEL
+from keybench.results.store import blobs, store
+from keybench.runners.measuring import key_positions, latency, shards
+from keybench.runners.measuring.arrival_order import Arrived, Recorder
+from keybench.runners.measuring.interference import Interference
+from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.sources import KeySource, created_in_order, key_sources
-from keybench.runners.trials import after, bulk, verify
-from keybench.runners.trials import model_trial as modelled
-from keybench.runners.trials.attempt import DRAWN_BLOCK, Measured, attempt
+from keybench.runners.planning.sources import KeySource, key_sources
+from keybench.runners.planning.tables import TrialTable, divide, table_of_each_writer
+from keybench.runners.planning.target import Target
+from keybench.runners.trials import engine_checks, verify
+from keybench.runners.trials.after_load import after_load
+from keybench.runners.trials.prediction import beside, placement
+from keybench.runners.trials.trial import Trial
 from keybench.runners.writers import load as writers
-from keybench.runners.writers import processes as workers
-from keybench.runners.writers.crews import LOCAL, Crew
+from keybench.runners.writers.pool import LOCAL, WriterPool
 
 
 @dataclass(frozen=True)
-class Target:
-    """The server that a trial runs on."""
+class Resources:
+    """What trials on servers use."""
 
-    engine: Engine
-    server: str
-    """The server kind as recorded."""
-    address: Address
-
-
-def run_trial(
-    request: Request,
-    trial: TrialPlan,
-    reach: Callable[[str], Target],
-    crew: Crew = LOCAL,
-    progress: Callable[[int], None] = lambda _: None,
-) -> Trial:
-    """Runs it; whatever goes wrong makes a trial with status `error` (`attempt`).
-
-    `reach` gives a database's server, started again if it has died; `progress` is given the rows sent so far.
-    """
-    server = request.servers[trial.database]
-
-    def measure() -> Measured:
-        nonlocal server
-        target = reach(trial.database)
-        server = target.server
-        return _measure(request, trial, target, crew, progress)
-
-    ended = attempt(request, trial, measure)
-    return replace(ended, server=server)
+    reach: Callable[[str], Target]
+    """Gives a database's server, started again if it has died."""
+    pool: WriterPool = LOCAL
+    progress: Callable[[int], None] = lambda _: None
+    """Is given the number of rows sent so far."""
 
 
-def _measure(
-    request: Request, trial: TrialPlan, target: Target, crew: Crew, progress: Callable[[int], None]
-) -> Measured:
-    table = trial.table(request.scenario)
-    sources = key_sources(request, trial)
-    parts = shards.deal(table, sources, request.scenario.table.shards)
-    deadline = time.monotonic() + request.trial_timeout
-    admin = target.engine.admin(target.address)
-    try:
-        for part in parts:
-            admin.create(part.table)
-        recorders = [Recorder(admin, part.table, part.sources) for part in parts]
-        probes = shards.Probes(admin, parts)
+@dataclass(frozen=True, eq=False)
+class FinishedLoad:
+    """What is known when the last row is in."""
+
+    loaded: writers.Loaded
+    of_server: Sequence[Reading]
+    """Readings of the server and of the machine."""
+    of_tables: Sequence[Sequence[Reading]]
+    """Readings of each table."""
+    arrived: Sequence[Arrived]
+    """The rows of each table in order of arrival; empty where that order is not known."""
+
+
+class ServerTrial(Trial):
+    """A trial on a server, with keys that the client makes."""
+
+    def __init__(self, request: Request, plan: TrialPlan, resources: Resources) -> None:
+        super().__init__(request, plan)
+        self.resources = resources
+        self.path = request.scenario.load_path
+        self.deadline = 0.0
+
+    @cached_property
+    def sources(self) -> tuple[KeySource, ...]:
+        """Where each writer's keys come from."""
+        return key_sources(self.request, self.plan)
+
+    @cached_property
+    def tables(self) -> tuple[TrialTable, ...]:
+        """The tables and their writers."""
+        scenario = self.request.scenario
+        return divide(self.plan.table(scenario), self.sources, scenario.table.shards)
+
+    def measure(self) -> Measured:
+        """Load, verify, read, predict."""
+        target = self.resources.reach(self.plan.database)
+        self.server = target.server
+        self.deadline = time.monotonic() + self.request.trial_timeout
+        admin = target.engine.admin(target.address)
+        try:
+            load = self.load(target, admin)
+            self.verify(admin)
+            readings, pictures = self.read(target, admin)
+            for one in self.tables:
+                admin.drop(one.table)
+        finally:
+            admin.close()
+        predicted = self.predict(target.engine, load)
+        readings = [*load.loaded.readings(), *load.of_server, *readings, *predicted.readings]
+        return Measured(
+            readings + _never_given(target.engine, readings),
+            [load.loaded.series(), *latency.along(load.loaded), *predicted.series],
+            [*pictures, *predicted.blobs],
+            predicted.traceback,
+        )
+
+    def load(self, target: Target, admin: Admin) -> FinishedLoad:
+        """Creates the tables and fills them. Counters are read before and after, never during the timed load."""
+        for one in self.tables:
+            admin.create(one.table)
+        recorders = self.recorders(admin)
+        probes = shards.Probes(admin, [one.table for one in self.tables])
         probes.before()
-        conditions = Conditions.before()
+        interference = Interference.before()
         loaded = writers.load(
             target.address,
-            table,
-            sources,
-            rows_per_tx=request.scenario.load.rows_per_tx,
-            skew_rows=request.scenario.load.skew_rows,
-            timeout=deadline - time.monotonic(),
-            path=request.scenario.load.path,
-            crew=crew,
-            tables=shards.tables(parts),
-            progress=progress,
+            self.tables[0].table,
+            self.sources,
+            rows_per_tx=self.request.scenario.load.rows_per_tx,
+            skew_rows=self.request.scenario.load.skew_rows,
+            timeout=self.deadline - time.monotonic(),
+            path=self.path,
+            pool=self.resources.pool,
+            tables=table_of_each_writer(self.tables),
+            progress=self.resources.progress,
         )
-        arrived: list[tuple[Keys, Order]] = []  # nobody knows the order where the server makes or sorts the keys
-        around = conditions.after()
-        wide, measured = probes.after()
-        readings = [*loaded.readings(), *around, *wide]
-        drawn = trial.block == DRAWN_BLOCK and len(parts) == 1
-        pictures = _page_map(admin, table) if drawn else []
-        if table.made:
-            server_keys.verify(trial.rows, admin.stored_keys(table))
-            readings += server_keys.without_reads(request.scenario.after.reads)
-        else:
-            for part, recorder in zip(parts, recorders, strict=True):
-                keys = after.keys_in_order(part.sources)
-                if not bulk.chosen(request.scenario):
-                    arrived.append((keys, recorder.order(part.of(loaded), keys)))
-                _verify(admin, part.table, keys)
-            if len(parts) == 1:
-                readings += _after(request, trial, target, crew, admin, sources, keys, deadline)
-        for part in parts:
-            admin.drop(part.table)
-    finally:
-        admin.close()
-    predicted = [_predicted(target.engine, *one) for one in zip(parts, arrived, measured, strict=False)]
-    readings += shards.together([list(one.readings) for one in predicted] or measured)
-    lines = [loaded.series(), *latency.along(loaded)]
-    if len(parts) > 1:
-        readings += position.absent(shards.NO_POSITION)
-    elif arrived:
-        ((keys, order),) = arrived
-        where = position.readings(
-            sources, table.column, keys, order.places, _rows_a_leaf(readings, len(keys)), order.note
+        of_machine = interference.after()
+        of_server, of_tables = probes.after()
+        arrived = [recorder.arrived(loaded) for recorder in recorders]
+        return FinishedLoad(loaded, [*of_machine, *of_server], of_tables, arrived)
+
+    def recorders(self, admin: Admin) -> Sequence[Recorder]:
+        """What recovers the order of arrival in each table; nothing where the load path does not keep an order."""
+        return [Recorder(admin, one) for one in self.tables] if self.path.in_order else []
+
+    def verify(self, admin: Admin) -> None:
+        """VerificationError unless the tables hold exactly the keys that were sent."""
+        for one in self.tables:
+            verify.check_table(admin, one.table, one.keys)
+
+    def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[blobs.Blob]]:
+        """(readings, pictures) of the loaded tables. What the scenario wants after the load comes last: it deletes."""
+        pictures = self.page_maps(admin)
+        # A scenario with several tables has nothing to do after the load.
+        after = after_load(self.request, self.plan, target, admin, self.tables[0], self.resources.pool, self.deadline)
+        return after, pictures
+
+    def page_maps(self, admin: Admin) -> list[blobs.Blob]:
+        """The index as it lies on the server, where that can be read and is drawn."""
+        if not self.plan.drawn or not isinstance(admin, ReadsPageOrder):
+            return []
+        orders = [admin.page_order(one.table) for one in shards.drawn(self.tables)]
+        return [blobs.page_map(order.numbers, order.rows, "measured") for order in orders if order]
+
+    def predict(self, on: Engine, load: FinishedLoad) -> Measured:
+        """What was measured of the tables, what the page model says of them, and where the keys went."""
+        if not load.arrived:
+            unknown = Reading(Metric.LEAF_PAGES, None, "absent", self.path.no_prediction, MODEL)
+            absent = key_positions.absent(self.path.no_position)
+            return Measured([*shards.together(load.of_tables), unknown, *absent])
+        predicted = [beside(on, one, read) for one, read in zip(load.arrived, load.of_tables, strict=True)]
+        readings = shards.together([one.readings for one in predicted])
+        placed = placement(self.request, self.plan, load.arrived, readings)
+        return Measured(
+            [*readings, *placed.readings],
+            placed.series,
+            [blob for one in (*shards.drawn(predicted), placed) for blob in one.blobs],
+            next((one.traceback for one in predicted if one.traceback), ""),
         )
-        readings += [*where.readings, *grid.readings(request, trial)]
-        lines += where.series
-        pictures += [*predicted[0].blobs, *where.blobs]
-    elif bulk.chosen(request.scenario):
-        readings += bulk.instead()
-    return Measured(readings + _never(target.engine, readings), lines, pictures)
+
+    def warnings(self, record: store.Trial) -> Sequence[str]:
+        """What the trial says of its engine's open questions, which are about rows in order of arrival."""
+        return engine_checks.answers(self.request, self.plan, record) if self.path.in_order else ()
 
 
-def _page_map(admin: Admin, table: Table) -> list[blobs.Blob]:
-    """Of the index as it lies on the server, where that can be read."""
-    found = admin.page_order(table) if isinstance(admin, ReadsPageOrder) else None
-    return [blobs.page_map(found.numbers, found.rows, "measured")] if found else []
-
-
-def _predicted(on: Engine, part: shards.Shard, arrived: tuple[Keys, Order], measured: list[Reading]) -> Measured:
-    """What was measured of a table, and what the page model says of it."""
-    keys, order = arrived
-    created = created_in_order(part.sources)[order.places] if part.table.dated else None
-    return modelled.beside(on, part.table, keys[order.places], order.note, measured, created)
-
-
-def _rows_a_leaf(readings: list[Reading], rows: int) -> float | None:
-    """Of the index as measured, else as predicted; None where neither is known."""
-    pages = {r.subject: r.value for r in readings if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
-    known = pages.get(KEY) or pages.get(MODEL)
-    return rows / known if known else None
-
-
-def _verify(admin: Admin, table: Table, keys: Keys) -> None:
-    for each in table.family:
-        verify.check(each.column.encode(keys), admin.stored_keys(each), each.children)
-
-
-def _after(
-    request: Request,
-    trial: TrialPlan,
-    target: Target,
-    crew: Crew,
-    admin: Admin,
-    sources: tuple[KeySource, ...],
-    keys: Keys,
-    deadline: float,
-) -> list[Reading]:
-    todo = request.scenario.after
-    table = trial.table(request.scenario)
-    delete = int(trial.rows * todo.delete_oldest)
-    rows_per_tx = request.scenario.load.rows_per_tx
-    readings: list[Reading] = []
-    if todo.reads or delete:
-        work = after.Work(
-            target.address, table, sources, todo.reads, delete, rows_per_tx, seed=request.seed * 1000 + trial.block
-        )
-        (readings,) = workers.run_all(after.examine, [(work,)], timeout=deadline - time.monotonic())
-    if delete:
-        admin.settle(table)
-        keys = keys[delete:]
-    if any(source.writer.refill_rows for source in sources):
-        timeout = deadline - time.monotonic()
-        refilled = writers.load(
-            target.address,
-            table,
-            sources,
-            rows_per_tx=rows_per_tx,
-            skew_rows=request.scenario.load.skew_rows,
-            timeout=timeout,
-            refill=True,
-            path=request.scenario.load.path,
-            crew=crew,
-        )
-        readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
-        readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))
-        keys = Keys.concat([keys, after.keys_in_order(sources, refill=True)])
-    if delete or any(source.writer.refill_rows for source in sources):
-        _verify(admin, table, keys)
-    return readings
-
-
-def _never(engine: Engine, readings: list[Reading]) -> list[Reading]:
-    """What the engine can never give and no probe mentioned."""
+def _never_given(engine: Engine, readings: Sequence[Reading]) -> list[Reading]:
+    """Metrics that the engine can never give and that no probe mentioned."""
     given = {reading.metric for reading in readings}
     return [Reading(metric, None, "absent", why) for metric, why in engine.absent.items() if metric not in given]

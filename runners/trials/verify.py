@@ -7,7 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.contract import Admin
 from keybench.errors import VerificationError
+from keybench.model.keys import Keys
+from keybench.model.table import Table
 
 Stored = NDArray[np.uint8] | NDArray[np.int64]
 
@@ -30,6 +33,23 @@ def check(expected: Stored, found: Iterable[Stored], times: int = 1) -> None:
         f"the table holds {len(have)} rows where {len(want)} were acknowledged: {len(missing)} keys missing, "
         f"{len(extra)} never sent, {repeated} repeated.{example}"
     )
+
+
+def check_table(admin: Admin, table: Table, keys: Keys) -> None:
+    """As `check`, for a table and those that are loaded with it; `keys` are in any order."""
+    for each in table.family:
+        check(each.column.encode(keys), admin.stored_keys(each), each.children)
+
+
+def check_distinct(rows: int, found: Iterable[Stored]) -> None:
+    """VerificationError unless a table holds exactly `rows` keys, all different: for keys that the server made."""
+    slices = list(found)
+    held = np.concatenate(slices) if slices else np.empty(0, np.int64)
+    different = len(np.unique(held, axis=0))
+    if (len(held), different) != (rows, rows):
+        raise VerificationError(
+            f"the table holds {len(held)} rows where {rows} were acknowledged, with {different} different keys."
+        )
 
 
 def _sorted(keys: Stored) -> NDArray[np.generic]:

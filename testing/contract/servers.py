@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.contract import Address, Engine
+from keybench.databases.contract import Address
+from keybench.databases.engine import Engine
 
 _MEMORY, _ROOM = Path("/dev/shm"), 8 << 30
 

@@ -11,17 +11,15 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.databases.contract import MakesKeys
-from keybench.databases.core.bulk import LoadsInBulk
-from keybench.databases.core.key_order import ReadsInOrder
+from keybench.databases.capabilities import MakesKeys, ReadsInOrder
 from keybench.errors import ServerError, VerificationError
 from keybench.model.byteorder import rank
 from keybench.model.column import Column
 from keybench.model.keys import Keys
+from keybench.model.load_path import LoadsInBulk
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, ServerKeys, Table
-from keybench.runners.planning import server_keys
 from keybench.runners.trials import verify
 from keybench.testing.contract.bench import Bench, accepted
 from keybench.testing.contract.keys import increasing, random
@@ -191,7 +189,7 @@ def test_keys_that_the_server_makes(bench: Bench, made: ServerKeys) -> None:
         assert isinstance(session, MakesKeys)
         batches = session.prepare_without_keys(Payload(20), 4090, 2501, 1000)
         assert [session.send(batch) for batch in batches] == [1000, 1000, 501]
-    server_keys.verify(2501, bench.admin.stored_keys(table))
+    verify.check_distinct(2501, bench.admin.stored_keys(table))
     if isinstance(bench.admin, ReadsInOrder) and made.order == table.column.order:
         arrived, ordered = bench.admin.arrived_keys(table), bench.admin.ordered_keys(table)
         assert arrived is None or np.array_equal(arrived, ordered)

@@ -16,8 +16,10 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
-from keybench.pagemodels.contract import predict, readings
-from keybench.runners.trials import others, verify
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import readings
+from keybench.runners.measuring import other_indexes
+from keybench.runners.trials import verify
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.keys import lagging, random
 
@@ -78,7 +80,7 @@ def test_a_table_by_date_and_the_index_of_its_key(bench: Bench, guids: Column) -
         low, high = session.prepare_keys(Keys(np.array([[0] * 16, [255] * 16], np.uint8), "uuid"))
         assert session.find(session.prepare_keys(keys[5:6])[0]) == 1
         assert session.between(low, high) == 9000
-    beside = others.readings(table, bench.admin.probes())
+    beside = other_indexes.readings(table, bench.admin.probes())
     assert {reading.subject for reading in beside} == {CLUSTERED}
     pages = {reading.metric: reading.value for reading in beside if reading.value is not None}
     assert pages[Metric.INDEX_BYTES] != real[Metric.INDEX_BYTES]
@@ -93,7 +95,7 @@ def test_an_index_that_repeats_its_keys(bench: Bench, guids: Column, stream) -> 
     assert np.array_equal(np.sort(stored.view("V16").ravel()), np.sort(np.repeat(keys_of(guids, keys), 3)))
     assert_as_predicted(bench, table, keys, real)
     assert real[Metric.TABLE_BYTES] < everything(bench, table) * 9000
-    parent = table.others[PARENT]
+    parent = table.other_indexes[PARENT]
     verify.check(guids.encode(keys), bench.admin.stored_keys(parent))
     assert bench.admin.index_bytes(parent) > 0
     bench.admin.drop(table)

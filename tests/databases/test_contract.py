@@ -11,8 +11,9 @@ from typing import NoReturn, get_args
 import numpy as np
 import pytest
 
-from keybench.databases.contract import Address, Admin, CacheSize, Engine, Profile, Provision, Session, Settings
-from keybench.databases.hosting.secret import Secret
+from keybench.databases.contract import Address, Admin, Provision, Secret, Session, Settings
+from keybench.databases.engine import Engine
+from keybench.databases.options import CacheSize, Profile
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.column import Column
@@ -203,7 +204,8 @@ def test_an_address_is_picklable_and_safe_to_print(monkeypatch: pytest.MonkeyPat
 
 PLUGIN = """
 from keybench.model.column import Column
-from keybench.databases.contract import Engine, Settings
+from keybench.databases.contract import Settings
+from keybench.databases.engine import Engine
 
 class Other(Engine):
     def settings(self, profile, cache): return Settings(profile, 1, {})

@@ -10,14 +10,14 @@ COLUMN = engine("sqlite").column("binary16")
 def test_a_table_with_its_key_alone() -> None:
     for role in ("clustered", "nonclustered"):
         table = Table("rows", COLUMN, 10, role)
-        assert (table.family, table.others, table.parent, table.dated) == ((table,), {}, None, False)
+        assert (table.family, table.other_indexes, table.parent, table.dated) == ((table,), {}, None, False)
 
 
 def test_a_table_by_date() -> None:
     table = Table("rows", COLUMN, 10, "by-date")
     assert (table.family, table.dated) == ((table,), True)
-    beside = table.others[CLUSTERED]
-    assert (beside.rows, beside.name, beside.others) == (True, "rows", {})
+    beside = table.other_indexes[CLUSTERED]
+    assert (beside.rows, beside.name, beside.other_indexes) == (True, "rows", {})
 
 
 def test_a_child_table_comes_behind_its_parent() -> None:
@@ -25,5 +25,5 @@ def test_a_child_table_comes_behind_its_parent() -> None:
     parent, child = table.family
     assert child is table
     assert parent == Table("rows_parent", COLUMN, 10, "clustered", child="rows")
-    assert table.others == {PARENT: parent}
-    assert (parent.family, parent.others) == ((parent,), {})
+    assert table.other_indexes == {PARENT: parent}
+    assert (parent.family, parent.other_indexes) == ((parent,), {})

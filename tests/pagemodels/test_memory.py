@@ -42,10 +42,16 @@ def test_uncounted_arrays_are_those_of_the_caller_and_stay_its() -> None:
     assert [sys.getrefcount(array) for array in pair] == before
 
 
-def test_only_tuples_of_arrays_are_uncounted() -> None:
+def test_numbers_beside_arrays_stay_what_they_are() -> None:
+    given = (np.array([4, 5]), 7, 0.5)
+    array, whole, part = kernel(lambda given: uncounted(given))(given)
+    assert (array.tolist(), whole, part) == ([4, 5], 7, 0.5)
+
+
+def test_only_tuples_with_arrays_are_uncounted() -> None:
     alone = kernel(lambda given: uncounted(given))
-    for given in (np.zeros(3), (np.zeros(3), 1), 5):
-        with pytest.raises(TypingError, match="uncounted takes a tuple of arrays"):
+    for given in (np.zeros(3), (1.0, 1), 5):
+        with pytest.raises(TypingError, match="uncounted takes a tuple with arrays"):
             alone(given)
 
 

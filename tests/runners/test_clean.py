@@ -215,8 +215,8 @@ def test_what_others_built_on_a_trials_table_is_not_torn_down(clean: Clean, url:
 @pytest.mark.parametrize(
     ("server", "message"),
     [
-        ("local", "--server local: a URL is needed, as in postgresql://me@db.example/bench; private servers' folders"),
-        ("db2://me:s3cret@h/d", "--server db2://…: no database is reached by such a URL. Known: "),
+        ("local", "--server local: a URL is needed, as in postgresql://me@db.example/bench; folders of private"),
+        ("db2://me:s3cret@h/d", "--server db2://…: no database has such URLs. Known: "),
     ],
 )
 def test_a_server_that_cannot_be_cleaned(clean: Clean, servers_folder: Path, server: str, message: str) -> None:

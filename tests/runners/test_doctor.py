@@ -46,7 +46,7 @@ doctor.main()
 def test_a_machine_that_can_make_the_default_run(doctor: Doctor, servers_folder: Path, tmp_path: Path) -> None:
     done = doctor("--start")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "the default run can go: keybench run"
+    assert done.stdout.splitlines()[-1] == "the default run can start: keybench run"
     for name, engine in engines().items():
         part = done.stdout.split(f"\n{engine.title}\n")[1].split("\n\n")[0]
         for kind in engine.servers:
@@ -64,7 +64,7 @@ def test_a_missing_driver_is_named_with_the_command_that_brings_it(doctor: Docto
     assert done.returncode == 4, done.stderr
     message = "the Python package psycopg cannot be used (No module named 'psycopg'): pip install psycopg"
     assert message in " ".join(done.stdout.split())
-    assert done.stderr == f"keybench: the default run cannot go:\n  postgresql (embedded): {message}\n"
+    assert done.stderr == f"keybench: the default run cannot start:\n  postgresql (embedded): {message}\n"
 
 
 def test_a_database_outside_the_default_run_may_be_missing(doctor: Doctor) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from keybench.generators.core.layout import layouts
-from keybench.model.metric import KEYS_ALONE, OF_MACHINE, OF_SOME_ENGINES, Metric
+from keybench.model.definition import Theme
+from keybench.model.metric import Metric, of_theme
 from keybench.model.names import CONTROL
 from keybench.model.subject import KEY, MACHINE
 from keybench.results.store import blobs
@@ -38,14 +39,14 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
         given = [reading.metric for reading in own]
         assert len(given) == len(set(given)), f"{trial.database} gives a metric twice"
         others = {
-            *KEYS_ALONE,
-            *OF_SOME_ENGINES,
-            *OF_MACHINE,
+            *of_theme(Theme.KEYS),
+            *of_theme(Theme.MACHINE),
+            *(metric for metric in Metric if metric.definition.some_engines),
             Metric.DELETE_SECONDS,
             Metric.REFILL_SECONDS,
             Metric.REFILLED_INDEX_BYTES,
         }
-        assert {r.metric for r in trial.readings if r.subject == MACHINE} == set(OF_MACHINE)
+        assert {r.metric for r in trial.readings if r.subject == MACHINE} == set(of_theme(Theme.MACHINE))
         missing = set(Metric) - set(given) - others
         assert not missing, f"{trial.database} neither gives {missing} nor says why not"
         assert all((r.value is None) == (r.origin == "absent") and bool(r.reason) == (r.value is None) for r in own)

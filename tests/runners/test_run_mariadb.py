@@ -10,12 +10,14 @@ import pytest
 
 from keybench.databases.registry import engine
 from keybench.generators.core.layout import layout, layouts
-from keybench.model.metric import KEYS_ALONE, OF_MACHINE, OF_SOME_ENGINES, Metric
+from keybench.model.definition import Theme
+from keybench.model.metric import Metric, of_theme
 from keybench.results.store.store import Store
 from keybench.runners.planning.plan import columns_for
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 pytestmark = pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB server is installed")
+SOME_ENGINES = {metric for metric in Metric if metric.definition.some_engines}
 LATER = {Metric.DELETE_SECONDS, Metric.REFILL_SECONDS, Metric.REFILLED_INDEX_BYTES}
 
 
@@ -36,7 +38,7 @@ def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
     for trial in trials:
         assert (trial.status, trial.database, trial.server) == ("ok", "mariadb", "local")
         given = {reading.metric: reading for reading in trial.readings}
-        assert not set(Metric) - set(given) - LATER - set(KEYS_ALONE + OF_SOME_ENGINES + OF_MACHINE)
+        assert not set(Metric) - set(given) - LATER - {*SOME_ENGINES, *of_theme(Theme.KEYS), *of_theme(Theme.MACHINE)}
         assert given[Metric.LEAF_PAGES].value
     assert not list(servers_folder.iterdir())
 
@@ -48,7 +50,7 @@ def test_a_refill_after_deletions(command: Run, tmp_path: Path) -> None:
         trials = store.trials(store.run("latest").id)
     for trial in trials:
         given = {reading.metric for reading in trial.readings}
-        assert (trial.status, set(Metric) - given) == ("ok", {*KEYS_ALONE, *OF_SOME_ENGINES})
+        assert (trial.status, set(Metric) - given) == ("ok", {*of_theme(Theme.KEYS), *SOME_ENGINES})
 
 
 def test_asking_for_uuid_by_name_explains_what_it_refuses(command: Run) -> None:

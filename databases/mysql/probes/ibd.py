@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.pagemodels.innodb.records import LEAF_BYTES
+from keybench.pagemodels.stats import LeafOrder
 
 _INDEX_PAGE = 17_855
 _NONE = 0xFFFF_FFFF
@@ -70,14 +71,14 @@ def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
     leaves = levels[0]
     data = heads["top"][leaves].astype(np.int64) - _RECORDS - heads["garbage"][leaves]
     room = pages.shape[1] - 16_384 + LEAF_BYTES
-    steps = np.diff(leaves)
+    order = LeafOrder.from_chain(leaves)
     return IndexPages(
         leaf=len(leaves),
         branch=sum(map(len, levels[1:])),
         height=len(levels) - 1,
         density=100 * int(data.sum()) / (len(leaves) * room),
-        fragmentation=100 * int((steps < 0).sum()) / len(leaves),
-        nonadjacent=100 * int((steps != 1).sum()) / max(1, len(steps)),
+        fragmentation=order.back_links,
+        nonadjacent=order.nonadjacent,
         garbage=int(heads["garbage"][leaves].astype(np.int64).sum()),
         levels=tuple(levels),
         rows=heads["records"][leaves].astype(np.int64),

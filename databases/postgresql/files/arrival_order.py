@@ -1,7 +1,7 @@
 """The order of arrival from the write-ahead log: each row's insertion into the key's index is one record there.
 
 Level-0 INSERT_LEAF and SPLIT records name their transaction; the table's rows name it too (`xmin`). The heap's order
-(`ctid`) is another one where several writers extend the table at once.
+(`ctid`) is another one where several writers extend the table at once (docs/internals/arrival-order.md §1).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.arrival import Arrivals
+from keybench.databases.capabilities import Arrivals
 from keybench.databases.postgresql.files import source, wal
 from keybench.databases.postgresql.files.source import UnreadableError
 from keybench.errors import ServerError

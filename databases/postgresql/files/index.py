@@ -1,6 +1,6 @@
 """Reads an nbtree index page by page: how many leaves, how full, in which order.
 
-The figures are pgstattuple's `pgstatindex` by its definitions (its documentation, and btree.md A3 for the arithmetic):
+The figures are pgstattuple's `pgstatindex` by its definitions (its documentation, and docs/internals/postgresql.md §5):
 free space of a leaf is the gap between line pointers and entries less one line pointer, and high keys count as used.
 """
 
@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.pageorder import PageOrder
+from keybench.databases.capabilities import PageOrder
+from keybench.pagemodels.stats import LeafOrder
 
 _SLICE_PAGES = 8192
 _HEADER_BYTES, _LINE_POINTER = 24, 4
@@ -48,12 +49,13 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexPages:
     free = np.where(gap < _LINE_POINTER, 0, gap - _LINE_POINTER)
     room = len(number) * (page_bytes - _SPECIAL.itemsize - _HEADER_BYTES)
     linked = following != 0
+    order = LeafOrder.from_links(number[linked], following[linked], len(number))
     return IndexPages(
         leaf=len(number),
         branch=int((used & ~leaf).sum()),
         density=100 - 100 * int(free.sum()) / room if room else float("nan"),
-        fragmentation=100 * int((linked & (following < number)).sum()) / max(1, len(number)),
-        nonadjacent=100 * int((linked & (following != number + 1)).sum()) / max(1, int(linked.sum())),
+        fragmentation=order.back_links,
+        nonadjacent=order.nonadjacent,
     )
 
 

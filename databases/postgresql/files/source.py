@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.pageorder import PageOrder
+from keybench.databases.capabilities import PageOrder
 from keybench.databases.postgresql.files import index as pages
 from keybench.databases.postgresql.files import wal
 from keybench.databases.postgresql.files.index import IndexPages

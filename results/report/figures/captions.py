@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from keybench.model.definitions import DEFINITIONS, Direction
+from keybench.model.definition import Direction
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import ENOUGH_BLOCKS, Arm, Group, Summary
 from keybench.results.wording import BETTER, listed, number, plural
@@ -34,7 +34,7 @@ def origin_note(group: Group, metrics: Sequence[Metric]) -> str:
     titles: dict[str, list[str]] = {}
     for metric in metrics:
         for origin in sorted({origin for arm in group.arms for origin in arm.origins(metric)}):
-            titles.setdefault(origin, []).append(DEFINITIONS[metric].title.lower())
+            titles.setdefault(origin, []).append(metric.definition.title.lower())
     if len(titles) == 1:
         return next(iter(titles)).capitalize() + "."
     return " ".join(f"{origin.capitalize()}: {listed(own)}." for origin, own in sorted(titles.items()))
@@ -56,7 +56,7 @@ def gaps(group: Group, metrics: Sequence[Metric]) -> str:
                 lacking.setdefault(arm.reason(metric), []).append(group.label(arm))
         for why, names in lacking.items():
             some = () if len(names) == len(arms) else tuple(names)
-            titles.setdefault((why, some), []).append(DEFINITIONS[metric].title.lower())
+            titles.setdefault((why, some), []).append(metric.definition.title.lower())
     return " ".join(
         f"No {listed(own)}{f' for {listed(names)}' if names else ''}: {why}" for (why, names), own in titles.items()
     )

@@ -1,8 +1,8 @@
 "use strict";
-// Sorts a table by the column whose heading is pressed; again the other way round, and a third time as it was.
+// A click on a heading sorts the table by that column; the second click reverses the order, the third restores it.
 for (const table of document.querySelectorAll("table.sort")) {
   const body = table.tBodies[0];
-  const given = Array.from(body.rows);
+  const original = Array.from(body.rows);
   const headings = Array.from(table.tHead.rows[0].cells);
   headings.forEach((heading, place) => {
     const button = document.createElement("button");
@@ -14,12 +14,12 @@ for (const table of document.querySelectorAll("table.sort")) {
       const order = before === "ascending" ? "descending" : before === "descending" ? "none" : "ascending";
       for (const other of headings) other.removeAttribute("aria-sort");
       if (order !== "none") heading.setAttribute("aria-sort", order);
-      body.append(...(order === "none" ? given : sorted(given, place, order === "ascending" ? 1 : -1)));
+      body.append(...(order === "none" ? original : sorted(original, place, order === "ascending" ? 1 : -1)));
     });
   });
 }
 
-// Cells without a value stay last either way.
+// Cells without a value stay last in both orders.
 function sorted(rows, place, direction) {
   const keyed = rows.map((row) => [value(row.cells[place]), row]);
   const known = keyed.filter(([key]) => key !== "–" && key !== "");
@@ -27,7 +27,7 @@ function sorted(rows, place, direction) {
   return known.concat(keyed.filter((pair) => !known.includes(pair))).map(([, row]) => row);
 }
 
-// What a cell begins with; notes, marks and ranges come after it.
+// The first text of a cell, without notes, marks and ranges.
 function value(cell) {
   return cell.firstChild ? cell.firstChild.textContent.trim() : "";
 }

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.contract import Engine, Settings
+from keybench.databases.contract import Settings
+from keybench.databases.engine import Engine
 from keybench.databases.hosting import container, daemon, docker
 from keybench.databases.hosting.container import Contained
-from keybench.databases.hosting.recipe import ContainerOptions
+from keybench.databases.options import ContainerOptions
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from tests.databases import installed
@@ -140,7 +141,7 @@ def test_a_daemon_of_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch
 
 
 def test_with_a_daemon_a_container_is_the_first_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    from keybench.runners.servers import resolve
+    from keybench.runners.planning.server_choice import resolve
 
     with listening(installed.nothing) as running:
         monkeypatch.setenv("DOCKER_HOST", running.host)

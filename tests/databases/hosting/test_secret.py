@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.hosting.secret import Secret, ask, of_url, redacted
+from keybench.databases.contract import Secret
+from keybench.databases.hosting.secret import ask, of_url, redacted
 from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD = "correct horse\tbattery staple"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from keybench.databases.contract import Address
-from keybench.databases.mssql import drivers
+from keybench.databases.mssql.connection import drivers
 from tests.databases.mssql.recording import Record, RecordingMssqlPython, RecordingPyOdbc
 
 PARAMETERS = {"host": "db.example", "port": "1433", "user": "bench", "database": "keybench"}

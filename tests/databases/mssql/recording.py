@@ -20,7 +20,7 @@ import mssql_python
 from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
 
-from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
+from keybench.databases.mssql.connection.drivers import MssqlPython, PyOdbc
 from keybench.databases.mssql.options import Options
 
 Rows = Sequence[Sequence[object]]

@@ -14,13 +14,14 @@ import pytest
 from mssql_python.cursor import Cursor as RealCursor
 
 from keybench.databases.contract import Address
-from keybench.databases.core.bulk import LoadsInBulk
-from keybench.databases.mssql import connection, drivers
-from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
+from keybench.databases.mssql import connection
+from keybench.databases.mssql.connection import drivers
+from keybench.databases.mssql.connection.drivers import MssqlPython, PyOdbc
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
+from keybench.model.load_path import LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random, taken_by
@@ -136,7 +137,7 @@ def test_the_real_driver_takes_the_call_and_its_refusal_is_ours(address: Address
     here = replace(address, parameters={**address.parameters, "host": "127.0.0.1", "port": str(free_port)})
     driver = MssqlPython()
     using = connection.Connection(None, driver)
-    cursor = Unconnected(connection.parts(here, "keybench"))
+    cursor = Unconnected(connection.connection_string(here, "keybench"))
     with pytest.raises(ServerError, match=r"^SQL Server: Failed to connect to SQL Server: .*refused"):
         using.copy(cursor, "[keybench].[rows]", ["key"], [(1,)])
 

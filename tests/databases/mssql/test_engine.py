@@ -10,8 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from keybench.databases.mssql import ddl as layout
-from keybench.databases.mssql import licence
+from keybench.databases.mssql import container, ddl
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options, options
 from keybench.databases.registry import engine
@@ -66,7 +65,7 @@ def test_without_a_daemon_it_says_where_it_looked_and_what_works(
 def daemon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets a daemon answer: what follows is about the machine and the person."""
     monkeypatch.setattr("keybench.databases.hosting.docker.unreachable", lambda: "")
-    for variable in ("ACCEPT_EULA", licence.ACCEPTED):
+    for variable in ("ACCEPT_EULA", container.ACCEPTED):
         monkeypatch.delenv(variable, raising=False)
 
 
@@ -77,11 +76,11 @@ def test_the_licence_is_never_accepted_silently(monkeypatch: pytest.MonkeyPatch)
         "(https://go.microsoft.com/fwlink/?linkid=857698): read them, then add --accept-eula mssql or set "
         "ACCEPT_EULA=Y."
     )
-    for variable, value in (("ACCEPT_EULA", "Y"), ("ACCEPT_EULA", "yes"), (licence.ACCEPTED, "oracle, mssql")):
+    for variable, value in (("ACCEPT_EULA", "Y"), ("ACCEPT_EULA", "yes"), (container.ACCEPTED, "oracle, mssql")):
         with monkeypatch.context() as accepting:
             accepting.setenv(variable, value)
             assert ENGINE.missing("container") == ""
-    for variable, value in (("ACCEPT_EULA", "N"), (licence.ACCEPTED, "oracle")):
+    for variable, value in (("ACCEPT_EULA", "N"), (container.ACCEPTED, "oracle")):
         with monkeypatch.context() as refusing:
             refusing.setenv(variable, value)
             assert "licence terms" in ENGINE.missing("container")
@@ -107,7 +106,7 @@ def test_less_than_two_gigabytes_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("daemon")
 def test_a_container_is_not_even_described_without_the_licence_or_with_too_little_memory(monkeypatch) -> None:
-    from keybench.databases.hosting.recipe import ContainerOptions
+    from keybench.databases.options import ContainerOptions
     from keybench.errors import EnvironmentMissing
 
     chosen = ENGINE.settings("durable", "small")
@@ -122,7 +121,7 @@ def test_a_container_is_not_even_described_without_the_licence_or_with_too_littl
 @pytest.mark.usefixtures("daemon")
 def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACCEPT_EULA", "Y")
-    monkeypatch.setattr("keybench.databases.mssql.drivers.installed", tuple)
+    monkeypatch.setattr("keybench.databases.mssql.connection.drivers.installed", tuple)
     assert ENGINE.missing("container") == (
         "SQL Server needs a driver: pip install 'keybench[mssql]' (mssql-python, with Microsoft's ODBC driver)."
     )
@@ -168,8 +167,8 @@ def test_an_option_that_is_no_choice_is_refused(given: dict[str, str], message: 
 )
 def test_rows_are_as_wide_as_microsofts_arithmetic_says(column: str, payload: int, versioning: str, row: int) -> None:
     chosen = Options(row_versioning=versioning)
-    assert layout.leaf_row(ENGINE.column(column), payload, "clustered", chosen) == row
-    index, whole = layout.bytes_per_row(ENGINE.column(column), payload, "clustered", chosen)
+    assert ddl.leaf_row(ENGINE.column(column), payload, "clustered", chosen) == row
+    index, whole = ddl.bytes_per_row(ENGINE.column(column), payload, "clustered", chosen)
     assert index == 8192 / (8096 // (row + 2))
     assert index < whole
 
@@ -178,7 +177,7 @@ def test_a_leaf_of_a_nonclustered_key_is_as_wide_as_published() -> None:
     """202 rows a page, as 5,000 rows of a guid over a clustered key with version tags took 25 pages (efcore #33579):
     there the clustered key was an int of 4 bytes, here it is a bigint."""
     column = ENGINE.column("uniqueidentifier")
-    row = layout.leaf_row(column, 100, "nonclustered", Options(row_versioning="rcsi")) - 4
+    row = ddl.leaf_row(column, 100, "nonclustered", Options(row_versioning="rcsi")) - 4
     assert (row, 8096 // (row + 2)) == (38, 202)
 
 
@@ -188,5 +187,5 @@ def test_a_second_identity_in_a_table_is_refused() -> None:
 
     table = Table("rows", ENGINE.column("bigint"), 10, "nonclustered", keys.MADE[0])
     with pytest.raises(UsageError, match=r"second IDENTITY column: leave KEYBENCH_MSSQL_BENEATH at heap\.$"):
-        layout.create(table, Options(beneath="clustered"))
-    assert "IDENTITY NOT NULL" in layout.create(table, Options())
+        ddl.create(table, Options(beneath="clustered"))
+    assert "IDENTITY NOT NULL" in ddl.create(table, Options())

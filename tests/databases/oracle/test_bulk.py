@@ -9,13 +9,13 @@ import oracledb
 import pytest
 
 from keybench.databases.contract import Address
-from keybench.databases.core.bulk import LoadsInBulk
 from keybench.databases.oracle import session as load
-from keybench.databases.oracle import statistics
 from keybench.databases.oracle.engine import ENGINE
+from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
+from keybench.model.load_path import LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random, taken_by

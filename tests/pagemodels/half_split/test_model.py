@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from benchmarks import streams
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.contract import PageStats, ranked
-from keybench.pagemodels.half_split import model as splitmodel
-from keybench.pagemodels.half_split import tree as splittree
+from keybench.pagemodels.half_split import tree
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.tree import ALONE, Rule
+from keybench.pagemodels.ranking import ranked
+from keybench.pagemodels.stats import PageStats
 
 KINDS = ("append", "edge", "interior")
 
@@ -199,18 +199,18 @@ def test_entries_of_different_sizes_split_by_bytes(
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("sized", [False, True])
 def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splittree, "_CHUNK", 1000)
-    monkeypatch.setattr(splittree, "_GROUP_ROWS", 3000)
+    monkeypatch.setattr(tree, "_CHUNK", 1000)
+    monkeypatch.setattr(tree, "_GROUP_ROWS", 3000)
     divided = []
-    divide = splittree._divided
-    monkeypatch.setattr(splittree, "_divided", lambda *given: divided.append(divide(*given)) or divided[-1])
+    divide = tree._divided
+    monkeypatch.setattr(tree, "_divided", lambda *given: divided.append(divide(*given)) or divided[-1])
     chance = np.random.Generator(np.random.PCG64(5))
-    ranks, sizes = chance.permutation(60_000), splittree.NO_SIZES
+    ranks, sizes = chance.permutation(60_000), tree.NO_SIZES
     rule = Rule(20, 21, 15, 15, 10)
     if sized:
         sizes = chance.integers(3, 11, len(ranks)).astype(np.uint16)
         rule = Rule(140, 140, smallest=3)
-    one, many = splittree.level(ranks, rule, sizes), splittree.level(ranks, rule, sizes, threads)
+    one, many = tree.build_level(ranks, rule, sizes), tree.build_level(ranks, rule, sizes, threads)
     assert [len(parts) for parts in divided][-1] == threads
     for name in ("births", "kinds", "rows"):
         assert np.array_equal(getattr(one, name), getattr(many, name)), name
@@ -219,13 +219,13 @@ def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pyt
 @pytest.mark.parametrize("stream", streams.STREAMS)
 def test_rows_sorted_by_groups_of_leaves_make_the_same_pages(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks, rule = ranked(streams.STREAMS[stream](40_000).astype(np.uint64)[:, None]), Rule(20, 21, 15, 15, 10)
-    straight = splittree.level(ranks, rule)
-    monkeypatch.setattr(splittree, "_CHUNK", 1000)
-    monkeypatch.setattr(splittree, "_GROUP_ROWS", 1000)
+    straight = tree.build_level(ranks, rule)
+    monkeypatch.setattr(tree, "_CHUNK", 1000)
+    monkeypatch.setattr(tree, "_GROUP_ROWS", 1000)
     calls = []
-    regroup = splittree._Range._regrouped
-    monkeypatch.setattr(splittree._Range, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
-    grouped = splittree.level(ranks, rule)
+    regroup = tree._Range._regrouped
+    monkeypatch.setattr(tree._Range, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
+    grouped = tree.build_level(ranks, rule)
     if stream in {"random", "wrapping"}:
         assert len(calls) > 3
     if stream in {"increasing", "descending"}:
@@ -236,7 +236,7 @@ def test_rows_sorted_by_groups_of_leaves_make_the_same_pages(stream: str, monkey
 
 def test_keys_at_one_end_stay_on_one_thread() -> None:
     rule = Rule(20, 21, 15, 15, 10)
-    one, many = splittree.level(np.arange(9000), rule), splittree.level(np.arange(9000), rule, threads=2)
+    one, many = tree.build_level(np.arange(9000), rule), tree.build_level(np.arange(9000), rule, threads=2)
     assert np.array_equal(one.births, many.births)
 
 
@@ -291,4 +291,4 @@ def test_sizes_that_do_not_fit_the_rows_are_refused() -> None:
 
 def test_no_threads_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^the page model's threads are 0: give 1 or more\.$"):
-        splitmodel.SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density, threads=0)
+        SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density, threads=0)

@@ -9,7 +9,7 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import Table
-from keybench.pagemodels.contract import predict
+from keybench.pagemodels.predict import predict
 
 
 def sized(name: str, width: int = 16) -> Column:
@@ -28,7 +28,7 @@ def sized(name: str, width: int = 16) -> Column:
     ],
 )
 def test_a_million_rows_are_what_a_server_once_made_of_them(name, stream, leaf, density, fragmentation) -> None:
-    """PostgreSQL 15.18, pgstatindex (btree.md D1)."""
+    """PostgreSQL 15.18, pgstatindex (docs/internals/postgresql.md §8)."""
     column = sized(name)
     keys = streams.keys(streams.STREAMS[stream](1_000_000), column)
     found = predict(ENGINE.page_model(Table("trial", column, 0)), column, keys)
@@ -61,7 +61,7 @@ def test_more_equal_keys_than_splits_to_choose_from_are_refused() -> None:
 
 
 def test_the_index_on_the_moment_of_creation_has_no_model() -> None:
-    (beside,) = Table("trial", sized("uuid"), 0, "by-date").others.values()
+    (beside,) = Table("trial", sized("uuid"), 0, "by-date").other_indexes.values()
     with pytest.raises(UsageError, match=r"^there is no page model of PostgreSQL's index on the moment of creation: "):
         ENGINE.page_model(beside)
 

@@ -17,10 +17,12 @@ from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import PageStats, predict, ranked
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.load import load
+from keybench.pagemodels.stats import PageStats
 from tests.pagemodels.sqlite.reference import File, Tree
 
 TABLES: list[tuple[str, int, KeyRole]] = [
@@ -205,7 +207,7 @@ def assert_same(found: PageStats, wanted: PageStats) -> None:
 
 
 def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:
-    """As SQLite 3.40.1 had them (btree.md C1)."""
+    """As SQLite 3.40.1 had them (docs/internals/sqlite.md §6)."""
     found = modelled(Table("trial", ENGINE.column("integer"), 100), Keys(np.arange(1, 1_000_001), "int"))
     assert (found.leaf_pages, found.appends, found.fragmentation) == (27_028, 27_027, 0)
     assert found.page_rows.sum() == 1_000_000
@@ -223,7 +225,7 @@ def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:
     ],
 )
 def test_a_million_keys_in_order(column, payload, order, pages, leaves, density) -> None:
-    """As SQLite 3.40.1 had them (btree.md D3)."""
+    """As SQLite 3.40.1 had them (docs/internals/sqlite.md §6)."""
     on = Table("trial", ENGINE.column(column), payload)
     found = modelled(on, streams.keys(np.arange(1_000_000)[::order], on.column))
     assert (found.leaf_pages, found.leaf_pages + found.branch_pages) == (leaves, pages)

@@ -55,7 +55,7 @@ def test_a_change_of_a_page_model_is_1(
 ) -> None:
     model("aaaa")
     check("aaaa", "--update-baseline")
-    monkeypatch.setattr(pagemodel, "_LINE_POINTER", 8)  # four bytes more in every entry
+    monkeypatch.setattr(pagemodel, "LINE_POINTER", 8)  # four bytes more in every entry
     model("bbbb")
     done = check("bbbb", "--summary", "summary.md")
     assert (done.returncode, done.stderr) == (1, "")

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.contract import Profile
+from keybench.databases.options import Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.names import CONTROL, NO_DATABASE
 from keybench.results.claims.claim import claims, parse
 from keybench.results.claims.commands import command, commands
@@ -121,8 +120,8 @@ def test_no_absolute_time_is_asked_for_anywhere() -> None:
     """Times tell about machines, and those of SQL Server and Oracle must not be published."""
     for claim, question in ASKED:
         if question.compare in ("value", "difference"):
-            assert DEFINITIONS[question.metric].exact or not re.fullmatch(
-                r"s|ms|ns|µs.*", DEFINITIONS[question.metric].unit
+            assert question.metric.definition.exact or not re.fullmatch(
+                r"s|ms|ns|µs.*", question.metric.definition.unit
             ), claim.id
 
 

@@ -1,4 +1,4 @@
-"""Chromium without a window: what a page says of itself there, and how it looks."""
+"""Headless Chromium: facts about a page in it, and screenshots."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _FLAGS = (
 )  # fmt: skip
 
 
-def told(page: str, widths: Sequence[int], expression: str, folder: Path) -> list[dict[str, Any]]:
-    """What the JavaScript expression, an object, gives in windows of these widths; the page's policy allows it."""
+def evaluated(page: str, widths: Sequence[int], expression: str, folder: Path) -> list[dict[str, Any]]:
+    """The value of the JavaScript expression, an object, in windows of these widths."""
     script = f"parent.postMessage(JSON.stringify([innerWidth, {expression}]), '*')"
     allowed = b64encode(sha256(script.encode()).digest()).decode()
     assert page.count("script-src '") == 1
@@ -32,20 +32,20 @@ def told(page: str, widths: Sequence[int], expression: str, folder: Path) -> lis
     # A window is never narrower than 500 pixels; a frame is.
     frames = "".join(f'<iframe src="copy.html" width="{width}" height="800"></iframe>' for width in widths)
     (folder / "frames.html").write_text(
-        "<!DOCTYPE html><style>iframe { border: 0 }</style><pre id='told'></pre><script>"
-        "onmessage = (event) => document.getElementById('told').append(event.data + '\\n')"
+        "<!DOCTYPE html><style>iframe { border: 0 }</style><pre id='facts'></pre><script>"
+        "onmessage = (event) => document.getElementById('facts').append(event.data + '\\n')"
         f"</script>{frames}",
         encoding="utf-8",
     )
     dom = _run(folder, folder / "frames.html", "--virtual-time-budget=10000", "--dump-dom")
-    found = re.search(r'<pre id="told">(.*?)</pre>', dom, re.DOTALL)
+    found = re.search(r'<pre id="facts">(.*?)</pre>', dom, re.DOTALL)
     assert found, dom[:2000]
     by_width = dict(json.loads(line) for line in unescape(found[1]).splitlines())
     return [by_width[width] for width in widths]
 
 
 def photograph(page: Path, width: int, height: int) -> Path:
-    """A picture of the page's top in a window of that size."""
+    """A screenshot of the page's top in a window of that size."""
     picture = page.with_suffix(f".{width}.png")
     _run(page.parent, page, f"--screenshot={picture}", f"--window-size={width},{height}")
     return picture

@@ -1,4 +1,4 @@
-"""The page in a real browser: no wider than a phone, nothing loaded, nothing run but its own script."""
+"""The page in a real browser: it fits a phone, loads nothing and runs no script but its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from matplotlib.image import imread
 
 from keybench.results.report.page import render
-from tests.results.report.browser import CHROMIUM, WHY_NOT, photograph, told
+from tests.results.report.browser import CHROMIUM, WHY_NOT, evaluated, photograph
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
 
@@ -54,7 +54,7 @@ def page(fake_run) -> str:
 
 def test_it_fits_phones_and_screens_loads_nothing_and_runs_nothing_foreign(page, tmp_path) -> None:
     widths = (*PHONES, SCREEN)
-    for width, facts in zip(widths, told(page, widths, FACTS, tmp_path), strict=True):
+    for width, facts in zip(widths, evaluated(page, widths, FACTS, tmp_path), strict=True):
         assert facts["width"] <= width
         assert facts["wide"], "a table sticks out of its box"
         assert facts["scrolls"] or width == SCREEN

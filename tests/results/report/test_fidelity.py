@@ -29,14 +29,14 @@ def beside(store_of, difference, *, name=MODEL, reason="", blocks=1) -> str:
 
 def test_a_model_that_is_right_is_said_to_be(fake_run) -> None:
     text = beside(fake_run, lambda trial: 0, blocks=2)
-    assert "The model has the server's leaf pages exactly in all 4 trials." in text
+    assert "The model predicts the server's leaf pages exactly in all 4 trials." in text
     assert "m equal" in text
     assert "−0.25 points" in text
 
 
 def test_a_model_that_is_wrong_is_shown_with_its_difference(fake_run) -> None:
     text = beside(fake_run, lambda trial: 50 if trial.layout == "uuid-v4" else 0)
-    assert "The model has the server's leaf pages exactly in 1 of 2 trials; it is off by 0." in text
+    assert "The model predicts the server's leaf pages exactly in 1 of 2 trials; its largest error is 0." in text
     assert "+50 (+0." in text
 
 
@@ -69,6 +69,6 @@ def test_rules_that_the_modelled_figures_follow_are_named_without_a_table(fake_r
         return replace(trial, server="model", readings=(replace(pages, origin="modelled"), same, other))
 
     page = Page(render(fake_run(layouts=FEW, databases=("postgresql",), blocks=1, change=change), ["latest"]))
-    assert "Page model with other rules: as usual The figures above are by these rules." in page.text
-    assert "Page model with other rules: otherwise Which rules are right no live server has told yet." in page.text
+    assert "Page model with other rules: as usual The figures above follow these rules." in page.text
+    assert "Page model with other rules: otherwise No live server has confirmed which rules are right." in page.text
     assert "+7 (+0." in page.text

@@ -85,7 +85,7 @@ def test_the_page_map_shows_each_leaf_where_it_lies() -> None:
     assert found.origin == "Measured."
 
 
-def test_pages_that_no_server_told_are_the_models_and_said_to_be() -> None:
+def test_pages_that_no_server_gave_are_marked_as_the_models() -> None:
     def change(trial: Trial) -> Trial:
         own = tuple(b for b in trial.blobs if trial.layout != "uuid-v4" or b.kind != blobs.PAGES)
         return replace(trial, blobs=own)
@@ -253,8 +253,8 @@ def test_latencies_along_the_load_are_medians_over_blocks_of_those_that_have_the
     assert [float(row["uuid-v7, median, ms"]) for row in rows] == [2.0, 4.0]
     assert [float(row["uuid-v7, p99, ms"]) for row in rows] == [20.0, 40.0]
     assert "No line for uuid-v4." in found["latency-along"].caption
-    spread = {row["layout"]: row for row in table(found["latency"])}
-    assert float(spread["uuid-v4"]["median, ms"]) < float(spread["uuid-v4"]["p99, ms"])
+    times = {row["layout"]: row for row in table(found["latency"])}
+    assert float(times["uuid-v4"]["median, ms"]) < float(times["uuid-v4"]["p99, ms"])
     assert "latency-along" not in drawn(grouped())
 
 

@@ -22,7 +22,7 @@ def row() -> ClaimRow:
     )  # fmt: skip
 
 
-def test_ratios_are_drawn_and_told(row) -> None:
+def test_ratios_are_drawn_and_described(row) -> None:
     rows = [
         row,
         replace(row, database="none", verdict="contradicted", estimate=0.5, low=0.4, high=0.6),

@@ -52,7 +52,7 @@ def about(seconds: float) -> list[float]:
 def test_who_is_first_who_keeps_up_and_who_costs_most() -> None:
     said = sentences({"bigint-identity": about(1.0), "uuid-v4": about(2.5), "uuid-v7": about(1.01)[::-1]})
     assert said == [
-        "bigint-identity and uuid-v7 share the first place. uuid-v4 costs most: 2.50× the time of bigint-identity over "
+        "bigint-identity and uuid-v7 share the first place. uuid-v4 is slowest: 2.50× the time of bigint-identity for "
         "all rows (95\u00a0% interval 2.50× to 2.50×, 6 blocks).",
         "Within 5\u00a0% of bigint-identity: uuid-v7; slower than bigint-identity: uuid-v4.",
     ]
@@ -60,7 +60,7 @@ def test_who_is_first_who_keeps_up_and_who_costs_most() -> None:
 
 def test_a_layout_faster_than_the_control_is_first_alone() -> None:
     said = sentences({"bigint-identity": about(1.0), "uuid-v4": about(1.5), "uuid-v7": about(0.8)})
-    assert said[0].startswith("uuid-v7 is fastest. uuid-v4 costs most: 1.50×")
+    assert said[0].startswith("uuid-v7 is fastest. uuid-v4 is slowest: 1.50×")
     assert said[1] == "Faster than bigint-identity: uuid-v7; slower than bigint-identity: uuid-v4."
 
 
@@ -68,33 +68,35 @@ def test_what_is_not_proven_is_not_claimed() -> None:
     wild = [0.7, 2.9, 1.2, 0.8, 2.2, 1.4]
     said = sentences({"bigint-identity": about(1.0), "uuid-v4": wild, "uuid-v7": wild[::-1]})
     assert said[0].startswith("No layout is shown to be slower than another: all 3 share the first place. uuid-v")
-    assert "took most, but is not proven slower" in said[0]
-    assert re.fullmatch(r"Not decided: uuid-v\d and uuid-v\d \(0\.\d\d× to 2\.\d\d×; more blocks may tell\)\.", said[1])
+    assert "took longest, but is not shown to be slower" in said[0]
+    assert re.fullmatch(r"Undecided: uuid-v\d and uuid-v\d \(0\.\d\d× to 2\.\d\d×; more blocks may decide\)\.", said[1])
 
 
 def test_every_layout_may_keep_up() -> None:
     said = sentences({"bigint-identity": about(1.0), "uuid-v4": about(1.02), "uuid-v7": about(0.99)})
-    assert said[0].startswith("No layout is shown to be slower than another: all 3 share the first place. None costs")
+    assert said[0].startswith(
+        "No layout is shown to be slower than another: all 3 share the first place. uuid-v4 took longest, but"
+    )
     assert said[1] == "Within 5\u00a0% of bigint-identity: uuid-v7 and uuid-v4."
 
 
-def test_few_blocks_are_told_as_seen_and_prove_nothing() -> None:
+def test_few_blocks_give_a_range_and_no_proof() -> None:
     said = sentences({"bigint-identity": [1.0, 1.0], "uuid-v4": [3.0, 3.3], "uuid-v7": [1.0, 1.2]})
     assert said == [
-        "uuid-v4 took most, 3.15× the time of bigint-identity over all rows (3.00× to 3.30× in 2 blocks); uuid-v7 took "
-        "least of the others, 1.10× (1.00× to 1.20× in 2 blocks).",
-        "Of times 2 blocks show a range and prove nothing, which takes 6.",
+        "uuid-v4 took longest, 3.15× the time of bigint-identity for all rows (range 3.00× to 3.30×, 2 blocks); "
+        "uuid-v7 was the fastest of the others, 1.10× (range 1.00× to 1.20×, 2 blocks).",
+        "Two blocks give a range of the times, not a proof; use six.",
     ]
     said = sentences({"bigint-identity": [1.0], "uuid-v4": [1.02]})
     assert said == [
-        "uuid-v4 took 1.02× the time of bigint-identity over all rows.",
-        "One block shows no spread: of times nothing is proven, which takes 6 blocks.",
+        "uuid-v4 took 1.02× the time of bigint-identity for all rows.",
+        "One block shows no variation of the times and proves nothing; use six.",
     ]
 
 
 def test_ratios_are_taken_within_a_block() -> None:
     said = sentences({"bigint-identity": [1.0, 10.0], "uuid-v4": [2.0, 20.0]})
-    assert said[0] == "uuid-v4 took 2.00× the time of bigint-identity over all rows (2.00× to 2.00× in 2 blocks)."
+    assert said[0] == "uuid-v4 took 2.00× the time of bigint-identity for all rows (range 2.00× to 2.00×, 2 blocks)."
 
 
 def test_a_layout_of_too_few_blocks_is_neither_first_nor_slower() -> None:
@@ -146,7 +148,7 @@ def test_splits_are_counted_for_a_thousand_rows() -> None:
     ]
     (group,) = group_trials(a_run(blocks=1), changed, [])
     assert verdict(group)[-1] == (
-        "Edge and interior splits: none with bigint-identity and uuid-v7, most with uuid-v4, 43 per 1,000 rows."
+        "Edge and interior splits: none with bigint-identity and uuid-v7; most with uuid-v4, 43 per 1,000 rows."
     )
 
 
@@ -158,8 +160,8 @@ def test_half_empty_pages_in_perfect_order_are_pointed_out() -> None:
         {"bigint-identity": 0.0, "efcore-sequential": 0.1, "uuid-v4": 50.0},
     )
     assert said[2] == (
-        "efcore-sequential leaves its leaf pages emptiest, 52.0\u00a0% full and 0.1\u00a0% out of order; those of the "
-        "control are 90.0\u00a0% full. Fragmentation alone would not show the empty space of efcore-sequential."
+        "efcore-sequential has the emptiest leaf pages: 52.0\u00a0% full and 0.1\u00a0% out of order; the control's "
+        "are 90.0\u00a0% full. Fragmentation alone would not show the empty space of efcore-sequential."
     )
 
 

@@ -9,8 +9,8 @@ import apsw
 import numpy as np
 import pytest
 
+from keybench.databases.capabilities import Arrivals, RecoversArrivalOrder
 from keybench.databases.contract import Admin
-from keybench.databases.core.arrival import Arrivals, RecoversArrivalOrder
 from keybench.databases.registry import engine
 from keybench.databases.sqlite.connection import files
 from keybench.databases.sqlite.ddl import Statements
@@ -19,12 +19,13 @@ from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import predict
+from keybench.pagemodels.predict import predict
 from keybench.runners.measuring.arrival_order import Recorder, by_stamps, by_transactions
 from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.server_trial import Target
+from keybench.runners.planning.tables import divide
+from keybench.runners.planning.target import Target
 from keybench.runners.writers import load as writers
 from keybench.runners.writers.load import Loaded
 from keybench.scenarios.schema import load_scenario
@@ -63,11 +64,10 @@ def loaded_and_order(
     target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...], rows_per_tx: int
 ) -> tuple[Keys, np.ndarray, str]:
     admin.create(table)
-    recorder = Recorder(admin, table, sources)
+    recorder = Recorder(admin, *divide(table, sources, 1))
     loaded = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
-    keys = keys_in_order(sources)
-    order = recorder.order(loaded, keys)
-    return keys, order.places, order.note
+    arrived = recorder.arrived(loaded)
+    return arrived.table.keys, arrived.order.places, arrived.order.note
 
 
 def test_every_row_has_its_place_and_each_writers_rows_keep_their_order(target: Target, admin: Admin) -> None:
@@ -135,17 +135,16 @@ def test_the_page_model_on_the_recovered_order_is_the_server(
     table, sources = prepared(target, count=4, rows=60_000)
     table = replace(table, key=role)
     admin.create(table)
-    recorder = Recorder(admin, table, sources)
+    recorder = Recorder(admin, *divide(table, sources, 1))
     probes = admin.probes()
     for probe in probes:
         probe.before(table)
     loaded = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
     real = {reading.metric: reading.value for probe in probes for reading in probe.after(table)}
-    keys = keys_in_order(sources)
-    order = recorder.order(loaded, keys)
+    arrived = recorder.arrived(loaded)
     admin.drop(table)
-    model = predict(target.engine.page_model(table), table.column, keys[order.places])
-    assert order.note == ""
+    model = predict(target.engine.page_model(table), table.column, arrived.keys())
+    assert arrived.order.note == ""
     assert model.leaf_pages == real[Metric.LEAF_PAGES]
     assert model.density == pytest.approx(real[Metric.LEAF_DENSITY], abs=1e-9)
     if role == "clustered":  # else the pages of the table lie in between, which more than one writer extends
@@ -206,7 +205,7 @@ def test_where_nothing_tells_the_planned_order_is_taken_and_named(admin: Admin, 
     on = engine("sqlite")
     table, sources = prepared(Target(on, "embedded", None), count=2, rows=10)  # type: ignore[arg-type]
     loaded = Loaded(np.arange(1), np.ones(1), np.ones(1), 0.0)
-    order = Recorder(admin, table, sources).order(loaded, keys_in_order(sources))
+    order = Recorder(admin, *divide(table, sources, 1)).arrived(loaded).order
     assert (order.places.tolist(), order.note) == (list(range(10)), said)
 
 

@@ -14,8 +14,8 @@ from keybench.generators.core.clock import TICKS_PER_MS
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.names import CONTROL
 from keybench.runners.planning.plan import Request, check_columns, columns_for, plan, resolve_layouts, rows_of
+from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import key_sources
-from keybench.runners.trials.after import keys_in_order
 from keybench.scenarios.schema import Scenario, load_scenario
 
 QUICK = load_scenario("quick")

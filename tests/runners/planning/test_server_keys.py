@@ -6,15 +6,12 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from keybench.databases.registry import engine
-from keybench.errors import VerificationError
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY
 from keybench.results.store.store import Store
-from keybench.runners.planning import server_keys
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -140,16 +137,3 @@ def test_an_unknown_name_lists_them_too(refused: Run) -> None:
     done = refused("--layout", "server-uuid7")
     assert done.returncode == 2
     assert done.stderr.startswith("keybench: unknown layout 'server-uuid7'. Did you mean server-uuidv7")
-
-
-def test_a_lost_or_repeated_key_is_found() -> None:
-    server_keys.verify(4, [np.array([1, 2]), np.array([3, 4])])
-    server_keys.verify(0, [])
-    for found, said in (
-        ([np.array([1, 2, 3])], "3 rows where 4 were acknowledged, with 3 different keys."),
-        ([np.array([1, 2]), np.array([2, 3])], "4 rows where 4 were acknowledged, with 3 different keys."),
-        ([np.zeros((5, 16), np.uint8)], "5 rows where 4 were acknowledged, with 1 different keys."),
-    ):
-        with pytest.raises(VerificationError) as refused:
-            server_keys.verify(4, found)
-        assert str(refused.value) == f"the table holds {said}"

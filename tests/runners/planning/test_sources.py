@@ -14,8 +14,8 @@ from keybench.generators.core.layout import layout
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.runners.planning.plan import Request, TrialPlan, plan
+from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.trials.after import keys_in_order
 from keybench.scenarios.schema import Scenario, parse_scenario
 
 HEAD = 'title = "t"\nrows = 1000\nstart = 2026-01-01T00:00:00Z\n'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.runners.planning.timetable import drawn, span
+from keybench.runners.planning.timetable import lines, span
 from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario, scenario_names
 
 HEAD = 'title = "t"\nrows = 3000\nstart = 2026-01-01T00:00:00Z\n'
@@ -17,10 +17,10 @@ def scenario(text: str) -> Scenario:
 @pytest.mark.parametrize("name", scenario_names())
 def test_every_scenario_is_drawn_in_100_columns(name: str) -> None:
     work = load_scenario(name)
-    for line in (lines := drawn(work, work.rows or 1_000_000)):
+    for line in (shown := lines(work, work.rows or 1_000_000)):
         assert len(line) <= 100, line
-    assert [line.split()[0] for line in lines[1 : 1 + len(work.writer)]] == [writer.id for writer in work.writer]
-    for line, writer in zip(lines[1:], work.writer, strict=False):
+    assert [line.split()[0] for line in shown[1 : 1 + len(work.writer)]] == [writer.id for writer in work.writer]
+    for line, writer in zip(shown[1:], work.writer, strict=False):
         assert line.count("#") + line.count("R") > 0, writer
 
 
@@ -31,8 +31,8 @@ def test_each_time_has_its_sign() -> None:
         "clock = { offset = -90, drift = -2, tick = 0.015625, step = [[5, 1], [6, -1], [7, 3]] }\n"
         "[deal]\nmode = 'sticky'\n[before]\nlayout = 'uuid-v4'\nshare = 0.5\n"
     )
-    lines = drawn(scenario(text), 6000)
-    axis, first, second, cuts = lines[:4]
+    shown = lines(scenario(text), 6000)
+    axis, first, second, cuts = shown[:4]
     assert axis.split() == ["0", "s", "50", "s", "100", "s", "150", "s", "200", "s"]
     half = first.index("-") - first.index("#")
     assert first.split()[1] == "20/s"
@@ -41,8 +41,8 @@ def test_each_time_has_its_sign() -> None:
     assert first.count("R") == 1
     assert first.index("R") - first.index("#") == pytest.approx(half / 2, abs=1)
     assert cuts.count("|") == 3
-    assert max(map(len, lines)) == 100
-    assert lines[5:] == [
+    assert max(map(len, shown)) == 100
+    assert shown[5:] == [
         "dealt out: sessions of 100 rows, each to a busy writer drawn at random, by rate",
         "clock of a-writer-with-a-v…: 90 s behind, loses 2 µs a second, ticks every 15.625 ms, steps +1 s at…",
         "keys of rows 1 … 3,000: uuid-v4, then the measured layout",

@@ -17,7 +17,7 @@ from keybench.model.names import NO_DATABASE
 from keybench.results.report.page import render
 from keybench.results.store.store import Store, Trial
 from keybench.runners.planning.plan import Request, plan, resolve_layouts
-from keybench.runners.trials.keys_trial import breaks, duplicates, run_trial
+from keybench.runners.trials.keys_trial import KeysTrial, breaks, duplicates
 from keybench.scenarios.schema import load_scenario
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -35,7 +35,7 @@ def values(trial: Trial) -> dict[Metric, float | None]:
 
 def results(*layouts: str, rows: int = 20_000) -> dict[tuple[str, str], dict[Metric, float | None]]:
     asked = request(*layouts, rows=rows)
-    return {(trial.layout, trial.column): values(run_trial(asked, trial)) for trial in plan(asked)}
+    return {(trial.layout, trial.column): values(KeysTrial(asked, trial).run()) for trial in plan(asked)}
 
 
 def test_every_way_is_a_trial_and_random_guids_are_always_among_them() -> None:
@@ -94,7 +94,7 @@ def test_a_layout_that_cannot_is_an_error_and_no_number() -> None:
     asked = request("uuid-v7")
     early = asked.scenario.model_copy(update={"start": datetime(1960, 1, 1, tzinfo=UTC)})
     for trial in plan(asked):
-        ended = run_trial(replace(asked, scenario=early), trial)
+        ended = KeysTrial(replace(asked, scenario=early), trial).run()
         assert (ended.status, bool(ended.readings)) == (("error", False) if trial.layout == "uuid-v7" else ("ok", True))
         assert ("uuid-v7 keys hold instants from 1970" in ended.error) == (trial.layout == "uuid-v7")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from keybench.databases.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
@@ -15,10 +16,12 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import CLUSTERED, KEY, MODEL, PARENT
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageStats
+from keybench.pagemodels.stats import PageStats
 from keybench.results.store.store import Store, Trial
-from keybench.runners.servers import resolve
-from keybench.runners.trials import model_trial as modelled
+from keybench.runners.measuring.arrival_order import Arrived
+from keybench.runners.planning.server_choice import resolve
+from keybench.runners.planning.tables import TrialTable
+from keybench.runners.trials.prediction import alone, beside
 from keybench.scenarios.schema import load_scenario
 from tests.runners.conftest import Run
 
@@ -70,15 +73,27 @@ def test_the_model_is_beside_the_server_and_equal(command: Run, tmp_path: Path) 
             assert model[metric] == pytest.approx(real[metric], abs=apart.get(metric, 1e-9)), metric
 
 
+def rows(table: Table, keys: Keys) -> Arrived:
+    """These keys of one writer, in the order in which they are given."""
+    given = TrialTable(table, (0,), ())
+    given.__dict__["keys"] = keys
+    given.__dict__["created"] = lambda: None
+    return Arrived.as_planned(given)
+
+
+def others(on: Engine, table: Table, keys: Keys) -> list[Reading]:
+    return [reading for reading in alone(on, rows(table, keys)).readings if reading.subject in (CLUSTERED, PARENT)]
+
+
 def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:
     keys = Keys(np.arange(1000, dtype=np.int64), "int")
-    parent = modelled._others(engine("mssql"), replace(_table("mssql"), key="fk", children=2), keys)
+    parent = others(engine("mssql"), replace(_table("mssql"), key="fk", children=2), keys)
     assert {reading.subject for reading in parent} == {PARENT}
     assert {reading.metric: reading.value for reading in parent}[Metric.LEAF_PAGES] == 3
     for on in engines().values():
         if on.has_page_model:
             column = on.default_column("int", "rfc")
-            (said,) = modelled._others(on, Table("t", column, 0, "by-date"), keys)
+            (said,) = others(on, Table("t", column, 0, "by-date"), keys)
             assert (said.subject, said.value, said.origin) == (CLUSTERED, None, "absent")
             assert said.reason.endswith(".")
 
@@ -86,7 +101,7 @@ def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:
 def test_what_the_model_refuses_is_said_and_the_measured_values_stand() -> None:
     measured = [Reading(Metric.LEAF_PAGES, 3.0, "measured")]
     keys = Keys(np.zeros(2, np.int64), "int")
-    found = modelled.beside(engine("postgresql"), _table("postgresql"), keys, "", measured).readings
+    found = beside(engine("postgresql"), rows(_table("postgresql"), keys), measured).readings
     assert found[: len(measured)] == measured
     (said,) = found[len(measured) :]
     assert (said.value, said.origin, said.subject) == (None, "absent", MODEL)
@@ -103,11 +118,11 @@ def test_kinds_of_splits_are_derived_only_from_a_model_of_the_same_index() -> No
         Reading(Metric.LEAF_FRAGMENTATION, 50.0, "measured"),
     ]
     keys = Keys(np.arange(2, dtype=np.int64), "int")
-    found = modelled.beside(_Fixed(stats), table, keys, "", [*same, *absent]).readings  # type: ignore[arg-type]
+    found = beside(_Fixed(stats), rows(table, keys), [*same, *absent]).readings  # type: ignore[arg-type]
     derived = {r.metric: (r.value, r.origin) for r in found if r.subject == KEY and r.metric in KINDS}
     assert derived == dict(zip(KINDS, [(2.0, "derived"), (0.0, "derived"), (0.0, "derived")], strict=True))
     other = [Reading(Metric.LEAF_PAGES, 4.0, "measured"), *same[1:]]
-    found = modelled.beside(_Fixed(stats), table, keys, "", [*other, *absent]).readings  # type: ignore[arg-type]
+    found = beside(_Fixed(stats), rows(table, keys), [*other, *absent]).readings  # type: ignore[arg-type]
     assert {r.origin for r in found if r.subject == KEY and r.metric in KINDS} == {"absent"}
 
 

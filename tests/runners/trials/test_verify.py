@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.errors import VerificationError
-from keybench.runners.trials.verify import check
+from keybench.runners.trials.verify import check, check_distinct
 
 
 def binary(values: list[int], width: int = 16) -> np.ndarray:
@@ -61,3 +61,16 @@ def test_keys_that_must_be_there_several_times() -> None:
         check(keys, [binary([1, 1, 2, 2, 3])], times=2)
     with pytest.raises(VerificationError, match="1 keys missing, 0 never sent, 2 repeated"):
         check(keys, [binary([1, 1, 2, 2, 2, 2])], times=2)
+
+
+def test_a_lost_or_repeated_key_of_the_server_is_found() -> None:
+    check_distinct(4, [np.array([1, 2]), np.array([3, 4])])
+    check_distinct(0, [])
+    for found, said in (
+        ([np.array([1, 2, 3])], "3 rows where 4 were acknowledged, with 3 different keys."),
+        ([np.array([1, 2]), np.array([2, 3])], "4 rows where 4 were acknowledged, with 3 different keys."),
+        ([np.zeros((5, 16), np.uint8)], "5 rows where 4 were acknowledged, with 1 different keys."),
+    ):
+        with pytest.raises(VerificationError) as refused:
+            check_distinct(4, found)
+        assert str(refused.value) == f"the table holds {said}"

@@ -11,11 +11,12 @@ from keybench.errors import KeybenchError, ServerError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import key_sources
+from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.trials.after import Work, examine, keys_in_order
-from keybench.runners.trials.server_trial import Target
 from keybench.runners.writers import load as writers
+from keybench.runners.writers.reader import Work, examine
 from keybench.scenarios.schema import load_scenario
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import psutil
 import pytest
 
+from keybench.databases.capabilities import LimitsSessions
 from keybench.databases.contract import Admin
-from keybench.databases.core.sessions import LimitsSessions
 from keybench.databases.postgresql.connection import connect
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError, UsageError
@@ -23,10 +23,13 @@ from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, Subje
 from keybench.model.table import Table
 from keybench.runners.measuring.arrival_order import Recorder
 from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import KeySource, key_sources
+from keybench.runners.planning.tables import divide
+from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.trials.after import keys_in_order
-from keybench.runners.trials.server_trial import Target, run_trial
+from keybench.runners.trials.kinds import new_trial
+from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import connections
 from keybench.runners.writers import load as writers
 from keybench.runners.writers.processes import WorkerLost
@@ -63,11 +66,11 @@ def prepared(target: Target, work: Scenario, rows: int, name: str = "morris") ->
 def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...]) -> np.ndarray:
     """Places in planned order of the rows in order of arrival, the stored keys verified."""
     admin.create(table)
-    recorder = Recorder(admin, table, sources)
+    recorder = Recorder(admin, *divide(table, sources, 1))
     done = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
     keys = keys_in_order(sources)
     verify.check(table.column.encode(keys), admin.stored_keys(table))
-    places = recorder.order(done, keys).places
+    places = recorder.arrived(done).order.places
     admin.drop(table)
     return places
 
@@ -249,7 +252,9 @@ def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: se
     database = target.engine.name
     work, name = load_scenario(scenario), "hotguid-sql"
     request = Request((database,), {database: target.server}, work, (name,), (), 400, 1, "fast", 3, 60.0)
-    ended = run_trial(request, TrialPlan(1, 0, database, name, "binary16-mssql", 100, 400), lambda _: target)
+    ended = new_trial(
+        request, TrialPlan(1, 0, database, name, "binary16-mssql", 100, 400), Resources(lambda _: target)
+    ).run()
     assert (ended.status, ended.error) == ("ok", "")
     given = [(reading.subject, reading.metric) for reading in ended.readings]
     assert len(given) == len(set(given)), "a metric is given twice"

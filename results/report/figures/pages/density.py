@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Group
 from keybench.results.plots.dots import Panel, dot_plot
@@ -21,7 +20,7 @@ def _density(group: Group, styles: Styles, prefix: str) -> Figure:
         return Figure(prefix, title, unit, gaps(group, metrics))
     panels, alts = [], []
     for metric in shown:
-        about = DEFINITIONS[metric]
+        about = metric.definition
         base = group.control.summary(metric) if group.control else None
         dots = [dot(arm, arm.summary(metric), lambda value: f"{value:.1f}") for arm in group.arms]
         name = about.title.removeprefix("Leaf ").capitalize()
@@ -41,7 +40,7 @@ def _density(group: Group, styles: Styles, prefix: str) -> Figure:
         origin=origin_note(group, shown),
         alt=join("Dot plot.", *alts),
         svg=dot_plot(named_rows(group, group.arms, styles), panels, prefix),
-        header=("layout", "column", *(f"{DEFINITIONS[m].title} (%), {part}" for m in shown for part in STATISTICS)),
+        header=("layout", "column", *(f"{m.definition.title} (%), {part}" for m in shown for part in STATISTICS)),
         rows=tuple((arm.layout, arm.column, *(c for m in shown for c in cells(arm.summary(m)))) for arm in group.arms),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from keybench.model.definitions import DEFINITIONS
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Group
 from keybench.results.plots.palette import KINDS
@@ -28,7 +27,7 @@ def _splits(group: Group, styles: Styles, prefix: str) -> Figure:
         for metric in (*_SPLITS, _TOGETHER)
         if group.values(metric)
     }
-    parts = [Part(DEFINITIONS[metric].title, values, *_LOOKS[metric]) for metric, values in kinds.items()]
+    parts = [Part(metric.definition.title, values, *_LOOKS[metric]) for metric, values in kinds.items()]
     harmful = [
         [values[i] for metric, values in kinds.items() if metric != Metric.APPENDS] for i in range(len(group.arms))
     ]

@@ -33,7 +33,7 @@ def _transactions(group: Group, styles: Styles, prefix: str) -> Figure:
             "Dots are medians; thick lines reach to the 99th percentile, thin lines to the longest transaction. The "
             "figures at the right are the median and the 99th percentile.",
             medians_note(group),
-            "" if group.run.load_path == "rows" else "Transactions are bulk calls.",
+            group.load_path.latency_note,
         ),
         origin=origin_note(group, _PERCENTILES),
         alt=join("Dot plot with ranges. The 99th percentile:", extremes(p99)),

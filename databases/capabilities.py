@@ -1,0 +1,140 @@
+"""What some engines can do and others cannot: one small protocol for each, tested by `isinstance`.
+
+`core.coordination` has one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.model.payload import Payload
+from keybench.model.table import Table
+
+# Of a Provision
+
+
+@runtime_checkable
+class Keepable(Protocol):
+    """A provision whose server can stay when the run ends (`ContainerOptions.keep`)."""
+
+    def reached_by(self) -> str:
+        """How the user reaches the server and removes it; empty where it does not stay."""
+        ...
+
+
+# Of a Session
+
+
+@runtime_checkable
+class MakesKeys(Protocol):
+    """A session of an engine that has `Engine.makes`, on a table with `made`: it sends rows without keys."""
+
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
+        """Batches for `Session.send` of `rows` rows, the first with payload `start`."""
+        ...
+
+
+@runtime_checkable
+class StampsTransactions(Protocol):
+    """A session of an engine that lets one writer in at a time."""
+
+    entered: float
+    """Time on the machine's monotonic clock (`time.perf_counter`), read while the last transaction held the lock."""
+
+
+# Of an Admin
+
+
+@runtime_checkable
+class LimitsSessions(Protocol):
+    """An admin of a server that takes a limited number of connections."""
+
+    def sessions_left(self) -> int:
+        """Connections that this user can still open now, besides this one."""
+        ...
+
+
+@runtime_checkable
+class ReadsInOrder(Protocol):
+    """An admin that reads a table's keys in the server's order, which is what a column's `order` promises."""
+
+    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """All keys as `Column.encode` gives them, sorted by the server."""
+        ...
+
+    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+        """All keys in the order in which one writer's rows arrived; None where the table does not keep that order."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class PageOrder:
+    """The leaf level of an index in key order; both (leaves,)."""
+
+    numbers: NDArray[np.int64]
+    """The page number of each leaf."""
+    rows: NDArray[np.int64]
+    """The entries on it that are of rows."""
+
+
+@runtime_checkable
+class ReadsPageOrder(Protocol):
+    """An admin of a server that lets the leaves be read in key order."""
+
+    def page_order(self, table: Table) -> PageOrder | None:
+        """The leaves of the key's index as they are now; None where this server does not let them be read."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """The rows of a table and the order in which their transactions inserted into the key's index.
+
+    A writer sends the rows of one transaction in its own order, which the runner knows. Only the server knows how the
+    transactions of different writers were interleaved.
+    """
+
+    keys: NDArray[np.uint8] | NDArray[np.int64]
+    """All keys, as `Column.encode` gives them, in any order."""
+    transactions: NDArray[np.int64]
+    """(n,): the transaction of each of these keys."""
+    sequence: NDArray[np.int64]
+    """(n,): the transaction of each insertion into the index, the first insertion first."""
+    near: str = ""
+    """Where `sequence` is only near the order of the insertions: a sentence that says what it is."""
+
+
+class ArrivalRecorder(Protocol):
+    """Records the order of arrival of one trial."""
+
+    def before(self, table: Table) -> None:
+        """Has the server keep what shows the order; the table is empty."""
+        ...
+
+    def after(self, table: Table) -> Arrivals:
+        """The order, once the writers are done; ServerError where it cannot be read."""
+        ...
+
+
+@runtime_checkable
+class RecoversArrivalOrder(Protocol):
+    """An admin of a server that can tell afterwards in which order rows reached the key's index."""
+
+    def arrival_recorder(self) -> ArrivalRecorder:
+        """A new recorder."""
+        ...
+
+
+# Of a Probe
+
+
+@runtime_checkable
+class ServerWide(Protocol):
+    """A probe whose counters are the whole server's: read once, however many tables a trial has."""
+
+    server_wide: bool

@@ -1,0 +1,182 @@
+"""The session of engines whose drivers bind arrays: INSERTs of single rows in list order, one transaction a batch.
+
+An engine adds its SQL, its driver's calls, and its bulk path, which is a load path of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from keybench.errors import ServerError
+from keybench.model.column import Column
+from keybench.model.keys import Keys
+from keybench.model.payload import Payload
+from keybench.model.table import Table
+
+ARRAY_ROWS = 10_000
+"""Longest array: a driver copies the whole of it."""
+
+Row = tuple[object, ...]
+
+
+class Connection(Protocol):
+    """What a session needs of its connection beyond its engine's own calls."""
+
+    def commit(self) -> None:
+        """Commits."""
+        ...
+
+    def rollback(self) -> None:
+        """Undoes the transaction; harmless where the server has ended the connection."""
+        ...
+
+    def close(self) -> None:
+        """Closes it; harmless where the server has ended it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One transaction's rows in arrays for one call each: those of the table, or of the parent and then the child."""
+
+    arrays: tuple[list[Row], ...]
+    rows: int
+    children: tuple[list[Row], ...] = ()
+
+
+@dataclass(frozen=True)
+class BulkBatch:
+    """One transaction's rows for one call of the bulk path."""
+
+    rows: list[Row]
+
+
+class ArraySession(ABC):
+    """One writer's connection to one table, and to its parent."""
+
+    title: str
+    """The database's name in messages."""
+
+    def __init__(self, table: Table, connection: Connection, inserts: Sequence[str]) -> None:
+        """`inserts` are the statements of one row, the parent table's first."""
+        self._table = table
+        self._transactions = connection
+        self._inserts = inserts
+        self._analysed = False
+
+    @abstractmethod
+    def begin(self) -> None:
+        """What has to be done before the first row, and before each preparation again."""
+
+    @abstractmethod
+    def begin_bulk(self) -> None:
+        """The same for the bulk path."""
+
+    @abstractmethod
+    def insert(self, statement: str, rows: list[Row]) -> int:
+        """Executes the statement once a row, in order, in one call; the rows that the server stored.
+
+        Where the driver gives no count, all of them: an error in any row raises ServerError.
+        """
+
+    @abstractmethod
+    def load_in_bulk(self, rows: list[Row]) -> int:
+        """Loads all of the rows or none by the bulk path, as a transaction of its own; the rows sent."""
+
+    @abstractmethod
+    def analyse(self) -> None:
+        """Gathers the optimiser's statistics of the table, and leaves the connection ready for reads and deletions."""
+
+    def bound(self, keys: Keys) -> list[object]:
+        """The keys as the driver binds them."""
+        return bound(self._table.column, keys)
+
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch]:
+        """Batches of `rows_per_tx` rows as the driver takes them."""
+        return self._batches(self.bound(keys), len(keys), payload, start, rows_per_tx)
+
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[Batch]:
+        """Batches of rows whose keys the server makes."""
+        return self._batches(None, rows, payload, start, rows_per_tx)
+
+    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[BulkBatch]:
+        """Batches of `rows_per_tx` rows for the bulk path."""
+        self.begin_bulk()
+        rows = self._rows(self.bound(keys), len(keys), payload, start)
+        return [BulkBatch(rows[first : first + rows_per_tx]) for first in range(0, len(rows), rows_per_tx)]
+
+    def _batches(
+        self, keys: list[object] | None, n: int, payload: Payload, start: int, rows_per_tx: int
+    ) -> list[Batch]:
+        self.begin()
+        rows = self._rows(keys, n, payload, start)
+        each = self._table.children if self._table.parent else 0
+        transactions = (rows[first : first + rows_per_tx] for first in range(0, n, rows_per_tx))
+        return [
+            Batch(_arrays(some), len(some), _arrays([row for row in some for _ in range(each)]))
+            for some in transactions
+        ]
+
+    def _rows(self, keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
+        """n rows of moment, key and text, without those that are not sent."""
+        texts = payload.texts if payload.width else ()
+        text_of_row = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
+        moments: list[object] | None = payload.moments(start, n).tolist() if self._table.dated else None
+        return list(zip(*(part for part in (moments, keys, text_of_row) if part is not None), strict=True))
+
+    def send(self, batch: object) -> int:
+        """One transaction; the rows stored, without children."""
+        if isinstance(batch, BulkBatch):
+            return self.load_in_bulk(batch.rows)
+        assert isinstance(batch, Batch)
+        with self.undone_on_error():
+            stored, *children = (
+                sum(self.insert(statement, rows) for rows in arrays)
+                for statement, arrays in zip(self._inserts, (batch.arrays, batch.children), strict=False)
+            )
+            if any(count != stored * self._table.children for count in children):
+                raise ServerError(f"{self.title}: {stored} rows were stored with {children[0]} children. Report this.")
+            self._transactions.commit()
+        return stored
+
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Rolls back where the block raises."""
+        try:
+            yield
+        except BaseException:
+            self._transactions.rollback()
+            raise
+
+    def prepare_keys(self, keys: Keys) -> Sequence[object]:
+        """The keys as parameters. The first call gathers the optimiser's statistics."""
+        if not self._analysed:
+            self.analyse()
+            self._analysed = True
+        return self.bound(keys)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._transactions.close()
+
+
+def bound(column: Column, keys: Keys) -> list[object]:
+    """Keys as drivers bind them: bytes in the column's order, text, integers."""
+    encoded = column.encode(keys)
+    if column.form == "int":
+        return list(encoded.tolist())
+    values = cut(encoded.tobytes(), encoded.shape[1])
+    return [value.decode("ascii") for value in values] if column.form == "text" else list(values)
+
+
+def cut(data: bytes, width: int) -> list[bytes]:
+    """The pieces of that width."""
+    return [data[at : at + width] for at in range(0, len(data), width)]
+
+
+def _arrays(rows: list[Row]) -> tuple[list[Row], ...]:
+    return tuple(rows[at : at + ARRAY_ROWS] for at in range(0, len(rows), ARRAY_ROWS))

@@ -1,0 +1,141 @@
+"""The base class of all engines: what an engine declares, and how it creates each role of the contract."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.options import CacheSize, Profile
+from keybench.errors import UsageError, unknown_name
+from keybench.model.column import Column, FixedBits
+from keybench.model.keys import Kind, Order
+from keybench.model.load_path import Transport
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import KeyRole, ServerKeys, Table
+from keybench.pagemodels.contract import PageModel, SizedByValue
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a trial says about a question that documentation left open, or about an assumption of the adapter."""
+
+    question: str
+    outcome: Literal["holds", "does not hold", "seen"]
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Engine(ABC):
+    """A database engine: its columns, its server kinds, and how to create each role of the contract."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    servers: tuple[str, ...]
+    """Server kinds that keybench itself starts, the preferred one first."""
+    url_schemes: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+    """Python packages that connect to it, by their import names."""
+    makes: tuple[ServerKeys, ...] = ()
+    """Keys that its servers make; its sessions then are `MakesKeys`."""
+    absent: Mapping[Metric, str] = field(default_factory=dict)
+    """Metrics that this engine can never give, with the reason."""
+    paths: tuple[Transport, ...] = ("rows",)
+    """How its sessions load rows; with `bulk` among them they are `LoadsInBulk`."""
+    key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
+    """What the key can be to a table; the first is the one that trials use unless they say otherwise."""
+    page_bytes: int = 0
+    """Size of an index page; 0 where the size of an empty index shows it."""
+    caveat: str = ""
+    """A sentence that every reader of its results has to know; shown with each run."""
+    model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
+    """Parameters of the page model, by a name to show, where no server has yet confirmed which are right."""
+
+    @abstractmethod
+    def settings(self, profile: Profile, cache: CacheSize) -> Settings:
+        """The settings of cache, log, checkpoints and background work for a profile and cache size."""
+
+    @abstractmethod
+    def missing(self, server: str) -> str:
+        """Why this server kind cannot be started here and what would help; empty where it can. Within 2 s."""
+
+    def refuses(self, path: Transport, server: str) -> str:  # noqa: ARG002 (engines may look at the kind or URL)
+        """Why rows cannot take that load path on a server of that kind or URL; empty where they can."""
+        if path in self.paths:
+            return ""
+        return f"{self.title} does not load so: choose another database by --db."
+
+    @abstractmethod
+    def provision(self, server: str, settings: Settings) -> Provision:
+        """A server of that kind (one of `servers`, or a URL of `url_schemes`), not yet started."""
+
+    @abstractmethod
+    def admin(self, address: Address) -> Admin:
+        """A new administrative connection."""
+
+    @abstractmethod
+    def session(self, address: Address, table: Table) -> Session:
+        """A new loading connection for that table."""
+
+    @abstractmethod
+    def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+        """Estimated bytes a row on disk: of the key's index when filled in order; of everything, log included.
+
+        Where the key is a foreign key, a row of the child table.
+        """
+
+    def page_model(self, table: Table, **parameters: float | str) -> PageModel | SizedByValue:  # noqa: ARG002
+        """The model of the index that holds the table's key; `pagemodels.predict` feeds it keys.
+
+        The engine's page model documents its parameters. UsageError for an unknown parameter, and for a table whose
+        index the model cannot predict to the page.
+        """
+        raise UsageError(f"there is no page model of {self.title}: measure on a server, or choose another database.")
+
+    @property
+    def has_page_model(self) -> bool:
+        """Whether there is a model of this engine's pages at all."""
+        return type(self).page_model is not Engine.page_model
+
+    def verdicts(
+        self,
+        table: Table,  # noqa: ARG002
+        rows: int,  # noqa: ARG002
+        writers: int,  # noqa: ARG002
+        readings: Sequence[Reading],  # noqa: ARG002
+    ) -> Sequence[Verdict]:
+        """What a trial's readings, the page model's among them, say about the adapter's open questions."""
+        return ()
+
+    def owned_schema(self, url: str) -> OwnedSchema:  # noqa: ARG002 (refused whatever it is)
+        """What keybench owns on the server at a URL; UsageError where the engine has no such servers."""
+        raise UsageError(f"keybench leaves nothing on {self.title} servers of your own: leave out --server.")
+
+    def functions(self) -> Mapping[str, str]:
+        """SQL functions for users to install: the script that creates each, by name (`functions.scripts`)."""
+        return {}
+
+    def column(self, name: str) -> Column:
+        """The column of that name; UsageError with close matches otherwise."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise unknown_name(f"{self.name} column", name, [column.name for column in self.columns])
+
+    def default_column(self, kind: Kind, order: Order, bits: FixedBits | None = None) -> Column:
+        """For a layout of that kind and order: the first column of the same order, else the native one.
+
+        A column that imitates another server's order is never the default: nobody's table has it. Nor is a column that
+        may refuse some of the layout's GUIDs, by the `bits` that they have in common, where another accepts them all.
+        """
+        fitting = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
+        if not fitting:
+            raise UsageError(f"{self.name} has no column for {kind} keys.")
+        fitting = [column for column in fitting if bits is None or column.accepts_all(bits)] or fitting
+        same_order = [column for column in fitting if column.order == order]
+        native = [column for column in fitting if column.native]
+        return (same_order or native or fitting)[0]

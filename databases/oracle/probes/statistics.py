@@ -1,0 +1,90 @@
+"""Splits and redo from the server's statistics of the writers' sessions, by name: their numbers differ by release.
+
+A session's statistics end with it. A writer therefore reads them before its first row and when it closes, and stores
+the differences in a table; the probe adds them up. Neither is inside the timed window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.oracle.connection import Connection
+from keybench.databases.oracle.ddl import STATISTICS
+from keybench.errors import ServerError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+
+LEAF_SPLITS = "leaf node splits"
+"""All splits of leaves, appends among them."""
+APPENDS = "leaf node 90-10 splits"
+"""The special case that the rightmost leaf is full and the new key is above all present."""
+BRANCH_SPLITS = "branch node splits"
+ROOT_SPLITS = "root node splits"
+REDO = "redo size"
+NAMES = (LEAF_SPLITS, APPENDS, BRANCH_SPLITS, ROOT_SPLITS, REDO)
+
+OWN = (
+    "SELECT n.name, s.value FROM v$mystat s JOIN v$statname n ON n.statistic# = s.statistic# WHERE n.name IN ("  # noqa: S608
+    + ", ".join(f"'{name}'" for name in NAMES)
+    + ")"
+)
+CREATE = f"CREATE TABLE {STATISTICS} (name VARCHAR2(64) NOT NULL, value NUMBER NOT NULL)"
+DROP = f"DROP TABLE IF EXISTS {STATISTICS} PURGE"
+KEEP = f"INSERT INTO {STATISTICS} (name, value) VALUES (:name, :value)"  # noqa: S608
+KEPT = f"SELECT name, SUM(value) FROM {STATISTICS} GROUP BY name"  # noqa: S608
+
+_NO_STATISTICS = (
+    "the writers' sessions may not read their statistics: GRANT SELECT ON v_$mystat and v_$statname as in "
+    "databases/oracle/user.py."
+)
+_TWO_INDEXES = "Oracle counts the splits of a session's indexes together, and this trial's rows go into two."
+
+
+def own(connection: Connection) -> Mapping[str, int]:
+    """The statistics of this session; ServerError where it may not read them."""
+    return {str(name): int(value) for name, value in connection.rows(OWN)}
+
+
+def keep(connection: Connection, begin: Mapping[str, int]) -> None:
+    """Stores the differences of this session's statistics since `begin`."""
+    for name, value in own(connection).items():
+        connection.run(KEEP, {"name": name, "value": value - begin.get(name, 0)})
+    connection.commit()
+
+
+def kept(connection: Connection) -> Mapping[str, int]:
+    """The stored differences of all sessions, added up; empty where none stored any."""
+    return {str(name): int(value) for name, value in connection.rows(KEPT)}
+
+
+class SessionsProbe(FinalState):
+    """Splits and redo of the sessions that wrote, for all their indexes together."""
+
+    server_wide = True
+    supplies: Sequence[Metric] = (
+        Metric.APPENDS,
+        Metric.EDGE_AND_INTERIOR_SPLITS,
+        Metric.SPLIT_COUNTER,
+        Metric.BRANCH_SPLITS,
+        Metric.LOG_BYTES,
+    )
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """The writers' statistics; splits only where the key's index is the only one. Leaf splits include appends."""
+        try:
+            total = kept(self._connection)
+        except ServerError as error:
+            return Reading.absent(self.supplies, f"the writers' statistics cannot be read ({error}).")
+        if not set(NAMES) <= set(total):
+            return Reading.absent(self.supplies, _NO_STATISTICS)
+        if table.other_indexes:
+            redo = Reading(Metric.LOG_BYTES, float(total[REDO]), "measured")
+            return [*Reading.absent(self.supplies[:-1], _TWO_INDEXES), redo]
+        leaf, appends = total[LEAF_SPLITS], total[APPENDS]
+        branch = total[BRANCH_SPLITS] + total[ROOT_SPLITS]
+        return measured(self.supplies, (appends, leaf - appends, leaf, branch, total[REDO]))

@@ -1,0 +1,151 @@
+"""Load paths: the ways in which a trial's rows reach the server.
+
+A load path says everything that differs between it and the others: what engines must offer for it, which tables it can
+fill, how a session prepares its batches, what users are told, and what cannot be said of the trial afterwards. To add
+one, write a class here and put it into `LOAD_PATHS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final, Literal, Protocol, runtime_checkable
+
+from keybench.errors import unknown_name
+from keybench.model.keys import Keys
+from keybench.model.payload import Payload
+from keybench.model.table import KeyRole, is_key_and_payload
+
+Transport = Literal["rows", "bulk"]
+"""What an engine offers to a load path: inserts, one index insertion a row in order of arrival; or its bulk path."""
+
+
+class PreparesRows(Protocol):
+    """The part of a session that prepares inserts."""
+
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
+        """Batches of `rows_per_tx` rows (the last may be shorter), ready to be sent; keys[i] has payload start + i."""
+        ...
+
+
+@runtime_checkable
+class LoadsInBulk(Protocol):
+    """A session of an engine that has `bulk` among `Engine.paths`."""
+
+    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
+        """As `Session.prepare`; `Session.send` loads each of these batches in bulk, all of its rows or none."""
+        ...
+
+
+class LoadPath(ABC):
+    """One load path. A text is empty where there is nothing to say."""
+
+    name: ClassVar[str]
+    """As scenarios write it."""
+    description: ClassVar[str]
+    transport: ClassVar[Transport] = "rows"
+    """What the engine must offer."""
+    in_order: ClassVar[bool] = True
+    """Whether rows enter the index one by one in the order in which a writer sends them. Without it there is no order
+    of arrival, no position of a key and no prediction, and page counts say nothing about published claims."""
+
+    announcement: ClassVar[str] = ""
+    """Printed before the first trial."""
+    warning: ClassVar[str] = ""
+    """Stored with the run, for readers of its results."""
+    environment: ClassVar[Mapping[str, str]] = {}
+    """Recorded among the server's settings."""
+    label: ClassVar[str] = ""
+    """Added to the title of a group of results."""
+    latency_note: ClassVar[str] = ""
+    """Added to the picture of latencies."""
+
+    no_prediction: ClassVar[str] = ""
+    no_position: ClassVar[str] = ""
+    no_claim: ClassVar[str] = ""
+    """Reasons, where rows are not `in_order`."""
+
+    refuses_model: ClassVar[str] = ""
+    """Why a page model cannot take the place of the server."""
+    refuses_server_keys: ClassVar[str] = ""
+    """Why the server cannot make the keys."""
+
+    def refuses_table(self, key: KeyRole) -> str:  # noqa: ARG002 (other paths look at it)
+        """Why rows of a table with that role of the key cannot take this path; empty where they can."""
+        return ""
+
+    @abstractmethod
+    def batches(
+        self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
+    ) -> Sequence[object]:
+        """Batches for `Session.send`, as `PreparesRows.prepare` gives them; not timed."""
+
+
+class RowLoad(LoadPath):
+    """Inserts in order of arrival: one index insertion a row."""
+
+    name = "rows"
+    description = "one index insertion a row, in order of arrival"
+
+    def batches(
+        self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
+    ) -> Sequence[object]:
+        """What the session prepares."""
+        return session.prepare(keys, payload, start, rows_per_tx)
+
+
+class BulkLoad(LoadPath):
+    """The path that servers offer to load many rows fast.
+
+    Servers sort such rows (SQL Server's bulk copy) or merge them into the index at the end (Oracle's direct path), so
+    the page splits of rows in order of arrival do not happen.
+    """
+
+    name = "bulk"
+    description = "the server sorts"
+    transport = "bulk"
+    in_order = False
+
+    announcement = "rows are loaded in bulk, which sorts: splits will not be those of rows in order of arrival"
+    warning = "Rows were loaded in bulk, which sorts: splits are not those of rows in order of arrival."
+    environment: ClassVar[Mapping[str, str]] = {"load_path": "bulk, sorted by the server"}
+    label = "; loaded in bulk, which sorts: splits are not those of rows in order of arrival"
+    latency_note = "Transactions are bulk calls."
+
+    no_prediction = (
+        "No prediction: rows were loaded in bulk, which the server sorts, and a page model inserts row by row."
+    )
+    no_position = (
+        "Rows were loaded in bulk, which the server sorts: their order of arrival does not say where a key goes."
+    )
+    no_claim = "Rows were loaded in bulk, which sorts them."
+
+    refuses_model = "a page model inserts row by row: choose another --server."
+    refuses_server_keys = "it loads in bulk, which sends every column"
+
+    def refuses_table(self, key: KeyRole) -> str:
+        """Bulk paths load two columns of one table."""
+        if not is_key_and_payload(key):
+            return f'the bulk path loads a key and its payload alone: leave out key = "{key}"'
+        return ""
+
+    def batches(
+        self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
+    ) -> Sequence[object]:
+        """Batches for the bulk path; TypeError where the engine declares it and its sessions do not have it."""
+        if not isinstance(session, LoadsInBulk):
+            kind = f"{type(session).__module__}.{type(session).__qualname__}"
+            raise TypeError(f"the engine declares the load path bulk and its sessions ({kind}) do not load in bulk")
+        return session.prepare_in_bulk(keys, payload, start, rows_per_tx)
+
+
+ROWS: Final = RowLoad()
+LOAD_PATHS: Final[Mapping[str, LoadPath]] = {path.name: path for path in (ROWS, BulkLoad())}
+
+
+def load_path(name: str) -> LoadPath:
+    """The load path of that name; UsageError with close matches otherwise."""
+    try:
+        return LOAD_PATHS[name]
+    except KeyError:
+        raise unknown_name("load path", name, LOAD_PATHS) from None

@@ -1,0 +1,143 @@
+"""The figures of an index: pages, splits by kind, density, and the order of its leaf pages in the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.model.metric import Metric
+from keybench.model.reading import Origin, Reading
+from keybench.model.subject import KEY, Subject
+
+
+class LeafOrder(NamedTuple):
+    """How the leaf pages lie in the file, by definitions common to all engines."""
+
+    leaves: int
+    links: int
+    """Between leaf pages that follow one another in key order."""
+    backward: int
+    """Links to a lower page number."""
+    jumps: int
+    """Links that do not go to the next page number."""
+
+    @classmethod
+    def from_chain(cls, numbers: NDArray[np.int64]) -> LeafOrder:
+        """Of the leaves' page numbers in key order, (leaves,)."""
+        return cls.from_links(numbers[:-1], numbers[1:], len(numbers))
+
+    @classmethod
+    def from_links(cls, numbers: NDArray[np.int64], successors: NDArray[np.int64], leaves: int) -> LeafOrder:
+        """Of the page numbers of leaves with a successor, in any order, and of their successors: (links,) each."""
+        backward, jumps = int((successors < numbers).sum()), int((successors != numbers + 1).sum())
+        return cls(leaves, len(numbers), backward, jumps)
+
+    @property
+    def back_links(self) -> float:
+        """Share, in %, of the leaf pages whose successor in key order has a lower page number."""
+        return 100 * self.backward / max(1, self.leaves)
+
+    @property
+    def nonadjacent(self) -> float:
+        """Share, in %, of links between successive leaf pages that do not go to the next page number."""
+        return 100 * self.jumps / max(1, self.links)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The leaf level after the first `rows` rows."""
+
+    rows: int
+    leaf_pages: int
+    appends: int
+    edge_splits: int
+    interior_splits: int
+    density: float
+
+
+@dataclass(frozen=True)
+class PageStats:
+    """An index after its last row. Append + edge + interior splits = leaf pages − 1."""
+
+    rows: int
+    leaf_pages: int
+    branch_pages: int
+    appends: int
+    edge_splits: int
+    interior_splits: int
+    density: float
+    """Used share of the leaf pages, in %, by the engine's own definition."""
+    fragmentation: float
+    """Order fragmentation in %, by the engine's own definition."""
+    back_links: float
+    """Order fragmentation in %, by the common definition (`LeafOrder.back_links`)."""
+    nonadjacent: float
+    """`LeafOrder.nonadjacent`, in %; NaN where pages of other tables lie in between, which the model does not know."""
+    page_numbers: NDArray[np.int64]
+    """(leaf_pages,): the number of each leaf page, in key order; the model chooses where numbers begin."""
+    page_rows: NDArray[np.int64]
+    """(leaf_pages,): rows on each leaf page, in key order."""
+    garbage_bytes: int | None = None
+    """Bytes in leaves of records that were moved away; None for engines that leave none."""
+    checkpoints: tuple[Checkpoint, ...] = ()
+    split_counter: int | None = None
+    """What the index adds to the server's own counter of page splits; None for engines without one."""
+
+    @classmethod
+    def from_chain(
+        cls,
+        last: Checkpoint,
+        page_numbers: NDArray[np.int64],
+        page_rows: NDArray[np.int64],
+        *,
+        fragmentation: Literal["back links", "not adjacent"] = "back links",
+        among_others: bool = False,
+        **more: Any,
+    ) -> Self:
+        """From the leaf level after the last row, and the leaves' page numbers and rows in key order.
+
+        `fragmentation`: the engine's own definition, as a share of the leaf pages. `among_others`: whether the pages of
+        other tables lie in between, so that nobody knows which leaves are adjacent. `more`: the remaining fields.
+        """
+        order = LeafOrder.from_chain(page_numbers)
+        return cls(
+            rows=last.rows,
+            leaf_pages=last.leaf_pages,
+            appends=last.appends,
+            edge_splits=last.edge_splits,
+            interior_splits=last.interior_splits,
+            density=last.density,
+            fragmentation=order.back_links if fragmentation == "back links" else 100 * order.jumps / order.leaves,
+            back_links=order.back_links,
+            nonadjacent=nan if among_others else order.nonadjacent,
+            page_numbers=page_numbers,
+            page_rows=page_rows,
+            **more,
+        )
+
+
+def readings(stats: PageStats, of: Subject = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:
+    """The model's figures under the names of the measured ones. Fragmentation there is the common definition.
+
+    `of` is the readings' subject; `note` says what is uncertain about the order of arrival.
+    """
+    values: dict[Metric, float | None] = {
+        Metric.LEAF_PAGES: stats.leaf_pages,
+        Metric.BRANCH_PAGES: stats.branch_pages,
+        Metric.LEAF_DENSITY: stats.density,
+        Metric.LEAF_FRAGMENTATION: stats.back_links,
+        Metric.LEAF_NONADJACENT: stats.nonadjacent,
+        Metric.APPENDS: stats.appends,
+        Metric.EDGE_SPLITS: stats.edge_splits,
+        Metric.INTERIOR_SPLITS: stats.interior_splits,
+        Metric.SPLIT_COUNTER: stats.split_counter,
+    }
+    return [
+        Reading(metric, float(value), origin, note, of)
+        for metric, value in values.items()
+        if value is not None and not isnan(value)
+    ]

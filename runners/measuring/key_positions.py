@@ -1,0 +1,146 @@
+"""Where a trial's keys went into the index, and how far its writers lag behind one another.
+
+Everything follows from the keys and their order of arrival, planned or recovered. No server is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError
+from keybench.generators.core.clock import TICKS_PER_SECOND
+from keybench.model.byteorder import sort_words
+from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, WINDOW_ROWS, Metric
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import KEY, Subject
+from keybench.pagemodels.ranking import ranked
+from keybench.results.store import blobs
+from keybench.runners.measuring.arrival_order import Arrived
+from keybench.runners.measuring.measured import Measured
+
+_POINTS = 200
+"""Points of the series, and about the largest number of windows in which fronts are counted."""
+
+_METRICS = (
+    Metric.POSITION_MEAN,
+    Metric.POSITION_P95,
+    Metric.LAG_ROWS,
+    Metric.LAG_SECONDS,
+    Metric.EDGE_DISTANCE_PAGES,
+    Metric.DEEP_INSERTS,
+)
+"""Of all inserts, and of each writer's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Of each row in order of arrival: (n,) arrays."""
+
+    writer: NDArray[np.int64]
+    """Index of the writer that sent it."""
+    moment: NDArray[np.int64]
+    """When it arrives in the scenario by a true clock: ticks since the trial's first moment."""
+    above: NDArray[np.int64]
+    """Keys present above it."""
+    lag: NDArray[np.int64]
+    """Ticks of virtual time since the right edge of the index passed its place; 0 where it is the highest."""
+    displacement: float
+    """Mean distance between its place in order of arrival and in key order, in rows."""
+    fronts: NDArray[np.int64]
+    """Fronts in each window in which they were counted."""
+
+    def quantiles(self) -> NDArray[np.float64]:
+        """Share of the keys present that are above it."""
+        return self.above / np.maximum(np.arange(len(self.above)), 1)
+
+
+def positions(arrived: Arrived) -> Positions:
+    """Where the keys of a load go. Raises UsageError where two keys are the same."""
+    # Imported here because it loads numba, which commands that measure nothing do without.
+    from keybench.runners.measuring.insertion_points import Windows, insertions
+
+    table, places = arrived.table, arrived.order.places
+    owner, moment = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
+    for i, source in enumerate(table.sources):
+        rows = source.planned[: source.writer.rows] - 1
+        owner[rows], moment[rows] = i, source.writer.arrivals[: source.writer.rows]
+    ranks = ranked(sort_words(table.keys, table.table.column.order))[places]
+    every = max(1, -(-len(ranks) // (WINDOW_ROWS * _POINTS)))
+    above, fronts = insertions(ranks, Windows(WINDOW_ROWS, every, FRONT_ROWS))
+    displacement = float(np.abs(ranks - np.arange(len(ranks))).mean())
+    return Positions(owner[places], moment[places], above, _lag(ranks, moment[places]), displacement, fronts)
+
+
+def _lag(ranks: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int64]:
+    passed = np.searchsorted(np.maximum.accumulate(ranks), ranks, side="left")
+    lag: NDArray[np.int64] = np.maximum(moments - moments[passed], 0)
+    return lag
+
+
+def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measured:
+    """The metrics of all inserts and of each writer's where there are several, all derived; the position along the
+    load; and a sample of the positions for pictures.
+
+    `rows_per_leaf` is of the finished index, None where neither server nor model tells it.
+    """
+    sources, note = arrived.table.sources, arrived.order.note
+    try:
+        inserts = positions(arrived)
+    except UsageError as error:
+        return Measured(absent(f"No position: {error}"))
+    rows, shares = len(inserts.writer), inserts.quantiles()
+    values = _values(inserts, shares, np.ones(rows, np.bool_), rows_per_leaf, KEY, note)
+    for i, source in enumerate(sources if len(sources) > 1 else ()):
+        own = inserts.writer == i
+        if own.any():
+            values += _values(inserts, shares, own, rows_per_leaf, Subject.writer(source.writer.id), note)
+    if len(inserts.fronts):
+        values.append(Reading(Metric.FRONTS, float(np.median(inserts.fronts)), "derived", note))
+    else:
+        values += Reading.absent([Metric.FRONTS], f"Fronts need {2 * WINDOW_ROWS:,} rows.")
+    values.append(Reading(Metric.DISPLACEMENT, 100 * inserts.displacement / rows, "derived", note))
+    seconds = inserts.moment / TICKS_PER_SECOND
+    ids = [source.writer.id for source in sources]
+    return Measured(values, [_series(shares)], [blobs.positions(ids, inserts.writer, seconds, shares, note)])
+
+
+def absent(reason: str) -> list[Reading]:
+    """All of these metrics without a value."""
+    return list(Reading.absent([*_METRICS, Metric.FRONTS, Metric.DISPLACEMENT], reason))
+
+
+def _values(
+    inserts: Positions,
+    shares: NDArray[np.float64],
+    chosen: NDArray[np.bool_],
+    rows_per_leaf: float | None,
+    subject: Subject,
+    note: str,
+) -> list[Reading]:
+    above = inserts.above[chosen]
+    values = {
+        Metric.POSITION_MEAN: 100 * shares[chosen].mean(),
+        Metric.POSITION_P95: 100 * np.percentile(shares[chosen], 95),
+        Metric.LAG_ROWS: np.median(above),
+        Metric.LAG_SECONDS: np.median(inserts.lag[chosen]) / TICKS_PER_SECOND,
+    }
+    if rows_per_leaf:
+        values[Metric.EDGE_DISTANCE_PAGES] = above.mean() / rows_per_leaf
+        values[Metric.DEEP_INSERTS] = 100 * (above > DEEP_LEAVES * rows_per_leaf).mean()
+    listed = [Reading(metric, float(value), "derived", note, subject) for metric, value in values.items()]
+    if not rows_per_leaf and subject == KEY:
+        listed += Reading.absent(
+            [Metric.EDGE_DISTANCE_PAGES, Metric.DEEP_INSERTS], "Neither server nor model tells the leaf pages."
+        )
+    return listed
+
+
+def _series(shares: NDArray[np.float64]) -> Series:
+    """Mean share above, in %, of each of some successive parts of the load."""
+    ends = np.unique(np.linspace(0, len(shares), _POINTS + 1)[1:].astype(np.int64))
+    ends = ends[ends > 0]
+    sums = np.add.reduceat(shares, np.concatenate([[0], ends[:-1]]))
+    return Series(Metric.POSITION_MEAN, ends, 100 * sums / np.diff(ends, prepend=0))

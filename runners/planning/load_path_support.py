@@ -1,0 +1,33 @@
+"""Whether the databases and servers of a run can take the scenario's load path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from keybench.databases.registry import engine, engines
+from keybench.errors import UsageError
+from keybench.model.names import MODEL_SERVER
+from keybench.scenarios.schema import Scenario
+
+
+def check_databases(scenario: Scenario, databases: Sequence[str]) -> None:
+    """UsageError where one of the databases does not have the load path; it names those that have."""
+    needed = scenario.load_path.transport
+    for name in databases:
+        if needed not in engine(name).paths:
+            able = [on.name for on in engines().values() if needed in on.paths]
+            choice = f"{' and '.join(able)} can: choose by --db" if able else "no engine can: choose another path"
+            raise _refused(scenario, f"{engine(name).title} does not load so, and {choice}.")
+
+
+def check_servers(scenario: Scenario, servers: Mapping[str, str]) -> None:
+    """UsageError where a server (kind or URL, by database) cannot take it: a page model, or a driver without it."""
+    path = scenario.load_path
+    for name, server in servers.items():
+        modelled = server == MODEL_SERVER
+        if reason := path.refuses_model if modelled else engine(name).refuses(path.transport, server):
+            raise _refused(scenario, reason)
+
+
+def _refused(scenario: Scenario, reason: str) -> UsageError:
+    return UsageError(f'scenario {scenario.name} has path = "{scenario.load.path}": {reason}')

@@ -1,0 +1,62 @@
+"""The tables of a trial: one, or several among which the writers are divided by their shard keys.
+
+An application that routes rows by region does the same: all rows of a writer go to the table of its shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.model.keys import Keys
+from keybench.model.table import Table
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.planned_order import created_in_order, keys_in_order
+from keybench.runners.planning.sources import KeySource, key_sources
+
+
+@dataclass(frozen=True, eq=False)
+class TrialTable:
+    """One table of a trial, and the writers whose rows go into it."""
+
+    table: Table
+    writers: tuple[int, ...]
+    """Their indices among all writers of the trial."""
+    sources: tuple[KeySource, ...]
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The keys of the load in planned order."""
+        return keys_in_order(self.sources)
+
+    def created(self) -> NDArray[np.int64] | None:
+        """When the rows of the load were created, in planned order (microseconds since 1970); None where rows do not
+        say so."""
+        return created_in_order(self.sources) if self.table.dated else None
+
+
+def trial_tables(request: Request, trial: TrialPlan) -> tuple[TrialTable, ...]:
+    """The tables of a trial with their writers."""
+    return divide(trial.table(request.scenario), key_sources(request, trial), request.scenario.table.shards)
+
+
+def divide(table: Table, sources: Sequence[KeySource], count: int) -> tuple[TrialTable, ...]:
+    """`count` tables; number i (from 0) takes the writers with shard % count == i."""
+    if count == 1:
+        return (TrialTable(table, tuple(range(len(sources))), tuple(sources)),)
+    tables = []
+    for number in range(count):
+        own = tuple(i for i, source in enumerate(sources) if source.writer.shard % count == number)
+        named = replace(table, name=f"{table.name}_{number + 1}")
+        tables.append(TrialTable(named, own, tuple(sources[i] for i in own)))
+    return tuple(tables)
+
+
+def table_of_each_writer(tables: Sequence[TrialTable]) -> list[Table]:
+    """The table of each writer, in the order of all writers."""
+    by_writer = {writer: one.table for one in tables for writer in one.writers}
+    return [by_writer[writer] for writer in sorted(by_writer)]

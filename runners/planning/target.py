@@ -1,0 +1,18 @@
+"""The server that a trial runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from keybench.databases.contract import Address
+from keybench.databases.engine import Engine
+
+
+@dataclass(frozen=True)
+class Target:
+    """A running server and its engine."""
+
+    engine: Engine
+    server: str
+    """The server kind as it is recorded."""
+    address: Address

@@ -1,0 +1,55 @@
+"""What a scenario wants after the load: look-ups and ranges, then deletion of the oldest rows, then a refill."""
+
+from __future__ import annotations
+
+import time
+
+from keybench.databases.contract import Admin
+from keybench.model.keys import Keys
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.planned_order import keys_in_order
+from keybench.runners.planning.tables import TrialTable
+from keybench.runners.planning.target import Target
+from keybench.runners.trials import verify
+from keybench.runners.writers import load as writers
+from keybench.runners.writers import processes, reader
+from keybench.runners.writers.pool import WriterPool
+
+
+def after_load(
+    request: Request, plan: TrialPlan, target: Target, admin: Admin, one: TrialTable, pool: WriterPool, deadline: float
+) -> list[Reading]:
+    """Does it, and verifies the table again where its rows have changed. `deadline` is of the monotonic clock."""
+    todo, work = request.scenario.after, request.scenario.load
+    table, sources = one.table, one.sources
+    delete = int(plan.rows * todo.delete_oldest)
+    refill = any(source.writer.refill_rows for source in sources)
+    readings: list[Reading] = []
+    if todo.reads or delete:
+        seed = request.seed * 1000 + plan.block
+        reads = reader.Work(target.address, table, sources, todo.reads, delete, work.rows_per_tx, seed=seed)
+        (readings,) = processes.run_all(reader.examine, [(reads,)], timeout=deadline - time.monotonic())
+    if not delete and not refill:
+        return readings
+    keys = one.keys[delete:]
+    if delete:
+        admin.settle(table)
+    if refill:
+        refilled = writers.load(
+            target.address,
+            table,
+            sources,
+            rows_per_tx=work.rows_per_tx,
+            skew_rows=work.skew_rows,
+            timeout=deadline - time.monotonic(),
+            refill=True,
+            path=request.scenario.load_path,
+            pool=pool,
+        )
+        readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
+        readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))
+        keys = Keys.concat([keys, keys_in_order(sources, refill=True)])
+    verify.check_table(admin, table, keys)
+    return readings

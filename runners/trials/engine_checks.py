@@ -1,0 +1,17 @@
+"""What a trial says of questions that an engine's documentation left open, and of its adapter's assumptions."""
+
+from __future__ import annotations
+
+from keybench.databases.registry import engine
+from keybench.results.store.store import Trial
+from keybench.runners.planning.plan import Request, TrialPlan
+
+
+def answers(request: Request, trial: TrialPlan, record: Trial) -> list[str]:
+    """A sentence for each answer, to be stored among the run's warnings; none from a trial that failed."""
+    if record.status == "error":
+        return []
+    on = engine(trial.database)
+    verdicts = on.verdicts(trial.table(request.scenario), trial.rows, record.writers, record.readings)
+    where = f"{trial.layout} in {trial.column}"
+    return [f"{on.title}, {verdict.question}: {verdict.outcome} ({where}: {verdict.evidence})." for verdict in verdicts]

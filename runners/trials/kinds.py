@@ -1,0 +1,23 @@
+"""Which kind of trial a planned trial is."""
+
+from __future__ import annotations
+
+from keybench.databases.registry import engine
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.server_keys import made_by
+from keybench.runners.trials.keys_trial import KeysTrial
+from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.server_keys_trial import ServerKeysTrial
+from keybench.runners.trials.server_trial import Resources, ServerTrial
+from keybench.runners.trials.trial import Trial
+
+
+def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> Trial:
+    """The trial; `resources` are for those on a server."""
+    if plan.database == NO_DATABASE:
+        return KeysTrial(request, plan)
+    if request.servers[plan.database] == MODEL_SERVER:
+        return ModelTrial(request, plan)
+    kind = ServerKeysTrial if made_by(engine(plan.database), plan.layout) else ServerTrial
+    return kind(request, plan, resources)

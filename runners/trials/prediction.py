@@ -1,0 +1,142 @@
+"""What follows from the keys and their order of arrival: the page model's prediction, and where the keys went.
+
+A page model knows pages, not time: it inserts the same keys in the same order by the rules of the engine.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from keybench.databases.engine import Engine
+from keybench.errors import UsageError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import KEY, MODEL, Subject
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.stats import PageStats, readings
+from keybench.results.store import blobs
+from keybench.runners.measuring import key_positions, model_grid, shards
+from keybench.runners.measuring.arrival_order import Arrived
+from keybench.runners.measuring.measured import Measured
+from keybench.runners.planning.plan import Request, TrialPlan
+
+_CHECKPOINTS = 100
+_SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+_SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
+"""What must be equal before kinds of splits that a server does not count are taken from its model."""
+
+
+def alone(on: Engine, arrived: Arrived) -> Measured:
+    """The table by the page model, where there is no server. Raises UsageError where the model refuses the table."""
+    stats = _page_stats(on, arrived)
+    other = _other_indexes(on, arrived)
+    return Measured([*readings(stats), *other, *_variants(on, arrived)], _series(stats), _blobs(stats, ""))
+
+
+def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measured:
+    """What was measured of the table, and what the page model says of it.
+
+    Where the model has the very index that was measured, it gives the kinds of splits that the server does not count:
+    derived readings then replace the measured ones that are absent.
+    """
+    measured = list(measured)
+    note = arrived.order.note
+    try:
+        stats = _page_stats(on, arrived)
+        predicted = readings(stats, MODEL, note) + _variants(on, arrived)
+    except Exception as error:  # what was measured stands, whatever a model does
+        refused = isinstance(error, UsageError)
+        kind, trace = ("", "") if refused else (f"{type(error).__name__}: ", traceback.format_exc())
+        unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {kind}{error}", MODEL)
+        return Measured([*measured, unknown], traceback=trace)
+    return Measured(_with_kinds_of_splits(measured, stats) + predicted, (), _blobs(stats, note))
+
+
+def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measured:
+    """Where the keys went, and the model's grid. `known` readings tell the leaf pages, measured or else predicted."""
+    if len(arrived) > 1:
+        return Measured(key_positions.absent(shards.NO_POSITION))
+    (one,) = arrived
+    where = key_positions.readings(one, _rows_per_leaf(known, len(one.table.keys)))
+    return Measured([*where.readings, *model_grid.readings(request, plan)], where.series, where.blobs)
+
+
+def _page_stats(on: Engine, arrived: Arrived) -> PageStats:
+    table = arrived.table.table
+    checkpoints = _checkpoints(len(arrived.table.keys))
+    return predict(on.page_model(table), table.column, arrived.keys(), checkpoints, created=arrived.created())
+
+
+def _checkpoints(rows: int) -> list[int]:
+    places = np.unique(np.linspace(0, rows, _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
+    return [place for place in places if place]
+
+
+def _variants(on: Engine, arrived: Arrived) -> list[Reading]:
+    """What the model says with parameters that no live server has confirmed or refuted."""
+    table, varied = arrived.table.table, []
+    for name, parameters in on.model_variants.items():
+        stats = predict(on.page_model(table, **parameters), table.column, arrived.keys())
+        varied += readings(stats, Subject.model(name), arrived.order.note)
+    return varied
+
+
+def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
+    """The table's other indexes, as far as there are models of them."""
+    other = []
+    for of, table in arrived.table.table.other_indexes.items():
+        try:
+            other += readings(predict(on.page_model(table), table.column, arrived.keys()), of)
+        except UsageError as error:
+            other.append(Reading(Metric.LEAF_PAGES, None, "absent", str(error), of))
+    return other
+
+
+def _series(stats: PageStats) -> list[Series]:
+    along = stats.checkpoints
+    rows = np.array([point.rows for point in along], np.int64)
+    return [
+        Series(Metric.LEAF_PAGES, rows, np.array([float(point.leaf_pages) for point in along])),
+        Series(Metric.LEAF_DENSITY, rows, np.array([point.density for point in along])),
+        Series(Metric.INTERIOR_SPLITS, rows, np.array([float(point.interior_splits) for point in along])),
+    ]
+
+
+def _blobs(stats: PageStats, note: str) -> list[blobs.Blob]:
+    """The leaf level along the load, and the finished one's page map."""
+    along = stats.checkpoints
+    return [
+        blobs.page_map(stats.page_numbers, stats.page_rows, "modelled", note),
+        blobs.growth(
+            [point.rows for point in along],
+            [point.leaf_pages for point in along],
+            [point.interior_splits for point in along],
+            [point.density for point in along],
+            note,
+        ),
+    ]
+
+
+def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list[Reading]:
+    values = {reading.metric: reading.value for reading in measured}
+    model = {reading.metric: reading for reading in readings(stats, origin="derived")}
+    if any(values.get(metric) is not None for metric in _SPLITS):
+        return list(measured)
+    if not all(_equal(values.get(metric), model[metric].value) for metric in _SAME_INDEX):
+        return list(measured)
+    kept = [reading for reading in measured if reading.metric not in _SPLITS]
+    return kept + [model[metric] for metric in _SPLITS]
+
+
+def _equal(real: float | None, predicted: float | None) -> bool:
+    return real is not None and predicted is not None and abs(real - predicted) < 1e-6
+
+
+def _rows_per_leaf(known: Iterable[Reading], rows: int) -> float | None:
+    """Of the key's index as measured, else as predicted; None where neither is known."""
+    pages = {r.subject: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
+    leaf_pages = pages.get(KEY) or pages.get(MODEL)
+    return rows / leaf_pages if leaf_pages else None

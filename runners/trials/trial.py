@@ -1,0 +1,78 @@
+"""A trial: measured once, and recorded whatever happens.
+
+The kinds of trial are classes of their own (`ServerTrial`, `ServerKeysTrial`, `ModelTrial`, `KeysTrial`). Each has
+those of the steps load, verify, read and predict that make sense for it; `runners.trials.kinds` chooses the kind.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from keybench.errors import KeybenchError
+from keybench.results.store import store
+from keybench.runners.measuring.measured import Measured
+from keybench.runners.planning.plan import Request, TrialPlan
+
+
+class Trial(ABC):
+    """One trial of a run."""
+
+    server: str
+    """The server kind as it is recorded."""
+
+    def __init__(self, request: Request, plan: TrialPlan) -> None:
+        self.request, self.plan = request, plan
+        self.server = request.servers.get(plan.database, "")
+
+    @abstractmethod
+    def measure(self) -> Measured:
+        """The steps of this kind of trial; any exception is the trial's error."""
+
+    def identify(self, record: store.Trial) -> store.Trial:
+        """The record with the names under which this kind of trial is stored."""
+        return replace(record, server=self.server)
+
+    def warnings(self, record: store.Trial) -> Sequence[str]:  # noqa: ARG002 (other kinds look at it)
+        """What readers of the run's results must know because of this trial; a sentence each."""
+        return ()
+
+    def run(self) -> store.Trial:
+        """Measures, and gives the record; an error, short of an interruption, is a record without readings."""
+        request, plan = self.request, self.plan
+        started, clock = datetime.now(UTC), time.monotonic()
+        error, trace, measured = "", "", Measured(())
+        try:
+            measured = self.measure()
+            trace = measured.traceback
+        except KeybenchError as problem:
+            error, trace = str(problem), problem.traceback
+        except Exception as problem:  # a defect, or a driver's surprise: the run goes on
+            error, trace = f"{type(problem).__name__}: {problem}", traceback.format_exc()
+        return self.identify(
+            store.Trial(
+                block=plan.block,
+                position=plan.position,
+                database=plan.database,
+                server="",
+                column=plan.column,
+                layout=plan.layout,
+                scenario=request.scenario.name,
+                payload=plan.payload,
+                rows=plan.rows,
+                writers=len(request.scenario.writer),
+                rows_per_tx=request.scenario.load.rows_per_tx,
+                started=started,
+                seconds=time.monotonic() - clock,
+                status="error" if error else "ok",
+                error=error,
+                traceback=trace,
+                readings=tuple(measured.readings),
+                series=tuple(measured.series),
+                blobs=tuple(measured.blobs) if plan.drawn else (),
+            )
+        )

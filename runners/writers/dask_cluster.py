@@ -1,0 +1,125 @@
+"""The workers of a Dask cluster, each of which takes one writer.
+
+A writer is a process. A worker process with several threads takes one writer too, because threads wait for one another.
+Each writer is bound to its worker, so that Dask does not move it; a worker that leaves takes its writer with it. If
+Dask runs a task again nevertheless, the task sees in the coordination table that it has begun before.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any
+
+from keybench.errors import EnvironmentMissing, UsageError
+from keybench.runners.writers.executor import too_few_workers
+from keybench.runners.writers.processes import WorkerLost
+from keybench.runners.writers.remote import Outcome
+
+CONNECT_SECONDS = 5
+WAIT_SECONDS = 10.0
+"""How long a lost worker may take to come back, restarted by its nanny."""
+SCHEMES = ("tcp://", "tls://")
+
+
+class DaskCluster:
+    """The workers of the scheduler at an address, as `ExecutorSlots`."""
+
+    def __init__(self, address: str) -> None:
+        """UsageError for a malformed address, EnvironmentMissing if the package is missing or nobody answers."""
+        check(address)
+        distributed = _package()
+        problem: EnvironmentMissing | None = None
+        with _quiet():
+            try:
+                self._client: Any = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+            except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+                problem = EnvironmentMissing(
+                    f"no Dask scheduler answers at {address} within {CONNECT_SECONDS} s "
+                    f"({type(error).__name__}): check the address, and that `dask scheduler` is up there."
+                )
+        if problem:
+            raise problem
+        self.title = f"the Dask cluster at {address}"
+        self._address = address
+        self._chosen: list[str] = []
+        self._known = 0
+
+    def submitters(self, count: int) -> Sequence[Callable[[bytes], Future[Outcome]]]:
+        """As `ExecutorSlots`. Waits for workers that were there before."""
+        end = time.monotonic() + WAIT_SECONDS
+        while len(workers := self._workers()) < count <= self._known and time.monotonic() < end:
+            time.sleep(0.2)
+        self._known = max(self._known, len(workers))
+        if len(workers) < count:
+            raise too_few_workers(
+                count, len(workers), self.title,
+                f"start more (`dask worker {self._address} --nworkers {count} --nthreads 1`), or use fewer writers.",
+            )  # fmt: skip
+        self._chosen = workers[:count]
+        return [self._submitter(worker) for worker in self._chosen]
+
+    def lost(self) -> frozenset[int]:
+        """As `ExecutorSlots`: workers that have left the cluster."""
+        present = set(self._workers())
+        return frozenset(i for i, worker in enumerate(self._chosen) if worker not in present)
+
+    def close(self) -> None:
+        """Disconnects; the cluster goes on."""
+        with _quiet():
+            self._client.close(timeout=CONNECT_SECONDS)
+
+    def _workers(self) -> list[str]:
+        try:
+            return sorted(self._client.scheduler_info()["workers"])
+        except (OSError, RuntimeError, TimeoutError) as error:
+            problem = WorkerLost(f"{self.title} no longer answers ({type(error).__name__}): see the scheduler's log.")
+        raise problem
+
+    def _submitter(self, worker: str) -> Callable[[bytes], Future[Outcome]]:
+        def submit(call: bytes) -> Future[Outcome]:
+            bound = {"workers": [worker], "allow_other_workers": False}
+            executor = self._client.get_executor(pure=False, retries=0, **bound)
+            # Dask warns of large arguments, such as the arrival times of a day: scattered data is none.
+            data = self._client.scatter(call, workers=[worker], hash=False)
+            future: Future[Outcome] = executor.submit(pickle.loads, data)
+            return future
+
+        return submit
+
+
+def check(address: str) -> None:
+    """UsageError if the address cannot be that of a scheduler; EnvironmentMissing if the package is missing."""
+    host, colon, port = address.partition("://")[2].rpartition(":")
+    if not address.startswith(SCHEMES) or not colon or not host or not port.isdigit():
+        raise UsageError(
+            f"--executor {address}: write the address of a Dask scheduler, tcp://host:port, as `dask scheduler` "
+            "prints it."
+        )
+    _package()
+
+
+def _package() -> Any:
+    try:
+        return importlib.import_module("distributed")
+    except ImportError:
+        raise EnvironmentMissing(
+            "--executor needs the Python package distributed: pip install 'keybench[cluster]'."
+        ) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silences distributed's log messages about connections that were refused or are closing."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,56 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from keybench.errors import UsageError
+from keybench.model.column import Column
+from keybench.model.keys import Keys
+from keybench.pagemodels.predict import predict
+
+
+class Recorder:
+    """A model that keeps what it is given."""
+
+    def insert(self, ranks, checkpoints=()):
+        return ranks.tolist(), checkpoints
+
+
+class SizedRecorder:
+    def sizes(self, keys):
+        return keys.data.astype(np.uint16)
+
+    def insert(self, ranks, checkpoints=(), *, sizes):
+        return ranks.tolist(), checkpoints, sizes.tolist()
+
+
+def test_keys_are_ranked_by_the_order_of_their_column() -> None:
+    data = np.zeros((3, 16), np.uint8)
+    data[:, 0], data[:, 15] = (3, 2, 1), (1, 3, 2)
+    keys = Keys(data, "uuid")
+    by_text = Column("a", "T", frozenset({"uuid"}), "rfc")
+    assert predict(Recorder(), by_text, keys, [2]) == ([2, 1, 0], [2])
+    assert predict(Recorder(), replace(by_text, order="mssql"), keys) == ([0, 2, 1], ())
+
+
+def test_a_model_of_entries_of_different_sizes_is_told_them() -> None:
+    column = Column("n", "N", frozenset({"int"}), "rfc", "int", width=8)
+    assert predict(SizedRecorder(), column, Keys(np.array([9, 5]), "int")) == ([1, 0], (), [9, 5])
+
+
+def test_keys_that_the_column_does_not_take_are_refused() -> None:
+    column = Column("n", "N", frozenset({"int"}), "rfc", "int", width=8)
+    with pytest.raises(UsageError) as refused:
+        predict(Recorder(), column, Keys(np.zeros((1, 16), np.uint8), "uuid"))
+    assert str(refused.value) == "the column n does not take all of these keys: choose another column."
+
+
+def test_keys_of_another_width_than_the_column_are_refused() -> None:
+    column = Column("b", "B", frozenset({"bytes"}), "rfc", width=0)
+    keys = Keys(np.arange(24, dtype=np.uint8).reshape(2, 12), "bytes")
+    assert predict(Recorder(), column.sized(12), keys) == ([0, 1], ())
+    with pytest.raises(UsageError) as refused:
+        predict(Recorder(), column.sized(16), keys)
+    assert str(refused.value) == (
+        "the column b is for keys of 16 bytes, and these have 12: give it their width with `sized` first."
+    )

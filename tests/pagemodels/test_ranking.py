@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keybench.errors import UsageError
+from keybench.pagemodels.ranking import ranked
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**64 - 1)), unique=True, max_size=50))
+def test_ranks_are_the_places_of_the_keys_in_their_order(keys: list[tuple[int, int]]) -> None:
+    words = np.array(keys, np.uint64).reshape(-1, 2)
+    assert ranked(words).tolist() == [sorted(keys).index(key) for key in keys]
+
+
+def test_keys_of_one_word_are_ranked_alike() -> None:
+    assert ranked(np.array([[30], [10], [20]], np.uint64)).tolist() == [2, 0, 1]
+
+
+@given(
+    st.lists(st.integers(0, 40), unique=True, min_size=1, max_size=40), st.integers(0, 58), st.integers(0, 2**64 - 1)
+)
+def test_words_that_are_near_each_other_are_ranked_too(near: list[int], shift: int, base: int) -> None:
+    keys = [(base + (number << shift)) % 2**64 for number in near]
+    assert ranked(np.array(keys, np.uint64)[:, None]).tolist() == [sorted(keys).index(key) for key in keys]
+
+
+@pytest.mark.parametrize("tied", [0, 0.05, 3])
+@pytest.mark.parametrize("ascending", [False, True])
+def test_many_keys_are_ranked_by_compiled_loops_alike(tied: float, ascending: bool) -> None:
+    draw = np.random.default_rng(5)
+    words = draw.integers(0, 1 << 64, (1 << 17, 2), np.uint64)
+    words[: int(1000 * tied), 0] = words[0, 0]
+    order = np.lexsort(words.T[::-1])
+    words, order = (words[order], np.arange(len(words))) if ascending else (words, order)
+    ranks = ranked(words)
+    assert np.array_equal(ranks[order], np.arange(len(words)))
+    words[77] = words[99]
+    with pytest.raises(UsageError, match=r"^two of the keys are the same"):
+        ranked(words)
+
+
+@pytest.mark.parametrize("first", [[5, 2**63 + 7], [2**63 + 7, 5]])
+def test_many_keys_with_one_first_word_are_ranked_whatever_its_highest_bit(first: list[int]) -> None:
+    """As those of one process that puts its random number in front, one after the other."""
+    number = np.random.default_rng(6).permutation(1 << 17)
+    for word in first:
+        words = np.column_stack([np.full(len(number), word, np.uint64), number.astype(np.uint64)])
+        assert np.array_equal(ranked(words), number)
+        assert np.array_equal(ranked(words[:, 1:] + np.uint64(word)), number)
+
+
+@pytest.mark.parametrize("firsts", [1, 3, 1 << 20, 1 << 47, 1 << 62])
+@pytest.mark.parametrize("seconds", [2, 1 << 21, 1 << 64])
+@pytest.mark.parametrize("from_", [0, 2**63 - 1, 2**64 - 1])
+def test_many_keys_whose_first_words_are_near_each_other_are_ranked_by_both(
+    firsts: int, seconds: int, from_: int
+) -> None:
+    """As those of processes that count from the same moment on, and put random numbers behind."""
+    draw = np.random.default_rng(7)
+    n = 1 << 17
+    words = np.column_stack([
+        draw.integers(0, firsts, n, np.uint64) + np.uint64(from_ - firsts + 1 if from_ >= firsts else from_),
+        np.uint64(0) - draw.integers(1, seconds, n, np.uint64, endpoint=seconds < 1 << 64),
+        draw.permutation(n).astype(np.uint64),
+    ])  # fmt: skip
+    assert np.array_equal(ranked(words)[np.lexsort(words.T[::-1])], np.arange(n))
+
+
+@pytest.mark.parametrize("power", [1, 4, 12])
+def test_many_keys_that_are_dense_in_places_are_ranked_alike(power: int) -> None:
+    words = np.random.default_rng(8).random(300_000) ** power * 2.0**64
+    words = np.unique(words.astype(np.uint64))
+    order = np.random.default_rng(9).permutation(len(words))
+    assert np.array_equal(ranked(words[order, None]), order)
+
+
+def test_no_keys_have_no_ranks() -> None:
+    assert ranked(np.empty((0, 2), np.uint64)).tolist() == []
+
+
+def test_duplicate_keys_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"^two of the keys are the same: a page model takes distinct keys only\.$"):
+        ranked(np.array([[7, 1], [7, 2], [7, 1]], np.uint64))
+
+
+@given(st.lists(st.binary(min_size=16, max_size=16), unique=True, min_size=1, max_size=50))
+def test_words_that_differ_only_behind_the_first_are_ranked_too(keys: list[bytes]) -> None:
+    data = np.frombuffer(b"".join(b"\0" * 8 + key for key in keys), ">u8").reshape(-1, 3).astype(np.uint64)
+    assert ranked(data).tolist() == [sorted(keys).index(key) for key in keys]

@@ -1,0 +1,181 @@
+"""Where keys go and how far writers lag, on scenarios whose figures are known beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from keybench.databases.registry import engine
+from keybench.model.keys import Keys
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, Subject
+from keybench.model.table import Table
+from keybench.runners.measuring import key_positions
+from keybench.runners.measuring.arrival_order import Arrived
+from keybench.runners.measuring.measured import Measured
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.sources import KeySource, key_sources
+from keybench.runners.planning.tables import divide
+from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.trial import Trial
+from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
+
+COLUMN = engine("postgresql").column("binary16-mssql")
+TABLE = Table("t", COLUMN, 0)
+
+
+def planned(work: Scenario, name: str, rows: int) -> tuple[Request, TrialPlan, tuple[KeySource, ...]]:
+    request = Request(("postgresql",), {"postgresql": "model"}, work, (name,), (), rows, 1, "durable", 3, 60.0)
+    trial = TrialPlan(1, 0, "postgresql", name, COLUMN.name, 0, rows)
+    return request, trial, key_sources(request, trial)
+
+
+def arrived(sources: tuple[KeySource, ...], note: str = "") -> Arrived:
+    (table,) = divide(TABLE, sources, 1)
+    return Arrived.as_planned(table, note)
+
+
+def found(work: Scenario, name: str, rows: int) -> dict[str, dict[Metric, float | None]]:
+    _, _, sources = planned(work, name, rows)
+    measured = key_positions.readings(arrived(sources), 100.0)
+    readings, (line,) = measured.readings, measured.series
+    assert {reading.origin for reading in readings} <= {"derived", "absent"}
+    assert (line.metric, line.x[-1]) == (Metric.POSITION_MEAN, rows)
+    values: dict[str, dict[Metric, float | None]] = {}
+    for reading in readings:
+        values.setdefault(reading.subject, {})[reading.metric] = reading.value
+    return values
+
+
+def test_one_ascending_writer_has_no_lag_and_one_front() -> None:
+    values = found(load_scenario("quick"), "morris-corrected", 20_000)
+    assert set(values) == {KEY}
+    for metric in (Metric.POSITION_MEAN, Metric.LAG_ROWS, Metric.LAG_SECONDS, Metric.DEEP_INSERTS, Metric.DISPLACEMENT):
+        assert values[KEY][metric] == 0
+    assert values[KEY][Metric.FRONTS] == 1
+
+
+def test_clocks_apart_are_the_lag_of_each_machine() -> None:
+    rows = 40_000  # 200 a second: five seconds are 1,000 rows, of which those above are of the machines ahead
+    values = found(load_scenario("clock-skew"), "morris-corrected", rows)
+    assert set(values) == {KEY, *(Subject.writer(f"machine-{i}") for i in (1, 2, 3, 4))}
+    for i in range(4):
+        own = values[Subject.writer(f"machine-{i + 1}")]
+        assert own[Metric.LAG_SECONDS] == pytest.approx(5 * i, abs=0.3)
+        above = sum(0.25 * 1000 * (i - j) for j in range(i))
+        assert own[Metric.LAG_ROWS] == pytest.approx(above, abs=30)
+
+
+def test_ef_core_lags_by_the_time_since_its_processes_started_and_the_corrected_generator_does_not() -> None:
+    work = load_scenario("azure-lag")
+    values = found(work, "efcore-sequential", 45_000)
+    assert values[Subject.writer("web-4")][Metric.LAG_ROWS] == 0
+    for i, start in enumerate([0, 20, 45]):
+        lag = values[Subject.writer(f"web-{i + 1}")][Metric.LAG_SECONDS]
+        assert lag is not None
+        assert lag >= (0 if i == 0 else 1500), start
+    assert values[KEY][Metric.FRONTS] == 4
+    remedy = found(work, "morris-corrected", 45_000)
+    assert remedy[KEY][Metric.LAG_SECONDS] == 0
+    assert remedy[KEY][Metric.FRONTS] == 1
+
+
+def test_random_keys_are_everywhere() -> None:
+    values = found(load_scenario("quick"), "uuid-v4", 200_000)[KEY]
+    assert values[Metric.POSITION_MEAN] == pytest.approx(50, abs=1)
+    assert values[Metric.POSITION_P95] == pytest.approx(95, abs=1)
+    assert values[Metric.DISPLACEMENT] == pytest.approx(100 / 3, abs=1)
+    assert (values[Metric.FRONTS] or 0) > 300
+
+
+IDLE = """
+title = "busy for ten seconds of each hundred"
+rows = 91_000
+start = 2026-01-01T00:00:00Z
+[[writer]]
+id = "idler"
+rate = 1000
+busy = [[0, 10], [100, 110], [200, 210], [300, 310], [400, 410]]
+[[writer]]
+id = "steady"
+rate = 100
+"""
+
+
+@pytest.mark.parametrize(("name", "stale"), [("morris", 4), ("morris-corrected", 0)])
+def test_the_published_morris_generator_hands_out_one_stale_key_after_each_idle_spell(name: str, stale: int) -> None:
+    work = parse_scenario("idle", IDLE, where="idle.toml")
+    _, _, sources = planned(work, name, 91_000)
+    where = key_positions.positions(arrived(sources))
+    late = where.lag[where.writer == 0] > 10 * 10_000_000
+    assert late.sum() == stale, "keys whose place the right edge passed more than ten seconds ago"
+
+
+def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_every_value() -> None:
+    _, _, sources = planned(load_scenario("clock-skew"), "uuid-v7", 500)
+    readings = key_positions.readings(arrived(sources, "In doubt."), None).readings
+    absent = {reading.metric: reading.reason for reading in readings if reading.value is None}
+    assert absent == {
+        Metric.EDGE_DISTANCE_PAGES: "Neither server nor model tells the leaf pages.",
+        Metric.DEEP_INSERTS: "Neither server nor model tells the leaf pages.",
+        Metric.FRONTS: "Fronts need 2,000 rows.",
+    }
+    assert {reading.reason for reading in readings if reading.value is not None} == {"In doubt."}
+
+
+def test_keys_that_are_the_same_have_no_position() -> None:
+    _, _, sources = planned(load_scenario("quick"), "uuid-v7", 500)
+    (table,) = divide(TABLE, sources, 1)
+    table.__dict__["keys"] = Keys(np.zeros((500, 16), np.uint8), "uuid")
+    found = key_positions.readings(Arrived.as_planned(table), 100.0)
+    readings, lines = found.readings, found.series
+    assert not lines
+    assert not found.blobs
+    assert {reading.value for reading in readings} == {None}
+    assert all(reading.reason.startswith("No position: two of the keys are the same") for reading in readings)
+
+
+def test_the_sampled_positions_are_those_of_the_metrics_and_only_the_first_block_keeps_them() -> None:
+    request, trial, sources = planned(load_scenario("clock-skew"), "morris-corrected", 40_000)
+    measured = key_positions.readings(arrived(sources, "In doubt."), 100.0)
+    (blob,) = measured.blobs
+    assert blob.about == {"rows": 40_000, "writers": [f"machine-{i}" for i in (1, 2, 3, 4)], "note": "In doubt."}
+    found, late = blob.arrays, np.arange(40_000) > 10_000
+    exact = key_positions.positions(arrived(sources))
+    assert np.array_equal(found["writer"], exact.writer[found["row"]])
+    assert found["above"] == pytest.approx(exact.quantiles()[found["row"]])
+    assert found["second"] == pytest.approx(found["row"] / 200, abs=0.05)  # 40,000 rows stand for 200 seconds
+    behind = [found["above"][late[found["row"]] & (found["writer"] == i)].mean() for i in range(4)]
+    assert behind == sorted(behind), "the further a clock is behind, the further from the right edge"
+
+    class Drawn(Trial):
+        def measure(self) -> Measured:
+            return measured
+
+    kept = [len(Drawn(request, replace(trial, block=block)).run().blobs) for block in (1, 2)]
+    assert kept == [1, 0]
+
+
+def density(readings: tuple[Reading, ...]) -> float:
+    (value,) = [r.value for r in readings if (r.metric, r.subject) == (Metric.LEAF_DENSITY, KEY)]
+    assert value is not None
+    return value
+
+
+@pytest.mark.parametrize(
+    ("scenario", "name", "low", "high"),
+    [
+        ("azure-lag", "efcore-sequential", 56, 69),
+        ("azure-lag", "morris-corrected", 89, 91),
+        ("clock-skew", "rt-comb-sql", 66, 72),
+        ("clock-skew", "efcore-sequential", 55, 58),
+    ],
+)
+def test_what_lag_costs_postgresql_by_its_page_model(scenario: str, name: str, low: float, high: float) -> None:
+    request, trial, _ = planned(load_scenario(scenario), name, 100_000)
+    ended = ModelTrial(request, trial).run()
+    assert (ended.status, ended.error) == ("ok", "")
+    assert low <= density(tuple(ended.readings)) <= high

@@ -1,0 +1,172 @@
+"""Writers on a Dask cluster of this machine's processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from keybench.databases.hosting import secret
+from keybench.databases.registry import engine
+from keybench.errors import EnvironmentMissing, UsageError
+from keybench.runners.planning.planned_order import keys_in_order
+from keybench.runners.planning.target import Target
+from keybench.runners.trials import verify
+from keybench.runners.writers import dask_cluster
+from keybench.runners.writers import load as writers
+from keybench.runners.writers.dask_cluster import DaskCluster
+from keybench.runners.writers.executor import ExecutorPool
+from keybench.runners.writers.processes import WorkerLost
+from keybench.scenarios.schema import load_scenario
+from tests.databases.installed import free_port
+from tests.runners.conftest import Run
+from tests.runners.owned import PASSWORD, owned
+from tests.runners.writers.dask_processes import local_cluster, spread_cluster
+from tests.runners.writers.namespaces import namespaces
+from tests.runners.writers.test_executor import stored_rows
+from tests.runners.writers.test_many_writers import prepared
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with pytest.MonkeyPatch.context() as patch, owned("postgresql") as found:
+        patch.setenv(secret.PASSWORD, PASSWORD)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def address(url: str) -> Iterator[str]:
+    """Of the scheduler of four workers."""
+    with local_cluster(4, os.environ) as found:
+        yield found
+
+
+@pytest.fixture
+def target(url: str) -> Iterator[Target]:
+    on = engine("postgresql")
+    provision = on.provision(url, on.settings("fast", "default"))
+    try:
+        yield Target(on, "url", provision.start())
+    finally:
+        provision.stop()
+
+
+def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target: Target, address: str) -> None:
+    on, admin = target.engine, target.engine.admin(target.address)
+    cluster = DaskCluster(address)
+    try:
+        pool = ExecutorPool(cluster)
+        pool.check(on.name, target.address, 4, ("morris",))
+        with pytest.raises(UsageError) as caught:
+            pool.check(on.name, target.address, 5, ("morris",))
+        assert str(caught.value) == (
+            f"5 writers need as many worker processes, and the Dask cluster at {address} has 4: start more "
+            f"(`dask worker {address} --nworkers 5 --nthreads 1`), or use fewer writers."
+        )
+        table, sources = prepared(target, load_scenario("azure-lag"), 100_000)
+        admin.create(table)
+        killed: list[str] = []
+
+        def kill_once_rows_have_come(rows: int) -> None:
+            if rows and not killed:
+                killed.append(cluster._chosen[2])
+                os.kill(pid(cluster, 2), signal.SIGKILL)
+
+        with pytest.raises(WorkerLost, match=r"^writer 3 of 4 was lost with its worker\.$"):
+            writers.load(
+                target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool,
+                progress=kill_once_rows_have_come,
+            )  # fmt: skip
+        rows = stored_rows(admin, table)
+        assert 0 < rows < 100_000
+        time.sleep(0.5)
+        assert stored_rows(admin, table) == rows
+        table, sources = prepared(target, load_scenario("azure-lag"), 400)
+        admin.create(table)
+        writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
+        verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+        assert killed[0] not in cluster._chosen
+    finally:
+        admin.close()
+        cluster.close()
+
+
+def pid(cluster: DaskCluster, place: int) -> int:
+    """Process id of a worker that is busy: its nanny's, or the worker's own, are told by the scheduler alone."""
+    found: dict[str, int] = cluster._client.run(os.getpid, workers=[cluster._chosen[place]])
+    return next(iter(found.values()))
+
+
+def test_an_address_at_which_nobody_answers_is_given_up_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)
+    nobody, begin = f"tcp://127.0.0.1:{free_port()}", time.monotonic()
+    with pytest.raises(EnvironmentMissing) as caught:
+        DaskCluster(nobody)
+    assert time.monotonic() - begin < 10
+    assert str(caught.value) == (
+        f"no Dask scheduler answers at {nobody} within 1 s (OSError): check the address, and that `dask scheduler` is "
+        "up there."
+    )
+
+
+def test_without_the_package_the_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(EnvironmentMissing) as caught:
+        DaskCluster("tcp://127.0.0.1:8786")
+    assert str(caught.value) == "--executor needs the Python package distributed: pip install 'keybench[cluster]'."
+
+
+@pytest.mark.long
+def test_a_run_on_a_cluster_of_eight(url: str, command: Run, variables: dict[str, str], tmp_path: Path) -> None:
+    with local_cluster(8, {**variables, secret.PASSWORD: PASSWORD}) as address:
+        done = command(
+            "--db", "postgresql", "--server", url, "--scenario", "autoscale", "--layout", "efcore-sequential",
+            "--column", "uuid", "--rows", "8000", "--executor", address, KEYBENCH_PASSWORD=PASSWORD,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert f"postgresql: writers on the Dask cluster at {address}, 8 workers on " in done.stdout
+        assert PASSWORD not in done.stdout + done.stderr
+        results = (tmp_path / "keybench-results.sqlite").read_bytes()
+        assert PASSWORD.encode() not in results
+        with sqlite3.connect(tmp_path / "keybench-results.sqlite") as store:
+            found = store.execute("SELECT count(*) FROM value WHERE metric = 'clocks_apart_ms'").fetchone()
+        store.close()
+        assert found == (2,)  # the control's and the layout's
+        again = command("--resume", "latest", "--executor", address)
+        assert again.returncode == 2
+        assert "--resume goes on with the run as it was planned: leave out --executor." in again.stderr
+
+
+@pytest.mark.long
+def test_workers_in_network_namespaces_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(secret.PASSWORD, PASSWORD)
+    with namespaces(2) as (host, names), owned("postgresql", host) as url:
+        on = engine("postgresql")
+        provision = on.provision(url, on.settings("fast", "default"))
+        target = Target(on, "url", provision.start())
+        with spread_cluster(host, names, 2) as address:
+            cluster = DaskCluster(address)
+            pool, admin = ExecutorPool(cluster), on.admin(target.address)
+            try:
+                deadline = time.monotonic() + 60
+                while len(cluster._workers()) < 4 and time.monotonic() < deadline:
+                    time.sleep(0.2)
+                pool.check(on.name, target.address, 4, ("morris",))
+                hosts = {worker.rpartition(":")[0] for worker in cluster._chosen}
+                assert len(hosts) == 2
+                table, sources = prepared(target, load_scenario("azure-lag"), 400)
+                admin.create(table)
+                loaded = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
+                verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+                assert 0 < loaded.clock_error < 5
+            finally:
+                admin.close()
+                cluster.close()
+                provision.stop()
