@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import keybench
-from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address
+from keybench.databases.core.coordination import HasCoordinationTable
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError

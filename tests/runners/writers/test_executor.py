@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address, Admin
-from keybench.databases.core.coordination import TABLE
+from keybench.databases.core.coordination import TABLE, HasCoordinationTable
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
