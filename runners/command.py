@@ -14,7 +14,7 @@ from keybench.databases.options import ContainerOptions
 from keybench.runners import config as defaults
 
 GIB = 1 << 30
-_BESIDE_RESUME = {"resume", "results", "server", "accept_eula", "config", "debug"}
+_BESIDE_RESUME = {"resume", "results", "server", "accept_eula", "debug", "config"}
 """Options that may be given with --resume. The run has its own values of all others."""
 
 app = cli.application()
@@ -145,7 +145,9 @@ def run(
     ] = False,
     debug: Annotated[
         bool,
-        typer.Option("--debug", help="Print the traceback of an unexpected error when its trial ends."),
+        typer.Option(
+            "--debug", envvar="KEYBENCH_DEBUG", help="Print the traceback of each unexpected exception in a trial."
+        ),
     ] = False,
     config: Annotated[  # noqa: ARG001 (its callback does the work)
         bool,

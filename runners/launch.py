@@ -33,7 +33,10 @@ def dry_run(options: Options, console: Console) -> int:
 
 
 def start(options: Options, results: str, console: Console, *, debug: bool) -> int:
-    """Records a new run in the results database and measures it; the command's exit code."""
+    """Records a new run in the results database and measures it; the command's exit code.
+
+    With `debug`, tracebacks of unexpected exceptions are printed.
+    """
     request, servers = options.request()
     plan(request)  # refuses what cannot be planned before anything is recorded
     with Store.open(results, write=True) as store:
