@@ -68,7 +68,7 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
 
 
 def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
-    """The same for one entry of each key."""
+    """The model for one entry of each key."""
     if table.key == "clustered" and not given.unique:
         raise UsageError("the key of an index-organised table is unique: leave out unique, or make it nonclustered.")
     if table.column.form == "int":

@@ -91,7 +91,7 @@ def _density(space: int, used: int, pages: int) -> float:
 
 
 def _rule(space: int, item: int, first: int, fillfactor: int, reserve: int) -> Rule:
-    """For pages with `space` bytes for items of `item`, the first of `first`, and a high key in all but the last page."""
+    """For pages with `space` bytes for items of `item`, the first of `first`, and a high key in all but the last."""
     room_last = 1 + (space - first) // item
     room = 1 + (space - first - item) // item
     last = _kept(space, item, first, room_last + 1, 0, fillfactor, reserve)

@@ -122,7 +122,7 @@ def test_the_kernel_does_what_the_rules_say(
     st.sampled_from([0, 10, 1000]),
     st.integers(0, 1000),
 )
-def test_cells_of_any_sizes_are_dealt_out_by_the_rules(
+def test_cells_of_any_sizes_are_distributed_by_the_rules(
     rowids: bool, spread: tuple[int, int, float], page_bytes: int, n: int, lag: int, noise: int, seed: int
 ) -> None:
     """Sizes that no table has: with few large cells among small ones, branch pages are given back too."""
