@@ -8,12 +8,12 @@ questions and reports the answers (`checks`). SQL Server's ordering can be measu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from keybench.databases.contract import Address, Admin, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
-from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mssql import checks, container, ddl, keys, options, settings
 from keybench.databases.mssql.connection import drivers
 from keybench.databases.options import CacheSize, Profile
@@ -64,9 +64,11 @@ class SqlServer(Engine):
     def provision(self, server: str, settings: Settings) -> Provision:
         """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
-            from keybench.databases.mssql.url import UrlServer
+            from keybench.databases.hosting.url_server import UrlServer
+            from keybench.databases.mssql.owned_schema import DatabaseOrSchema
+            from keybench.databases.mssql.url import address_of
 
-            return UrlServer(server)
+            return UrlServer(partial(DatabaseOrSchema, address_of(server)))
         return container.contained(settings)
 
     def admin(self, address: Address) -> Admin:
@@ -107,11 +109,12 @@ class SqlServer(Engine):
         """The trial's answers to questions that were open without a server."""
         return tuple(checks.verdicts(table, rows, writers, readings))
 
-    def leftovers(self, url: str) -> Leftovers:
+    def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials, and the schema or database if keybench made it."""
-        from keybench.databases.mssql.url import UrlLeftovers
+        from keybench.databases.mssql.owned_schema import DatabaseOrSchema
+        from keybench.databases.mssql.url import address_of
 
-        return UrlLeftovers(url)
+        return DatabaseOrSchema(address_of(url))
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions."""

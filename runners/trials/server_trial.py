@@ -27,7 +27,7 @@ from keybench.runners.trials.after_load import after_load
 from keybench.runners.trials.prediction import beside, placement
 from keybench.runners.trials.trial import Trial
 from keybench.runners.writers import load as writers
-from keybench.runners.writers.crews import LOCAL, Crew
+from keybench.runners.writers.pool import LOCAL, WriterPool
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Resources:
 
     reach: Callable[[str], Target]
     """Gives a database's server, started again if it has died."""
-    crew: Crew = LOCAL
+    pool: WriterPool = LOCAL
     progress: Callable[[int], None] = lambda _: None
     """Is given the number of rows sent so far."""
 
@@ -113,7 +113,7 @@ class ServerTrial(Trial):
             skew_rows=self.request.scenario.load.skew_rows,
             timeout=self.deadline - time.monotonic(),
             path=self.path,
-            crew=self.resources.crew,
+            pool=self.resources.pool,
             tables=table_of_each_writer(self.tables),
             progress=self.resources.progress,
         )
@@ -135,7 +135,7 @@ class ServerTrial(Trial):
         """(readings, pictures) of the loaded tables. What the scenario wants after the load comes last: it deletes."""
         pictures = self.page_maps(admin)
         # A scenario with several tables has nothing to do after the load.
-        after = after_load(self.request, self.plan, target, admin, self.tables[0], self.resources.crew, self.deadline)
+        after = after_load(self.request, self.plan, target, admin, self.tables[0], self.resources.pool, self.deadline)
         return after, pictures
 
     def page_maps(self, admin: Admin) -> list[blobs.Blob]:

@@ -40,8 +40,8 @@ def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
     assert index
     model = predict(ENGINE.page_model(on), on.column, keys)
     assert isinstance(model, InnodbStats)
-    predicted = {reading.metric: reading.value for reading in readings(model)}
-    assert {metric: predicted[metric] for metric in EXACT} == {metric: real[metric] for metric in EXACT}
+    modelled = {reading.metric: reading.value for reading in readings(model)}
+    assert {metric: modelled[metric] for metric in EXACT} == {metric: real[metric] for metric in EXACT}
     assert np.array_equal(index.levels[0], model.page_numbers)
     assert index.garbage == model.garbage_bytes
     assert admin.value(merges) - before == model.merges
