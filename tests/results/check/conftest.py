@@ -11,7 +11,7 @@ import pytest
 
 from keybench import cli
 from keybench.results.check.command import app
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 from keybench.runners.planning.plan import Request, plan
 from keybench.runners.trials import model_trial as modelled
 from keybench.scenarios.schema import load_scenario
