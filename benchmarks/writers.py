@@ -33,10 +33,10 @@ from keybench.runners.planning.sources import key_sources
 from keybench.runners.planning.target import Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.runners.writers import crews
 from keybench.runners.writers import load as writers
-from keybench.runners.writers.barrier import Seat
-from keybench.runners.writers.writer import Load, Sent, _write
+from keybench.runners.writers import pool
+from keybench.runners.writers.barrier import BarrierHandle
+from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
 from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
 
 COUNTS = (1, 4, 8)
@@ -124,20 +124,20 @@ def _statement(table: Table, text: str) -> str:
     return f"INSERT INTO {name(table)} (key, payload) VALUES (gen_random_uuid(), {text})"
 
 
-def write_inserts(work: Load, seat: Seat) -> Sent:
+def write_inserts(task: WriterTask, handle: BarrierHandle) -> WriterResult:
     """A writer of the harness with that session."""
-    with seat.taken() as others:
-        session = _Inserts(work.address, work.table)
+    with handle.joined() as barrier:
+        session = _Inserts(task.address, task.table)
         try:
-            return _write(work, session, others)
+            return write_slices(task, session, barrier)
         finally:
             session.close()
 
 
-class _Crew(crews.LocalProcesses):
+class _Pool(pool.LocalPool):
     """This machine's processes, each with that session."""
 
-    writer = staticmethod(write_inserts)
+    target = staticmethod(write_inserts)
 
 
 def _beside_pgbench(target: Target, repetitions: int) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _pair(target: Target, program: Path, count: int, repetitions: int) -> str:
     def ours() -> float:
         admin.create(table)
         loaded = writers.load(
-            target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, crew=_Crew()
+            target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, pool=_Pool()
         )
         pairs.require_rows(admin, table, _SINGLE_ROWS)
         return loaded.seconds

@@ -34,11 +34,11 @@ def is_permutation(numbers: NDArray[np.int64], threads: int = 1) -> bool:
         seen = [_bits(n) for _ in parts]
         if not all(pool.map(_mark, parts, [n] * threads, seen)):
             return False
-    found = seen[0]
+    union = seen[0]
     for bits in seen[1:]:
-        if (found & bits).any():
+        if (union & bits).any():
             return False
-        found |= bits
+        union |= bits
     return True
 
 

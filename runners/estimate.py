@@ -16,7 +16,7 @@ from keybench.runners.planning.server_choice import is_url
 from keybench.runners.servers import Servers
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.runners.writers.crews import LOCAL, Crew
+from keybench.runners.writers.pool import LOCAL, WriterPool
 
 PILOT_ROWS = (2_000, 20_000)
 _HEAD_ROOM = 500_000_000
@@ -59,25 +59,25 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew: Crew = LOCAL) -> float:
+def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool = LOCAL) -> float:
     """Seconds that the trials will take, from small trials of the control and of random GUIDs on each database.
 
     A pilot does not show costs that grow with the index: for large tables the prediction is a lower bound.
     """
     costs = {
-        name: _cost(request, [trial for trial in trials if trial.database == name], servers, crew)
+        name: _cost(request, [trial for trial in trials if trial.database == name], servers, pool)
         for name in dict.fromkeys(trial.database for trial in trials)
     }
     return sum(costs[trial.database][0] + trial.rows * costs[trial.database][1] for trial in trials)
 
 
-def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, crew: Crew) -> tuple[float, float]:
+def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool) -> tuple[float, float]:
     """(seconds per trial, seconds per row) on one database: the line through two sizes, or the only size."""
     few, many = _sizes(max(trial.rows for trial in trials))
     wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, RANDOM)]
     chosen = [trial for trial in wanted if trial] or trials[:1]
     seconds = [
-        fmean(_seconds(request, replace(trial, rows=rows), servers, crew) for trial in chosen)
+        fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen)
         for rows in sorted({few, many})
     ]
     a_row = max(0.0, (seconds[-1] - seconds[0]) / max(1, many - few))
@@ -90,6 +90,6 @@ def _sizes(rows: int) -> tuple[int, int]:
     return (few, min(many, rows)) if rows >= 2 * few else (rows, rows)
 
 
-def _seconds(request: Request, trial: TrialPlan, servers: Servers, crew: Crew) -> float:
+def _seconds(request: Request, trial: TrialPlan, servers: Servers, pool: WriterPool) -> float:
     """Seconds of a whole small trial. A failed one counts too: the real trial will fail again and show its error."""
-    return new_trial(replace(request, rows=trial.rows), trial, Resources(servers.reach, crew)).run().seconds
+    return new_trial(replace(request, rows=trial.rows), trial, Resources(servers.reach, pool)).run().seconds

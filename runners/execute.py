@@ -23,8 +23,8 @@ from keybench.runners.trials import model_trial
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import connections
-from keybench.runners.writers.crews import Crew
-from keybench.runners.writers.placed import crew_of
+from keybench.runners.writers.placement import writer_pool
+from keybench.runners.writers.pool import WriterPool
 
 REGRESSION_OR_FAILURE = 1
 
@@ -89,7 +89,7 @@ def _run(
 ) -> None:
     errors = Console(stderr=True)
     with (
-        crew_of(request) as crew,
+        writer_pool(request) as pool,
         Servers(
             request, urls, lambda found: store.add_environment(run_id, found), lambda text: say(console, text)
         ) as servers,
@@ -97,9 +97,9 @@ def _run(
         for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
             store.add_environment(run_id, model_trial.environment(database))
         if on_servers := [trial for trial in todo if request.on_server(trial.database)]:
-            _prepare_servers(request, on_servers, store, run_id, servers, crew, console)
+            _prepare_servers(request, on_servers, store, run_id, servers, pool, console)
         with display(console, total) as shown:
-            resources = Resources(servers.reach, crew, shown.rows)
+            resources = Resources(servers.reach, pool, shown.rows)
             for number, planned in enumerate(todo, start=total - len(todo) + 1):
                 shown.begin(number, planned)
                 trial = new_trial(request, planned, resources)
@@ -118,7 +118,7 @@ def _prepare_servers(
     store: Store,
     run_id: str,
     servers: Servers,
-    crew: Crew,
+    pool: WriterPool,
     console: Console,
 ) -> None:
     """Starts each server and checks that all writers can work there: what cannot ends the run before any trial."""
@@ -128,15 +128,15 @@ def _prepare_servers(
         if caveat := engine(database).caveat:
             store.warn(run_id, caveat)
         target = servers.reach(database)
-        connections.check(request, target, crew)
-        crew.check(database, target.address, len(request.scenario.writer), request.layouts)
-        if described := crew.described():
-            say(console, f"{database}: writers on {described['executor']}")
+        connections.check(request, target, pool)
+        pool.check(database, target.address, len(request.scenario.writer), request.layouts)
+        if description := pool.description():
+            say(console, f"{database}: writers on {description['executor']}")
             for recorded in store.environments(run_id):
                 if recorded.database == database:
-                    settings = {**recorded.settings, **described}
+                    settings = {**recorded.settings, **description}
                     store.add_environment(run_id, replace(recorded, settings=settings))
-    predicted = estimate.pilot(request, trials, servers, crew)
+    predicted = estimate.pilot(request, trials, servers, pool)
     say(console, f"a pilot predicts {estimate.duration(predicted)} or more")
 
 

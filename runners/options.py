@@ -18,7 +18,7 @@ from keybench.runners import config
 from keybench.runners.planning import load_path_support, server_keys
 from keybench.runners.planning.plan import Request, check_columns, resolve_layouts
 from keybench.runners.planning.server_choice import is_url, resolve
-from keybench.runners.writers import placed
+from keybench.runners.writers import placement
 from keybench.scenarios.schema import Scenario, load_scenario
 
 
@@ -71,7 +71,7 @@ class Options:
                 "--keep-server keeps containers, and this run has none: private servers of other kinds end with the "
                 "run. Choose --server container, or start a server by hand and give its URL."
             )
-        placed.check(self.executor, servers)
+        placement.check(self.executor, servers)
         request = Request(
             databases=databases,
             servers={name: without_password(server) for name, server in servers.items()},

@@ -8,12 +8,12 @@ questions and reports the answers (`checks`). SQL Server's ordering can be measu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from keybench.databases.contract import Address, Admin, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
-from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mssql import checks, container, ddl, keys, options, settings
 from keybench.databases.mssql.connection import drivers
 from keybench.databases.options import CacheSize, Profile
@@ -64,9 +64,11 @@ class SqlServer(Engine):
     def provision(self, server: str, settings: Settings) -> Provision:
         """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
-            from keybench.databases.mssql.url import UrlServer
+            from keybench.databases.hosting.url_server import UrlServer
+            from keybench.databases.mssql.owned_schema import DatabaseOrSchema
+            from keybench.databases.mssql.url import address_of
 
-            return UrlServer(server)
+            return UrlServer(partial(DatabaseOrSchema, address_of(server)))
         return container.contained(settings)
 
     def admin(self, address: Address) -> Admin:
@@ -92,26 +94,27 @@ class SqlServer(Engine):
         return ddl.bytes_per_row(column, payload, key, options.options({}))
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The index or heap that holds the key; `pagemodel.Parameters` are the parameters.
+        """The index or heap that holds the key; the model's `Parameters` are the parameters.
 
         The environment's options give the defaults of two: what is beneath a nonclustered key, and row versions.
         """
-        from keybench.pagemodels.mssql import model as pagemodel
+        from keybench.pagemodels.mssql.model import Parameters, page_model
 
         chosen = options.options({})
         beneath = "bigint" if chosen.beneath == "clustered" else "heap"
         default = {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
-        return pagemodel.of(table, parameters(pagemodel.Parameters, {**default, **given}))
+        return page_model(table, parameters(Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:
         """The trial's answers to questions that were open without a server."""
         return tuple(checks.verdicts(table, rows, writers, readings))
 
-    def leftovers(self, url: str) -> Leftovers:
+    def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials, and the schema or database if keybench made it."""
-        from keybench.databases.mssql.url import UrlLeftovers
+        from keybench.databases.mssql.owned_schema import DatabaseOrSchema
+        from keybench.databases.mssql.url import address_of
 
-        return UrlLeftovers(url)
+        return DatabaseOrSchema(address_of(url))
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions."""

@@ -160,7 +160,7 @@ def place(address: Address) -> str:
     return given.get("unix_socket") or f"{given.get('host', 'localhost')}:{given.get('port', '3306')}"
 
 
-def said(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """The message of a driver's error, on one line."""
     return " ".join(str(error.args[-1] if error.args else "").split()) or type(error).__name__
 
@@ -171,7 +171,7 @@ def server_errors(title: str) -> Iterator[None]:
     try:
         yield
     except (pymysql.Error, OSError) as error:
-        reason = said(error)
+        reason = error_text(error)
     else:
         return
     raise ServerError(f"{title}: {with_next_step(reason)}")
@@ -211,7 +211,7 @@ def connect(address: Address) -> Connection:
         )
         connection.reach()
     except (pymysql.Error, OSError, RuntimeError) as error:  # RuntimeError: a login method that needs more packages
-        problem = _unreachable(address, said(error))
+        problem = _unreachable(address, error_text(error))
     else:
         try:
             require(wanted, connection.get_server_info())

@@ -92,7 +92,7 @@ class Connection:
         try:
             yield
         except self.module.Error as error:
-            reason = said(error)
+            reason = error_text(error)
         else:
             return
         raise ServerError(f"Oracle: {reason}{FULL if any(sign in reason for sign in _FULL) else ''}")
@@ -104,7 +104,7 @@ def place(address: Address) -> str:
     return f"{given.get('host', 'localhost')}:{given.get('port', '1521')}/{given.get('service', 'FREEPDB1')}"
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The message of a driver's error, on one line, without the address of its help page."""
     lines = [line for line in str(error).splitlines() if not line.startswith("Help: ")]
     return " ".join(" ".join(lines).split()).rstrip(".") or type(error).__name__
@@ -145,7 +145,7 @@ def connect(address: Address, service: str = "", *, administer: bool = False) ->
             ),
         )
     except (module.Error, OSError) as error:
-        problem = _unreachable(address, said(error))
+        problem = _unreachable(address, error_text(error))
     else:
         return Connection(raw, module)
     raise problem

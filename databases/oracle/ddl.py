@@ -24,8 +24,8 @@ COLUMNS = (
 STATISTICS = '"keybench_statistics"'
 """The table in which writers' sessions store their own statistics when they end."""
 LOCK = '"keybench_lock"'
-BOARD = '"keybench_board"'
-"""The coordination table of writers on many machines: `core.coordination.TABLE`, quoted."""
+COORDINATION_TABLE = '"keybench_board"'
+"""`core.coordination.TABLE`, quoted."""
 
 _WIDEST_TEXT = 4000
 _BLOCK_BYTES = 8192

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keybench.databases.contract import Settings
 from keybench.databases.options import CacheSize, Profile
-from keybench.databases.oracle.owned_schema import DURABILITY
+from keybench.databases.oracle.user import DURABILITY
 
 _MB = 1 << 20
 

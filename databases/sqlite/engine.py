@@ -58,10 +58,10 @@ class Sqlite(Engine):
         return load.Session(address, table)
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The b-tree that holds the key; `pagemodel.Parameters` are the parameters."""
-        from keybench.pagemodels.sqlite import model as pagemodel
+        """The b-tree that holds the key; the model's `Parameters` are the parameters."""
+        from keybench.pagemodels.sqlite.model import Parameters, page_model
 
-        return pagemodel.of(table, parameters(pagemodel.Parameters, given))
+        return page_model(table, parameters(Parameters, given))
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """By the cell sizes of SQLite's file format."""

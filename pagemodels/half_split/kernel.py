@@ -1,14 +1,15 @@
 """The kernel of page models whose leaf splits in two by count or bytes: PostgreSQL, SQL Server, Oracle.
 
-A leaf holds the ranks that arrived in its range, in whatever sequence: only a split needs to know which of them are the
-lower ones, and selecting them once costs less than keeping them sorted. Which leaf a rank belongs to is looked up: the
-ranks are 0 … n − 1, so a directory of equal cells names the leaf of each cell's first rank, and borders inside a cell
-are few steps along the chain. When a leaf splits, the narrower part takes the new slot, so that each cell changes hands
-at most log2(n) times, whatever the order of arrival. A row thus costs the same few memory accesses at any size.
+A leaf holds the ranks that arrived in its range, in any sequence: only a split needs to know which of them are the
+lower ones, and selecting them once costs less than keeping them sorted. The leaf of a rank is looked up: the ranks are
+0 … n − 1, so a directory of equal cells names the leaf of each cell's first rank, and a few steps along the chain lead
+to borders inside a cell. When a leaf splits, the narrower part takes the new slot, so that each cell changes hands at
+most log2(n) times, whatever the order of arrival. A row thus costs the same few memory accesses at any size.
 
-A split changes nothing outside its leaf's range. Each page remembers the row that it was made by, and pages are
-numbered at the end by sorting those (`splittree`); ranges of ranks can be simulated apart and at the same time.
-Ranges of many rows are also simulated one after another for some rows each (`regroup`), which keeps a range in cache.
+A split changes nothing outside its leaf's range. Each page remembers the row that made it, and sorting by those rows
+numbers the pages at the end (`tree.page_numbers`). So ranges of ranks can be simulated apart and at the same time.
+Ranges of many rows are also simulated one after another, some rows of each at a time (`regroup`), which keeps a range
+in the cache.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.selection import select
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
-"""How a page came to be: it was there from the beginning, or by which kind of split."""
+"""Why a page exists: it is the first one, or a split of this kind made it."""
 
 LOWER, UPPER, USED, COUNT, NEXT, PREVIOUS, SETTLED = range(7)
 """Fields of a slot: its range of ranks, the size of its entries, their number, its neighbours, and how many of the
@@ -76,9 +77,9 @@ class Rules(NamedTuple):
 
 @kernel
 def _kept_at_insertion(items: NDArray[np.int32], n: int, rank: int, previous: int) -> int:
-    """How many stay left of a split at the new `rank`, the last of the items; 0 unless it directly follows `previous`.
+    """How many stay left in a split at the new `rank`, the last of the items; 0 unless it directly follows `previous`.
 
-    What lies above it moves to the new page; where nothing does, the new entry goes there alone.
+    The entries above it move to the new page. Where there are none, the new entry goes there alone.
     """
     if previous > rank:
         return 0
@@ -92,7 +93,7 @@ def _kept_at_insertion(items: NDArray[np.int32], n: int, rank: int, previous: in
 
 @kernel
 def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], share: float) -> int:
-    """Sorts the items; how many of the lowest take no more than `share` of the bytes of all, at least 1, not all."""
+    """Sorts the items. Returns how many of the lowest take at most `share` of all bytes: at least 1, not all."""
     items[:n].sort()
     total = 0
     for i in range(n):
@@ -106,7 +107,7 @@ def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], s
 
 @kernel
 def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int64], together: int) -> int:
-    """Sorts the items; the first of the choices, what stays left, that parts no key's entries. 0 where all do."""
+    """Sorts the items. Returns the first of the choices that parts no key's entries; 0 where all choices do."""
     items[:n].sort()
     for keep in choices:
         if keep > 0 and items[keep - 1] // together != items[keep] // together:
@@ -116,7 +117,7 @@ def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int
 
 @kernel
 def _split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int) -> None:
-    """Splits the leaf in `slot`, which has no room for `rank`; the new page is that of the upper part."""
+    """Splits the leaf in `slot`, which has no room for `rank`. The new page takes the upper part."""
     cells, slots, births, kinds = leaves.cells, leaves.slots, leaves.births, leaves.kinds
     content, state, scratch = leaves.content, leaves.state, leaves.scratch
     count = slots[slot, COUNT]
@@ -185,7 +186,7 @@ def _split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, r
                 used += sizes[scratch[i]]
         slots[target, USED], slots[target, COUNT] = used, stop - begin
         slots[target, SETTLED] = stop - begin
-        if arrived >= 0:  # the last insertion into its page: the last of its entries
+        if arrived >= 0:  # the last entry of a page is the last one inserted
             final = stop - begin - 1
             content[target, arrived], content[target, final] = content[target, final], rank
             slots[target, SETTLED] = final
@@ -195,10 +196,10 @@ def _split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, r
 def insert(
     leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], ranks: NDArray[Any], times: NDArray[np.int32], start: int
 ) -> int:
-    """Inserts ranks in their order of arrival, `start` + `times[i]` each (`start` + i where `times` is empty).
+    """Inserts ranks in order of arrival. ranks[i] arrives as row start + times[i], or start + i if `times` is empty.
 
-    Entries take `sizes[rank]`, or 1 each where that is empty. All ranks lie in low … low + (len(cells) << shift) − 1.
-    Returns how many were inserted: fewer than all where the slots are used up.
+    An entry takes `sizes[rank]`, or 1 if `sizes` is empty. All ranks lie in low … low + (len(cells) << shift) − 1.
+    Returns how many were inserted: fewer than all if the slots are used up.
     """
     leaves, rules = uncounted(leaves), uncounted(rules)
     fixed, timed = len(sizes) == 0, len(times) > 0
@@ -227,9 +228,9 @@ def insert(
 
 @kernel
 def within(ranks: NDArray[np.int64], low: int, high: int, kept: NDArray[np.int32], places: NDArray[np.int32]) -> int:
-    """Writes those of `ranks` in low … high − 1 to `kept` and their places to `places`; how many they are."""
+    """Writes those of `ranks` in low … high − 1 to `kept` and their places to `places`. Returns their number."""
     n = 0
-    for i in range(len(ranks)):  # without a branch: whether a random rank is inside cannot be predicted
+    for i in range(len(ranks)):  # without a branch: the processor cannot predict whether a random rank is inside
         rank = ranks[i]
         kept[n] = rank
         places[n] = i

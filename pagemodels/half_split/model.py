@@ -1,4 +1,4 @@
-"""The page model of engines whose pages split in two: constants of theirs, and the figures of what they make."""
+"""The page model of engines whose pages split in two, from an engine's rules and sizes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from keybench.pagemodels.permutation import is_permutation, require
 from keybench.pagemodels.stats import Checkpoint, PageStats
 
 Density = Callable[[int, int, int], float]
-"""Of (rows, what their entries take in the unit of the rule, leaf pages): in %."""
+"""Density in % from (rows, size of their entries in the unit of the rule, leaf pages)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SplitModel:
     fragmentation: Literal["back links", "not adjacent"] = "back links"
     """The engine's own definition, as a share of the leaf pages."""
     threads: int = 1
-    """Cores to be used; keys that go to a few places of the index only stay on one."""
+    """Cores to use; keys that go to a few places of the index stay on one."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -56,7 +56,7 @@ class SplitModel:
         sizes: NDArray[np.uint16],
         arrived: NDArray[np.int64] | None,
     ) -> PageStats:
-        """`sizes` by rank; `arrived[i]`: what the first i + 1 entries take, where that is not their number."""
+        """`sizes` are by rank. `arrived[i]`: the size of the first i + 1 entries, if entries have different sizes."""
         n = len(ranks)
         require(ranks, checkpoints, self.threads)
         leaves = build_level(ranks, self.leaf, sizes, self.threads)
@@ -87,19 +87,19 @@ class SplitModel:
 
 @dataclass(frozen=True)
 class SizedSplitModel:
-    """One index whose entries are as long as the key's value makes them; a SizedByValue."""
+    """One index whose entries have the size that the key's value needs; a SizedByValue."""
 
     model: SplitModel
     entry_bytes: Callable[[Keys], NDArray[np.uint16]]
 
     def sizes(self, keys: Keys) -> NDArray[np.uint16]:
-        """What the entry of each key takes, in bytes: (n,)."""
+        """Bytes of the entry of each key: (n,)."""
         return self.entry_bytes(keys)
 
     def insert(
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
-        """Builds the index; `sizes` in order of arrival, as the ranks."""
+        """Builds the index. `sizes` are in order of arrival, like the ranks."""
         if len(sizes) != len(ranks) or (len(sizes) and int(sizes.min()) < self.model.leaf.smallest):
             raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")
         by_rank = np.empty(len(ranks), np.uint16)

@@ -1,7 +1,7 @@
-"""Page models from the splitting kernel: an index level by level, on as many threads as asked for, its pages numbered.
+"""An index level by level, built by the kernel on as many threads as asked for, and the numbers of its pages.
 
-The keys of a branch level are the borders that the splits below it made, in the sequence of those splits: it is
-simulated by the same kernel, with the rule of branch pages.
+The keys of a branch level are the borders that the splits below it made, in the sequence of those splits. The same
+kernel simulates it, with the rule of branch pages.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from keybench.pagemodels.half_split.kernel import (
 )
 
 _CHUNK = 1 << 20
-"""The fewest rows that are sorted by group at a time."""
+"""Minimum rows that are sorted by group at a time."""
 _GROUP_ROWS = 1 << 17
-"""Rows of a group in the end: as many as keep in a second-level cache with their leaves."""
+"""Rows of a group in the end: they fit a second-level cache with their leaves."""
 _LEAVES_PER_THREAD = 64
-"""Leaves before which the index is not divided among threads."""
+"""Minimum leaves per thread before the index is divided among threads."""
 _IMBALANCE = 1.1
-"""How much more than its share a thread may get."""
+"""How much of its share a thread may get at most."""
 
 NO_SIZES = np.empty(0, np.uint16)
 _NO_TIMES = np.empty(0, np.int32)
@@ -46,30 +46,33 @@ _PER_SLOT = ("slots", "births", "kinds", "content")
 
 @dataclass(frozen=True)
 class Rule:
-    """When a page is full and how it splits. Room is in entries; in bytes where entries have sizes of their own."""
+    """When a page is full and how it splits. Room is in entries, or in bytes where entries have different sizes."""
 
     room: int
-    """Of any page but the rightmost, which has `room_last`."""
+    """Room of any page but the rightmost."""
     room_last: int
+    """Room of the rightmost page."""
     keep_append: int = ALONE
-    """Entries that stay left when the rightmost page splits for a key above all present: by number, or all of them."""
+    """Entries that stay left when the rightmost page splits for a key above all present: a number, or all (ALONE)."""
     keep_edge: int = 0
-    """The same when the rightmost page splits for any other key."""
+    """Entries that stay left when the rightmost page splits for any other key."""
     keep_interior: int = 0
+    """Entries that stay left when any other page splits."""
     share: float = 0.5
-    """What stays left of entries with sizes of their own, of their bytes; for an append only where it is not ALONE."""
+    """Where entries have different sizes: the share of their bytes that stays left, except for ALONE appends."""
     at_insertion: bool = False
     """Whether insertions that ascend inside the index split at the new entry instead."""
     smallest: int = 1
-    """The least that an entry can take."""
+    """Smallest size of an entry."""
     together: int = 1
-    """Entries of each key, where splits between different keys are preferred: rank // together tells the key."""
+    """Entries of each key, if splits between different keys are preferred; the key of a rank is rank // together."""
     choices: tuple[tuple[int, ...], ...] = ()
-    """Then for each kind of split what may stay left, the best first; the first that parts no key is taken."""
+    """For each kind of split, if `together` is above 1: what may stay left, the best first. The first choice that parts
+    no key is taken."""
 
     @property
     def entries(self) -> int:
-        """The most entries that a page can hold."""
+        """Maximum entries of a page."""
         return max(self.room, self.room_last) // self.smallest
 
     def compiled(self) -> Rules:
@@ -86,17 +89,17 @@ class Level:
     """The pages of one level of an index, in key order: (pages,) each."""
 
     births: NDArray[np.int64]
-    """The row by which the page was made, from 0; −1 of the first page."""
+    """The row that made the page, from 0; −1 for the first page."""
     kinds: NDArray[np.int8]
-    """The kind of split that made it, FIRST of the first page."""
+    """The kind of split that made the page; FIRST for the first page."""
     rows: NDArray[np.int64]
-    """Entries on it."""
+    """Entries on the page."""
 
     def __len__(self) -> int:
         return len(self.births)
 
     def count(self, kind: int) -> int:
-        """How many splits of that kind there were."""
+        """Number of splits of that kind."""
         return int((self.kinds == kind).sum())
 
 
@@ -222,7 +225,7 @@ class _Range:
 
 
 def _divided(whole: _Range, rule: Rule, threads: int) -> list[_Range]:
-    """Parts of about as many ranks each; none where the leaves are not spread well enough."""
+    """Parts with about the same number of ranks; none if the leaves are not spread evenly enough."""
     slots = whole.order()
     if len(slots) < threads * _LEAVES_PER_THREAD:
         return []
@@ -251,8 +254,8 @@ def _level(ranges: Sequence[_Range]) -> Level:
 def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: NDArray[np.uint16] = NO_SIZES, threads: int = 1) -> Level:
     """One level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival.
 
-    `sizes`: uint16 (n,) by rank, in the unit of the rule's room, where entries have their own. The level is divided
-    among `threads` once its leaves are spread over all ranks; keys that go to a few places only stay on one.
+    `sizes`: uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. The level is
+    divided among `threads` once its leaves are spread over all ranks. Keys that go to a few places stay on one thread.
     """
     n = len(ranks)
     if n >= 1 << 31:
@@ -273,25 +276,25 @@ def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: NDArray[np.uint16] 
 
 
 def build_branches(leaves: Level, rule: Rule) -> list[Level]:
-    """The levels above the leaves, up to the root; births are rows, as those of the leaves."""
+    """The levels above the leaves, up to the root. Births are rows, like those of the leaves."""
     above, below = [], leaves
     while len(below) > 1:
         order = np.argsort(below.births, kind="stable")
         rows = below.births[order]
-        found = build_level(order.astype(np.int64), rule)
-        first = found.births < 0  # made together with the second page below it
-        below = replace(found, births=np.where(first, rows[1], rows[found.births]))
+        built = build_level(order.astype(np.int64), rule)
+        first = built.births < 0  # made together with the second page below it
+        below = replace(built, births=np.where(first, rows[1], rows[built.births]))
         above.append(below)
     return above
 
 
 def page_numbers(levels: Sequence[Level]) -> NDArray[np.int64]:
-    """The numbers of the pages of the lowest level, in key order, where new pages get the next number.
+    """The page numbers of the lowest level, in key order. Each new page gets the next number.
 
-    The pages that one row makes are taken from the lowest level upwards.
+    If one row makes several pages, the lowest level comes first.
     """
-    births = np.concatenate([found.births for found in levels])
-    heights = np.concatenate([np.full(len(found), height) for height, found in enumerate(levels)])
+    births = np.concatenate([level.births for level in levels])
+    heights = np.concatenate([np.full(len(level), height) for height, level in enumerate(levels)])
     places = np.empty(len(births), np.int64)
     places[np.lexsort((heights, births))] = np.arange(len(births))
     return places[: len(levels[0])]

@@ -1,7 +1,7 @@
-"""The branch pages of an index in memory, and what InnoDB does inside one: insertion, deletion, copying (btree.md B2).
+"""The branch pages of an index in memory: insertion, deletion and copying inside a page (docs/internals/innodb.md §3).
 
 A record's place in the page's heap decides which bytes become garbage. Records that were moved away leave a list of
-free places, the last one freed at its head, which the next insertions take before the heap grows.
+free places, the last one freed at its head. Insertions take places from this list before the heap grows.
 """
 
 from __future__ import annotations

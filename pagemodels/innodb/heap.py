@@ -1,6 +1,7 @@
-"""The leaves of an index of InnoDB in memory: records by their place in a page's heap (btree.md B1, B2).
+"""The leaves of an index of InnoDB in memory: records by their place in a page's heap.
 
-Only a split, and the rules of an almost full leaf, ask for the order of records; until then a row costs one write.
+Rules: docs/internals/innodb.md §1, §2. Only a split, and the rules of an almost full leaf, need the order of records;
+otherwise a row costs one write.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def new(size: int, page_bytes: int, room: int, rows: int, *, clustered: bool, sh
     facts = np.zeros(_FACTS, np.int64)
     facts[[LEAVES, SHIFT, SIZE, ROOM]] = 1, shift, size, room
     facts[[SIXTEENTH, CLUSTERED, SHRINKS, SAFE]] = page_bytes // 16, clustered, shrinks, safe
-    found = Leaves(
+    leaves = Leaves(
         np.empty((pages, places), np.uint32),
         np.empty((pages, _FIELDS), np.int32),
         np.zeros((max(rows, 1) - 1 >> shift) + 1, np.int32),
@@ -80,8 +81,8 @@ def new(size: int, page_bytes: int, room: int, rows: int, *, clustered: bool, sh
         np.empty(places + 1, np.uint64),
         facts,
     )
-    found.slots[0, : HIGHEST + 1] = 0, rows, -1, -1, 0, 0, 0, -1, -1, -1
-    return found
+    leaves.slots[0, : HIGHEST + 1] = 0, rows, -1, -1, 0, 0, 0, -1, -1, -1
+    return leaves
 
 
 def grow(leaves: Leaves) -> None:

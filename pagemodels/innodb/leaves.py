@@ -1,12 +1,11 @@
-"""The leaves of an index of InnoDB under insertion: when and where a leaf splits (btree.md B2; MariaDB 10.11's
-btr0btr.cc and btr0cur.cc).
+"""The leaves of an index of InnoDB under insertion: when and where a leaf splits (docs/internals/innodb.md §2).
 
 Nothing that happens above the leaves or in the file changes what happens here. What a row that did not fit asks of both
-is noted as an event, and done afterwards in the same order (`pagemodel_load`).
+is recorded as an event and done afterwards in the same order (`load.py`).
 
-Which leaf a rank belongs to is looked up as in `databases.splitting`: a directory of equal cells names the leaf of each
-cell's first rank, and a few steps along the chain lead on. When a range of ranks is divided, the narrower part takes
-the other slot. A row thus costs the same few memory accesses at any size.
+The leaf of a rank is looked up as in `half_split/kernel.py`: a directory of equal cells names the leaf of each cell's
+first rank, and a few steps along the chain lead on. When a range of ranks is divided, the narrower part takes the other
+slot. A row thus costs the same few memory accesses at any size.
 """
 
 from __future__ import annotations
@@ -240,9 +239,9 @@ def events_of(leaves: Leaves) -> NDArray[np.int64]:
 @kernel
 def chain(leaves: Leaves) -> NDArray[np.int64]:
     """The slots in key order: int64 (leaves,)."""
-    slots, found = leaves.slots, np.empty(leaves.facts[LEAVES], np.int64)
+    slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES], np.int64)
     slot = leaves.cells[0]
-    for i in range(len(found)):
-        found[i] = slot
+    for i in range(len(ordered)):
+        ordered[i] = slot
         slot = slots[slot, NEXT]
-    return found
+    return ordered

@@ -1,4 +1,4 @@
-"""What the leaves of an index, and of the table beside it, ask of branch pages and file, in order of the rows."""
+"""Replays the events of an index's leaves, and of the table beside it, on branch pages and file, row by row."""
 
 from __future__ import annotations
 

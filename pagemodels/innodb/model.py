@@ -1,8 +1,8 @@
-"""The page model of InnoDB: a table's clustered index, or a secondary index over an integer primary key.
+"""The page model of InnoDB: a clustered index, or a secondary index over an integer primary key or a key by date.
 
-Rules: btree.md B, and the modules beside this one. Found equal to MariaDB 10.11 in every page number of all levels, in
-records a page, garbage, split counter and file size (tests/databases/mysql/test_page_model.py). MySQL differs where
-`mysql` is read; that is from its source and has not been run.
+Rules: docs/internals/innodb.md. Every page number of all levels, records a page, garbage, split counter and file size
+equal those of a live MariaDB (tests/databases/mysql/test_page_model.py). Where MySQL differs, the rules follow its
+source; docs/internals/innodb.md §8 says how far it was compared.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class InnodbModel:
         )
 
 
-def of(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
+def page_model(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
     """The model of the index that holds the table's key; UsageError where its records have no one size."""
     if table.rows:
         raise UsageError("the page model of InnoDB is that of the key's index, not of the table by date.")

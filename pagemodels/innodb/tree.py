@@ -1,7 +1,7 @@
 """The branch pages of an index of InnoDB: what a split of a leaf asks of them, and when and where they split.
 
-Rules: btree.md B2, from MariaDB 10.11's btr0btr.cc and btr0cur.cc. What a split asks of the level above is put on a
-list and done after it, last in first out (`pagemodel_pointers`): the kernel does not recurse.
+Rules: docs/internals/innodb.md §2 and §3. What a split asks of the level above is put on a list and done after the
+split, last in first out (`node_pointers.py`), so that the kernel does not recurse.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""The page model of SQL Server. No live server has confirmed it yet; published page counts have (mssql_oracle.md §7).
+"""The page model of SQL Server (docs/internals/mssql.md). Published page counts confirm it, no live server has yet.
 
 A key above all present that finds the last leaf full gets a new page of its own, and nothing moves. Any other full page
-passes half its rows to a new one, and so do non-leaf pages even at the right edge. Two things are parameters because
-nobody has documented them: what share of the rows stays (splits other than at the middle are known to happen), and
-whether insertions that ascend inside the index split at the insertion point, as they can be made to in Sybase ASE, from
-which SQL Server comes; the engine's `model_variants` name both. A million random GUIDs gave 4,319 and 4,343 pages where
-that was published; with halves the model gives 4,285 ± 58 over 60 streams, with 0.48 4,386 ± 42.
+passes half its rows to a new one; branch pages do so at the right edge too. Two things are not documented and are
+parameters here, named in the engine's `model_variants`: what share of the rows stays, and whether insertions that
+ascend inside the index split at the insertion point, as Sybase ASE, from which SQL Server comes, can be told to do.
 
-Physical page numbers follow the sequence of allocations, leaf before non-leaf: mixed extents, other tables and the
-allocation maps are not modelled, so `fragmentation` is only as exact as the table is alone in its file.
+Physical page numbers follow the sequence of allocations, leaf before branch page. Mixed extents, other tables and the
+allocation maps are not modelled, so `fragmentation` is exact only as far as the table is alone in its file.
 """
 
 from __future__ import annotations
@@ -67,7 +65,7 @@ class Parameters:
                 raise unknown_name(name, getattr(self, name), known)
 
 
-def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table: its clustered index, its nonclustered one, or its heap."""
     if table.rows:
         raise UsageError("the page model of SQL Server is that of the key's index, not of the table by date.")

@@ -1,7 +1,7 @@
-"""Sizes of what SQL Server stores: rows, index rows, and how many fit a page.
+"""Sizes of what SQL Server stores: rows, index rows, and how many fit a page (docs/internals/mssql.md §1).
 
 Sources: Microsoft's "Estimate the size of a clustered index", "… of a nonclustered index", "… of a heap" and "Pages and
-extents architecture guide"; what they leave open follows published page counts (mssql_oracle.md §1.1, §7).
+extents architecture guide"; what they leave open follows published page counts.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def rows_a_heap_page(row: int) -> int:
 def space_used(used: int, pages: int) -> float:
     """avg_page_space_used_in_percent of pages that hold `used` bytes together, slots included.
 
-    The formula gives three published values in all their digits (mssql_oracle.md §1.3): the mean of the free bytes is
-    cut to three decimals, and a page counts as 8,094.
+    The mean of the free bytes is cut to three decimals, and a page counts as 8,094. This formula gives three published
+    values in all their digits (docs/internals/mssql.md §3).
     """
     thousandths = 1000 * (PAGE_BYTES * pages - used) // pages
     return 100 * (1 - thousandths / 1000 / (PAGE_BYTES - SLOT))

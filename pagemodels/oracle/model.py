@@ -1,12 +1,13 @@
-"""The page model of Oracle. No live server has confirmed it yet; published leaf counts have (mssql_oracle.md §7).
+"""The page model of Oracle (docs/internals/oracle.md). Published leaf counts confirm it, no live server has yet.
 
 A key above all present that finds the rightmost leaf full gets a new leaf of its own (statistic `leaf node 90-10
 splits`). Any other full leaf passes half its bytes to a new one (counted with the others in `leaf node splits`).
-`right_edge` 50-50 is what Oracle 9i made of keys that were committed one by one (bug 3196414, mended in 10g).
+`right_edge` 50-50 is what Oracle 9i did with keys that were committed one by one (bug 3196414, mended in 10g).
 
-`clustered` keys are index-organised tables without overflow, `nonclustered` ones a heap with an index, the usual case.
-Branch blocks are an approximation: their keys are cut to what tells two leaves apart, which depends on the values, and
-here are whole. A leaf has the initial transaction slots only; several writers at once can make it have more.
+`clustered` keys are index-organised tables without overflow; `nonclustered` ones are a heap with an index, the usual
+case. Branch blocks are an approximation: Oracle cuts their keys to what tells two leaves apart, which depends on the
+values, and the model keeps them whole. A leaf has the initial transaction slots only; several writers at once can make
+it have more.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Parameters:
             raise unknown_name("right_edge", self.right_edge, _RIGHT_EDGES)
 
 
-def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table's index on its key, or of the table itself where it is organised by it."""
     if table.rows:
         raise UsageError("there is no page model of Oracle's index on the moment of creation: look at the key's.")

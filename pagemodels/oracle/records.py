@@ -1,7 +1,7 @@
-"""Sizes of what Oracle stores in the leaf blocks of an index.
+"""Sizes of what Oracle stores in the leaf blocks of an index (docs/internals/oracle.md §1).
 
-They follow from published dumps and statistics of 8 KiB blocks (mssql_oracle.md §5): a row of a leaf has a flag and a
-lock byte, its columns with a length in front of each, and two bytes in the block's row directory.
+They follow from published dumps and statistics of 8 KiB blocks: a row of a leaf has a flag and a lock byte, its columns
+with a length in front of each, and two bytes in the block's row directory.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-"""The page model of nbtree, PostgreSQL 13 to 18, for unique keys of one size in an index of one column.
+"""The page model of nbtree, PostgreSQL 13 to 18, for keys of one size in an index of one column.
 
-A leaf that overflows is split where the free bytes of its halves, weighed by the fill factor if it is the rightmost and
-evenly if not, come out nearest (nbtsplitloc.c; btree.md A1 and A2 tell the source read and the runs that it was checked
-on: equal to the page). With one unique column no other candidate can be better, so position and content of the new
-entry do not matter. The new page always is the right half and always lies at the end of the file.
+A full leaf splits where the free bytes of its halves come out nearest: weighed by the fill factor if the leaf is the
+rightmost, evenly if not (nbtsplitloc.c; docs/internals/postgresql.md §2). With one unique column no other split can be
+better, so position and content of the new entry do not matter. The new page is always the right half and lies at the
+end of the file.
 
-A foreign key's index holds each key several times, and nbtree weighs that: of the splits nearly as good as the best
-(within a twentieth of the page's entries by their free bytes) it takes the best that lies between two different keys,
-for there the new high key needs no TID. As long as a page's equal keys are fewer than those splits, this is all.
+A foreign key's index holds each key several times, and nbtree takes that into account (docs/internals/postgresql.md
+§4): of the splits nearly as good as the best (within a twentieth of the page's entries by their free bytes) it takes
+the best that lies between two different keys, because the new high key then needs no TID. As long as a key has fewer
+entries than there are such splits, this rule is enough.
 
-Branch pages follow the same rule with a fill factor of 70 and a first entry without its key. There two splits can be
-equally good, and the server takes the one that its sorting routine puts first (`qsort`). That too was equal to live
-servers wherever it was compared, but it is the routine's doing and no rule of nbtree: take branch pages, and what
-derives from their number (`nonadjacent`), as an approximation, within 1 %, on versions other than 15 and 18.
+Branch pages follow the same rule with a fill factor of 70 and a first entry without a key. There two splits can be
+equally good, and the server takes the one that its sorting routine puts first (`qsort.py`). This too equalled live
+servers wherever it was compared, but it is a property of the routine and no rule of nbtree: on versions other than 15
+and 18, take branch pages, and `nonadjacent`, which depends on them, as an approximation within 1 %.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _LEAF_SPLIT_DISTANCE = 0.05
 """Share of a page's entries by which a split may be off the best (nbtsplitloc.c)."""
 
 
-def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the key's index; the table is a heap in all key roles.
 
     UsageError for keys whose stored size depends on how well they compress, for so many equal ones that other rules of
@@ -114,10 +115,10 @@ def _choices(
     space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int
 ) -> tuple[int, ...]:
     """The splits of a leaf that are nearly as good as the best, given by what stays left, the best first."""
-    found = _splits(space, item, first, items, high_key, fillfactor, reserve)
+    splits = _splits(space, item, first, items, high_key, fillfactor, reserve)
     tolerance = int((items - 1) * item * _LEAF_SPLIT_DISTANCE)
-    near = [abs(left - found[0]) * item <= tolerance for left in found]
-    return tuple(found[: near.index(False) if False in near else len(found)])
+    near = [abs(left - splits[0]) * item <= tolerance for left in splits]
+    return tuple(splits[: near.index(False) if False in near else len(splits)])
 
 
 def _kept(space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int) -> int:

@@ -1,7 +1,7 @@
-"""A b-tree of SQLite under insertion: a full page is balanced with up to two siblings (btree.c; btree.md C1).
+"""A b-tree of SQLite under insertion: a full page is balanced with up to two siblings (docs/internals/sqlite.md §2).
 
-Their cells are dealt out anew (`pagemodel_deal`). Old page numbers are used again, new ones are taken at the end of the
-file, and all are put in ascending order.
+Their cells are distributed anew (`redistribute.py`). Old page numbers are used again, new ones come from the list of
+free pages or the end of the file, and all are put in ascending order (btree.c).
 """
 
 from __future__ import annotations

@@ -142,8 +142,8 @@ def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
 
 
 @kernel
-def listed(marks: Marks, first: int, which: int, rank: int, count: int, found: NDArray[np.int64]) -> None:
-    """Writes the `count` highest members that are not above a rank to the front of `found`, ascending."""
+def listed(marks: Marks, first: int, which: int, rank: int, count: int, ranks: NDArray[np.int64]) -> None:
+    """Writes the `count` highest members that are not above a rank to the front of `ranks`, ascending."""
     node, place = first + (rank >> 6), np.uint64(rank & 63)
     word = marks[2 * node + which] << (np.uint64(63) - place) >> (np.uint64(63) - place)
     while True:
@@ -151,7 +151,7 @@ def listed(marks: Marks, first: int, which: int, rank: int, count: int, found: N
             at = highest(word)
             word ^= _ONE << np.uint64(at)
             count -= 1
-            found[count] = ((node - first) << 6) + at
+            ranks[count] = ((node - first) << 6) + at
         if count == 0:
             return
         node = before(marks, first, which, node)

@@ -1,4 +1,4 @@
-"""The loop over the rows."""
+"""The loop over the rows of a b-tree, and of the table beside it."""
 
 from __future__ import annotations
 

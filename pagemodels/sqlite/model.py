@@ -1,12 +1,12 @@
 """The page model of SQLite: a WITHOUT ROWID table, a rowid table, or an index beside one of them.
 
-Rules: btree.md C, and the modules beside this one. Found equal to SQLite 3.54 in every leaf's number and cells
-(tests/databases/sqlite/test_page_model.py); for an index, the pages that its table takes lie in between.
+Rules: docs/internals/sqlite.md, and the modules beside this one. Every leaf's number and cells equal those of SQLite
+3.54 (tests/databases/sqlite/test_page_model.py). The pages of an index lie among those of its table.
 
-In an index b-tree, which a WITHOUT ROWID table is too, interior cells hold rows: `page_rows` are the cells of leaves,
-together fewer than the rows. A balancing that takes a leaf more counts by the leaf that overflowed: as an append where
-the new key was above all before, as an edge split where it was the rightmost leaf, else as an interior split; one that
-gives a leaf back (three sparse siblings that fit two) counts one less. Their sum is leaf pages − 1.
+In an index b-tree, which a WITHOUT ROWID table is too, branch pages hold rows: `page_rows` are the cells of leaves,
+together fewer than the rows. A balancing that adds a leaf counts by the leaf that overflowed: as an append where the
+new key was above all before, as an edge split where it was the rightmost leaf, else as an interior split. A balancing
+that gives a leaf back (three sparse siblings that fit two) counts −1. Their sum is leaf pages − 1.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class IntegerModel:
         return replace(self, rows=rows)
 
 
-def of(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the b-tree that holds the table's key; UsageError where its cells have no known size."""
     if given.page_bytes not in (512 << i for i in range(8)):
         raise UsageError(f"SQLite has no pages of {given.page_bytes} bytes: take a power of two from 512 to 65536.")

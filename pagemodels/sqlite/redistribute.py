@@ -1,8 +1,8 @@
-"""How the cells of siblings are dealt out anew (balance_nonroot in btree.c; btree.md C1).
+"""How the cells of siblings are distributed anew (balance_nonroot in btree.c; docs/internals/sqlite.md §2).
 
-First as many as fit to each page from the left, then back to the right while the right page stays no larger than the
-left. In index b-trees the dividers between the siblings are rows and dealt out too (`ahead` is 1): the cell behind a
-page's end becomes its divider. In leaves of rowid tables (0) the divider repeats the page's last key.
+First each page from the left takes as many as fit; then cells go back to the right while the right page stays no larger
+than the left. In index b-trees the dividers between the siblings are rows and are distributed too (`ahead` is 1): the
+cell behind a page's end becomes its divider. In leaves of rowid tables (0) the divider repeats the page's last key.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A b-tree of SQLite in memory: its pages, and the numbers of the file's pages (btree.md C1).
+"""A b-tree of SQLite in memory: its pages, and the numbers of the file's pages (docs/internals/sqlite.md §1 and §4).
 
 A page's upper bound is the divider on its right, or a number above all ranks where there is none. A leaf's keys are the
-ranks that arrived between two bounds, which two bitmaps say (`pagemodel_marks`). So no key is moved when leaves are
-balanced, no tree descended to find a row's leaf, and a row costs the same few memory accesses at any size.
+ranks that arrived between two bounds, which two bitmaps record (`bitmaps.py`). So no key is moved when leaves are
+balanced, no tree is descended to find a row's leaf, and a row costs the same few memory accesses at any size.
 
-What else is known of a leaf lies in a slot by its upper bound. A leaf but the rightmost has so many cells at least (see
-`_fewest`) that a slot can be that of several ranks in a row.
+The other facts about a leaf lie in a slot that its upper bound names. Every leaf but the rightmost has a minimum of
+cells (`_fewest`), so that several successive ranks can share a slot.
 """
 
 from __future__ import annotations
@@ -241,8 +241,8 @@ def start(tree: Tree, file: Ints) -> None:
 def chain(tree: Tree) -> NDArray[Any]:
     """The leaves' slots in key order: int64 (leaves,)."""
     facts = tree.facts
-    found, upper = np.empty(facts[LEAVES], np.int64), -1
-    for i in range(len(found)):
+    slots, upper = np.empty(facts[LEAVES], np.int64), -1
+    for i in range(len(slots)):
         upper = at_least(tree.marks, facts[WORDS], BORDERS, upper + 1)
-        found[i] = upper >> facts[SHIFT]
-    return found
+        slots[i] = upper >> facts[SHIFT]
+    return slots

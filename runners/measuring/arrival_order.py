@@ -2,6 +2,7 @@
 
 With one writer it is the planned order. With several, the server or the writers' own time stamps tell the order of
 their transactions; inside a transaction the rows keep the order in which they were sent.
+How each engine tells it: docs/internals/arrival-order.md.
 """
 
 from __future__ import annotations

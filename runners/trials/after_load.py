@@ -15,11 +15,11 @@ from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
 from keybench.runners.writers import load as writers
 from keybench.runners.writers import processes, reader
-from keybench.runners.writers.crews import Crew
+from keybench.runners.writers.pool import WriterPool
 
 
 def after_load(
-    request: Request, plan: TrialPlan, target: Target, admin: Admin, one: TrialTable, crew: Crew, deadline: float
+    request: Request, plan: TrialPlan, target: Target, admin: Admin, one: TrialTable, pool: WriterPool, deadline: float
 ) -> list[Reading]:
     """Does it, and verifies the table again where its rows have changed. `deadline` is of the monotonic clock."""
     todo, work = request.scenario.after, request.scenario.load
@@ -46,7 +46,7 @@ def after_load(
             timeout=deadline - time.monotonic(),
             refill=True,
             path=request.scenario.load_path,
-            crew=crew,
+            pool=pool,
         )
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
         readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))

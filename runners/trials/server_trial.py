@@ -13,7 +13,7 @@ from keybench.databases.engine import Engine
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
-from keybench.results.store import blobs, store
+from keybench.results.store import blobs, records
 from keybench.runners.measuring import key_positions, latency, shards
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
 from keybench.runners.measuring.interference import Interference
@@ -27,7 +27,7 @@ from keybench.runners.trials.after_load import after_load
 from keybench.runners.trials.prediction import beside, placement
 from keybench.runners.trials.trial import Trial
 from keybench.runners.writers import load as writers
-from keybench.runners.writers.crews import LOCAL, Crew
+from keybench.runners.writers.pool import LOCAL, WriterPool
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Resources:
 
     reach: Callable[[str], Target]
     """Gives a database's server, started again if it has died."""
-    crew: Crew = LOCAL
+    pool: WriterPool = LOCAL
     progress: Callable[[int], None] = lambda _: None
     """Is given the number of rows sent so far."""
 
@@ -113,7 +113,7 @@ class ServerTrial(Trial):
             skew_rows=self.request.scenario.load.skew_rows,
             timeout=self.deadline - time.monotonic(),
             path=self.path,
-            crew=self.resources.crew,
+            pool=self.resources.pool,
             tables=table_of_each_writer(self.tables),
             progress=self.resources.progress,
         )
@@ -135,7 +135,7 @@ class ServerTrial(Trial):
         """(readings, pictures) of the loaded tables. What the scenario wants after the load comes last: it deletes."""
         pictures = self.page_maps(admin)
         # A scenario with several tables has nothing to do after the load.
-        after = after_load(self.request, self.plan, target, admin, self.tables[0], self.resources.crew, self.deadline)
+        after = after_load(self.request, self.plan, target, admin, self.tables[0], self.resources.pool, self.deadline)
         return after, pictures
 
     def page_maps(self, admin: Admin) -> list[blobs.Blob]:
@@ -161,7 +161,7 @@ class ServerTrial(Trial):
             next((one.traceback for one in predicted if one.traceback), ""),
         )
 
-    def warnings(self, record: store.Trial) -> Sequence[str]:
+    def warnings(self, record: records.Trial) -> Sequence[str]:
         """What the trial says of its engine's open questions, which are about rows in order of arrival."""
         return engine_checks.answers(self.request, self.plan, record) if self.path.in_order else ()
 

@@ -1,1 +1,1 @@
-"""The writers of a load: processes here, or workers of a cluster."""
+"""The writers of a load: processes on this machine or on a cluster, which wait for one another at barriers."""

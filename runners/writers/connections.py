@@ -1,4 +1,4 @@
-"""Whether a server takes as many connections as there are writers, asked before anything is sent to it."""
+"""Whether a server accepts a connection for each writer, checked before anything is sent to it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from keybench.databases.capabilities import LimitsSessions
 from keybench.errors import UsageError
 from keybench.runners.planning.plan import Request
 from keybench.runners.planning.target import Target
-from keybench.runners.writers.crews import LOCAL, Crew
+from keybench.runners.writers.pool import LOCAL, WriterPool
 
 
-def check(request: Request, target: Target, crew: Crew = LOCAL) -> None:
-    """UsageError where the scenario has more writers than the server has connections left."""
+def check(request: Request, target: Target, pool: WriterPool = LOCAL) -> None:
+    """UsageError if the writers need more connections than the server has left."""
     writers = len(request.scenario.writer)
-    wanted = writers * crew.connections
+    needed = writers * pool.connections_per_writer
     admin = target.engine.admin(target.address)
     try:
         if not isinstance(admin, LimitsSessions):
@@ -20,8 +20,8 @@ def check(request: Request, target: Target, crew: Crew = LOCAL) -> None:
         left = admin.sessions_left()
     finally:
         admin.close()
-    if wanted > left:
-        number = "as many" if wanted == writers else str(wanted)
+    if needed > left:
+        number = "as many" if needed == writers else str(needed)
         raise UsageError(
             f"{writers} writers need {number} connections, and {target.engine.title} ({target.server}) takes {left} "
             "more: use fewer writers, or raise its limit (max_connections, and what its user may open)."

@@ -1,4 +1,4 @@
-"""All writers of a load: how its rows are dealt to them, and how their times add up."""
+"""A load by all its writers: the slices that each of them sends, and their times on one timeline."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from keybench.model.reading import Reading, Series
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
 from keybench.runners.writers.barrier import Release
-from keybench.runners.writers.crews import LOCAL, Crew
-from keybench.runners.writers.writer import Load, Sent
+from keybench.runners.writers.pool import LOCAL, WriterPool
+from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.schema import SKEW_ROWS
 
 SLICE_BYTES = 256_000_000
-"""Buffers that a writer makes before each timed slice; more rows than that are sent in several slices."""
+"""Bytes of batches that a writer prepares before a timed slice. A phase with more rows has several slices."""
 
 _SERIES_POINTS = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """All writers of a load together, on one timeline that leaves out the making of buffers."""
+    """The transactions of all writers on one timeline, without the time in which they prepare batches."""
 
     rows: NDArray[np.int64]
-    """Rows acknowledged so far, after each transaction in order of completion."""
+    """Rows acknowledged so far, after each transaction. Transactions are in order of completion."""
     elapsed: NDArray[np.float64]
-    """Seconds in the timed window so far, likewise."""
+    """Seconds of the timed slices so far, likewise."""
     latencies: NDArray[np.float64]
     """Seconds that each transaction took, likewise."""
     cpu_share: float
     entered: tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...] = ()
-    """For each writer when its transactions had the database for themselves, and their rows; empty where unknown."""
-    apart: float = 0.0
-    """Seconds by which the writers' places on the timeline may be wrong against one another; 0 on one machine."""
+    """For each writer: when its transactions held the database's lock, and their rows. Empty where unknown."""
+    clock_error: float = 0.0
+    """Seconds by which two writers' clocks may be misaligned on the timeline; 0 on one machine."""
 
     @property
     def seconds(self) -> float:
@@ -48,7 +48,7 @@ class Loaded:
         return float(self.elapsed[-1])
 
     def readings(self) -> list[Reading]:
-        """Times of the whole, of both halves, and of transactions."""
+        """Times of the whole load, of both halves, and of transactions."""
         half = float(self.elapsed[np.searchsorted(self.rows, self.rows[-1] / 2)])
         p50, p95, p99 = np.percentile(self.latencies * 1000, (50, 95, 99))
         values = {
@@ -61,14 +61,14 @@ class Loaded:
             Metric.TX_MAX_MS: self.latencies.max() * 1000,
             Metric.CLIENT_CPU_SHARE: 100 * self.cpu_share,
         }
-        if self.apart:
-            values[Metric.CLOCKS_APART_MS] = 1000 * self.apart
+        if self.clock_error:
+            values[Metric.CLOCKS_APART_MS] = 1000 * self.clock_error
         return [Reading(metric, float(value), "measured") for metric, value in values.items()]
 
     def series(self) -> Series:
-        """Insert time against rows, at some 200 places."""
-        places = np.unique(np.searchsorted(self.rows, np.linspace(0, self.rows[-1], _SERIES_POINTS + 1)[1:]))
-        return Series(Metric.INSERT_SECONDS, self.rows[places], self.elapsed[places])
+        """Insert time by rows, at about 200 points."""
+        points = np.unique(np.searchsorted(self.rows, np.linspace(0, self.rows[-1], _SERIES_POINTS + 1)[1:]))
+        return Series(Metric.INSERT_SECONDS, self.rows[points], self.elapsed[points])
 
 
 def load(
@@ -81,51 +81,56 @@ def load(
     timeout: float,
     refill: bool = False,
     path: LoadPath = ROWS,
-    crew: Crew = LOCAL,
+    pool: WriterPool = LOCAL,
     tables: Sequence[Table] = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> Loaded:
-    """Loads a trial's rows (or its refill) with all its writers at once; `progress` is given the rows sent so far.
+    """Loads a trial's rows, or its refill, with all its writers at once.
 
-    The writers meet before each phase of the scenario and, where a phase has more rows than they hold ready, before
-    each slice of it. `tables` are the writers' own, of the same form as `table`, where they have several.
+    The writers wait for one another before each phase of the scenario, and before each slice of a phase that has more
+    rows than a slice holds. `tables` are the writers' own tables, of the same form as `table`, if they do not share
+    one. `timeout` is in seconds; `progress` is called with the rows sent so far.
     """
     phases = [(s.writer.refill_rows,) if refill else s.writer.phases for s in sources]
     firsts = [s.writer.rows if refill else 0 for s in sources]
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
-    loads = [
-        Load(address.engine, address, own, source, first, slices, rows_per_tx, skew_rows, path)
+    tasks = [
+        WriterTask(address.engine, address, own, source, first, slices, rows_per_tx, skew_rows, path)
         for own, source, first, slices in zip(
             tables or [table] * len(sources), sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True
         )
     ]
-    return _together(crew.run(loads, timeout=timeout, progress=progress))
+    return _on_one_timeline(pool.run(tasks, timeout=timeout, progress=progress))
 
 
 def _slices(phases: Sequence[tuple[int, ...]], slice_rows: int, rows_per_tx: int) -> list[tuple[int, ...]]:
-    """For each writer, given its rows in each phase: its rows in each slice, as many slices for each.
+    """Each writer's rows in each slice, given its rows in each phase. All writers have the same number of slices.
 
-    A slice holds at most `slice_rows` of any writer, and of each the same share of its phase, in whole transactions.
+    A slice holds at most `slice_rows` rows of a writer, and the same share of every writer's phase, in whole
+    transactions.
     """
-    found: list[list[int]] = [[] for _ in phases]
-    for together in zip(*phases, strict=True):
-        count = ceil(max(together) / slice_rows)
-        for own, rows in zip(found, together, strict=True):
+    slices: list[list[int]] = [[] for _ in phases]
+    for phase_rows in zip(*phases, strict=True):
+        count = ceil(max(phase_rows) / slice_rows)
+        for own, rows in zip(slices, phase_rows, strict=True):
             size = ceil(rows / max(count, 1) / rows_per_tx) * rows_per_tx
             own += [max(0, min(size, rows - i * size)) for i in range(count)]
-    return [tuple(own) for own in found]
+    return [tuple(own) for own in slices]
 
 
-def _together(done: Sequence[Sent]) -> Loaded:
-    """Puts the writers on one timeline. Those of one machine read one clock. Others' are set so that the barrier before
-    each slice let all go at the same moment, of which each knows a short span that it lies in: its middle is taken."""
+def _on_one_timeline(results: Sequence[WriterResult]) -> Loaded:
+    """Puts the writers on one timeline.
+
+    Writers on one machine read the same clock. Other clocks are aligned at the moment when the barrier before a slice
+    let all writers go. Each writer knows a short interval that contains this moment; its middle is taken.
+    """
     rows, elapsed, latencies = [], [], []
-    seconds = apart = 0.0
-    for n, parts in enumerate(zip(*(sent.slices for sent in done), strict=True)):
-        released = [sent.released[n] if sent.released else Release() for sent in done]
+    seconds = clock_error = 0.0
+    for n, parts in enumerate(zip(*(result.slices for result in results), strict=True)):
+        released = [result.released[n] if result.released else Release() for result in results]
         middles = [(release.earliest + release.latest) / 2 for release in released]
-        apart = max(apart, *(release.latest - release.earliest for release in released))
+        clock_error = max(clock_error, *(release.latest - release.earliest for release in released))
         begins = np.concatenate([begin - middle for (begin, _, _), middle in zip(parts, middles, strict=True)])
         ends = np.concatenate([end - middle for (_, end, _), middle in zip(parts, middles, strict=True)])
         acknowledged = np.concatenate([part for _, _, part in parts])
@@ -138,13 +143,13 @@ def _together(done: Sequence[Sent]) -> Loaded:
         np.cumsum(np.concatenate(rows)),
         np.concatenate(elapsed),
         np.concatenate(latencies),
-        sum(sent.cpu_seconds for sent in done) / len(done) / seconds,
-        _entered(done),
-        apart,
+        sum(result.cpu_seconds for result in results) / len(results) / seconds,
+        _entered(results),
+        clock_error,
     )
 
 
-def _entered(done: Sequence[Sent]) -> tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...]:
-    rows = [np.concatenate([rows for _, _, rows in sent.slices]) for sent in done]
-    moments = [sent.entered for sent in done if sent.entered is not None]
+def _entered(results: Sequence[WriterResult]) -> tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...]:
+    rows = [np.concatenate([rows for _, _, rows in result.slices]) for result in results]
+    moments = [result.entered for result in results if result.entered is not None]
     return tuple(zip(moments, rows, strict=True)) if len(moments) == len(rows) else ()

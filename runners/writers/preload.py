@@ -1,4 +1,4 @@
-"""What every worker needs, found and imported once in the fork server, so that a worker starts in some 20 ms."""
+"""What every worker process needs, imported once in the fork server: a worker then starts in about 20 ms."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ from keybench.runners.writers import reader, writer
 READY = (engines(), layouts(), reader.examine, writer.write)
 
 gc.collect()
-gc.freeze()  # workers are forked from here, and none need look for garbage among all this
+gc.freeze()  # workers are forked from this process: their garbage collector need not visit these objects

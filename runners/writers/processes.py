@@ -1,7 +1,7 @@
-"""Processes that work for a trial: they end with the runner, and a hung or killed one is an error, never a short count.
+"""Runs functions in worker processes. A process that hangs or is killed is an error, and none outlives the runner.
 
-They are started by a fork server: a fresh process costs some 20 ms, and threads of the runner (its progress display)
-are never forked.
+A fork server starts them: a new process costs about 20 ms, and threads of the runner (its progress display) are never
+forked.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -21,13 +22,27 @@ from keybench.errors import KeybenchError, ServerError
 POLL_SECONDS = 0.1
 
 context: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
-"""Where locks and arrays shared with workers are made."""
+"""Makes the locks and arrays that are shared with the processes."""
 
 context.set_forkserver_preload(["keybench.cli", "keybench.runners.writers.preload", "psycopg", "apsw"])
 
 
 class WorkerLost(ServerError):
     """A worker process ended without a result, or was ended because it took too long."""
+
+
+def too_late(timeout: float) -> WorkerLost:
+    """The error for workers without a result after `timeout` seconds."""
+    return WorkerLost(
+        f"no result after {timeout:.0f} s: stopped. Give a longer --trial-timeout if it may take so long."
+    )
+
+
+def unexpected(error: Exception) -> ServerError:
+    """The trial's error for an exception in a worker that is no KeybenchError; it keeps the traceback as text."""
+    shown = ServerError(f"{type(error).__name__}: {error}")
+    shown.traceback = traceback.format_exc()
+    return shown
 
 
 def run_all(
@@ -37,10 +52,10 @@ def run_all(
     timeout: float,
     poll: Callable[[], None] = lambda: None,
 ) -> list[Any]:
-    """Calls `function(*arguments[i])` in a process each, all at once; the results in the order of the arguments.
+    """Calls `function(*arguments[i])` in one process for each i, all at once; the results in the order of i.
 
-    The first failure ends all of them and is raised: the worker's own KeybenchError, else a WorkerLost that names what
-    happened. `poll` is called about ten times a second meanwhile.
+    The first failure ends all processes and is raised: the worker's KeybenchError, or a WorkerLost that says what
+    happened. `timeout` is in seconds. `poll` is called about ten times a second meanwhile.
     """
     processes, pipes = [], []
     try:
@@ -69,9 +84,7 @@ def _collect(
     results: dict[int, Any] = {}
     while len(results) < len(pipes):
         if time.monotonic() > deadline:
-            raise WorkerLost(
-                f"no result after {timeout:.0f} s: stopped. Give a longer --trial-timeout if it may take so long."
-            )
+            raise too_late(timeout)
         waiting = {pipe: i for i, pipe in enumerate(pipes) if i not in results}
         for pipe in wait(list(waiting), POLL_SECONDS):
             i = waiting[pipe]  # type: ignore[index]
@@ -80,7 +93,7 @@ def _collect(
             except EOFError:
                 processes[i].join()
                 raise WorkerLost(
-                    f"writer process {i + 1} of {len(pipes)} died ({_death(processes[i].exitcode)})."
+                    f"writer process {i + 1} of {len(pipes)} died ({_cause(processes[i].exitcode)})."
                 ) from None
             if outcome == "error":
                 raise value
@@ -89,14 +102,14 @@ def _collect(
     return [results[i] for i in range(len(pipes))]
 
 
-def _death(exit_code: int | None) -> str:
+def _cause(exit_code: int | None) -> str:
     if exit_code is not None and exit_code < 0:
         return f"signal {signal.Signals(-exit_code).name}"
     return f"exit code {exit_code}"
 
 
 def _end_with_runner() -> None:
-    """Ends this worker when the runner is gone, however it went. (The fork server outlives it while a worker lives.)"""
+    """Ends this worker when the runner has ended, however it ended. (The fork server lives as long as a worker.)"""
     runner = multiprocessing.parent_process()
     if runner is not None:
         wait([runner.sentinel])
@@ -104,13 +117,13 @@ def _end_with_runner() -> None:
 
 
 def _work(function: Callable[..., Any], values: tuple[Any, ...], pipe: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner handles Ctrl-C
     threading.Thread(target=_end_with_runner, daemon=True).start()
     try:
         message: tuple[str, Any] = ("result", function(*values))
     except KeybenchError as error:
         message = ("error", error)
-    except Exception as error:  # a defect or a driver's surprise: reported as the trial's error
-        message = ("error", ServerError(f"{type(error).__name__}: {error}"))
+    except Exception as error:  # a defect, or an exception that a driver does not document
+        message = ("error", unexpected(error))
     pipe.send(message)
     pipe.close()

@@ -1,4 +1,4 @@
-"""One writer: it loads its share of a trial's rows by a session and a stream of its own."""
+"""One writer: it loads its share of a trial's rows with its own session and its own stream of keys."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from keybench.model.load_path import ROWS, LoadPath
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
-from keybench.runners.writers.barrier import Release, Rendezvous, Seat
+from keybench.runners.writers.barrier import Barrier, BarrierHandle, Release
 
-Times = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+SliceTimes = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+"""Begin and end of each transaction (seconds), and the rows it sent."""
 
 
 @dataclass(frozen=True)
-class Load:
-    """One writer's work: successive rows of its stream, from `first` on, into a table."""
+class WriterTask:
+    """One writer's work: consecutive rows of its stream, from row `first`, into a table."""
 
     engine: str
     address: Address
@@ -34,28 +35,27 @@ class Load:
     source: KeySource
     first: int
     slices: tuple[int, ...]
-    """Rows of each slice. All writers have as many slices, and meet before each of them."""
+    """Rows of each slice. All writers have the same number of slices, and wait for one another before each."""
     rows_per_tx: int
     skew_rows: int
     path: LoadPath = ROWS
 
     @property
     def rows(self) -> int:
-        """Rows in all."""
+        """Rows of all slices."""
         return sum(self.slices)
 
 
 @dataclass(frozen=True, eq=False)
-class Sent:
-    """What a writer did. Times are of its machine's monotonic clock, in seconds, one a transaction."""
+class WriterResult:
+    """What a writer did. Times are seconds on the monotonic clock of its machine, one for each transaction."""
 
-    slices: tuple[Times, ...]
-    """For each slice: begin and end of each transaction, and the rows acknowledged."""
+    slices: tuple[SliceTimes, ...]
     cpu_seconds: float
     entered: NDArray[np.float64] | None
-    """When each transaction had the database for itself, of sessions that are `StampsTransactions`."""
+    """When each transaction held the database's lock; None unless sessions are `StampsTransactions`."""
     released: tuple[Release, ...] = ()
-    """For each slice: when the writers were let go."""
+    """For each slice: when the barrier let the writers go."""
 
     @property
     def acknowledged(self) -> int:
@@ -63,54 +63,56 @@ class Sent:
         return int(sum(rows.sum() for _, _, rows in self.slices))
 
 
-def write(work: Load, seat: Seat) -> Sent:
-    """One writer, in its own process: prepares a slice, meets the others, sends it; nothing else is timed."""
-    with seat.taken() as others:
-        session = engine(work.engine).session(work.address, work.table)
+def write(task: WriterTask, handle: BarrierHandle) -> WriterResult:
+    """Runs one writer: for each slice it prepares batches, waits for the other writers, and sends. Only sending is
+    timed."""
+    with handle.joined() as barrier:
+        session = engine(task.engine).session(task.address, task.table)
         try:
-            return _write(work, session, others)
+            return write_slices(task, session, barrier)
         finally:
-            gc.enable()  # the process may be somebody else's, who goes on with it
+            gc.enable()  # an executor's worker process goes on afterwards
             gc.unfreeze()
             session.close()
 
 
-def _write(work: Load, session: Session, others: Rendezvous) -> Sent:
-    prepare = _without_keys(session, work) if work.table.made else _with_keys(session, work)
-    planned = work.source.planned[work.first : work.first + work.rows]
+def write_slices(task: WriterTask, session: Session, barrier: Barrier) -> WriterResult:
+    """Sends all slices of the task by that session. Leaves the garbage collector frozen."""
+    prepare = _without_keys(session, task) if task.table.made else _with_keys(session, task)
+    planned = task.source.planned[task.first : task.first + task.rows]
     stamped = session if isinstance(session, StampsTransactions) else None
     slices, cpu, entered, released = [], 0.0, [], []
-    for begin, n in zip(accumulate(work.slices, initial=0), work.slices, strict=False):
-        batches = prepare(work.first + begin, n) if n else ()
+    for begin, n in zip(accumulate(task.slices, initial=0), task.slices, strict=False):
+        batches = prepare(task.first + begin, n) if n else ()
         begins, ends, rows = np.zeros((3, len(batches)))
         gc.collect()
-        gc.freeze()  # until the end: the next slice has nothing to look for in what was there before
+        gc.freeze()  # what exists now stays until the end, so later collections need not visit it
         gc.disable()
-        released.append(others.meet(int(planned[begin]) if n else None))
+        released.append(barrier.wait(int(planned[begin]) if n else None))
         cpu_before = time.process_time()
         for i, batch in enumerate(batches):
-            others.before(int(planned[begin + i * work.rows_per_tx]))
+            barrier.limit_skew(int(planned[begin + i * task.rows_per_tx]))
             begins[i] = time.perf_counter()
             rows[i] = session.send(batch)
             ends[i] = time.perf_counter()
             if stamped:
                 entered.append(stamped.entered)
-            others.sent(min(work.rows_per_tx, n - i * work.rows_per_tx))
+            barrier.add_sent(min(task.rows_per_tx, n - i * task.rows_per_tx))
         cpu += time.process_time() - cpu_before
-        others.finish()
+        barrier.finish()
         gc.enable()
         del batches
         slices.append((begins, ends, rows.astype(np.int64)))
-    return Sent(tuple(slices), cpu, np.array(entered) if stamped else None, tuple(released))
+    return WriterResult(tuple(slices), cpu, np.array(entered) if stamped else None, tuple(released))
 
 
-def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[object]]:
-    """Gives (first row, rows) as batches, with the next keys of the writer's stream."""
-    stream = work.source.stream()
-    if work.first:
-        stream.take(work.first)
-    created, column = work.source.created() if work.table.dated else None, work.table.column
-    payload = Payload(work.table.payload, created)
+def _with_keys(session: Session, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
+    """A function (first row, rows) → batches, with the next keys of the writer's stream."""
+    stream = task.source.stream()
+    if task.first:
+        stream.take(task.first)
+    created, column = task.source.created() if task.table.dated else None, task.table.column
+    payload = Payload(task.table.payload, created)
 
     def prepare(start: int, n: int) -> Sequence[object]:
         keys = stream.take(n)
@@ -119,16 +121,16 @@ def _with_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[ob
             why = f" ({column.refusal})" if column.refusal else ""
             raise UsageError(
                 f"column {column.name} refuses {n - int(accepted.sum())} of {n} keys of "
-                f"{work.source.layout}{why}: choose another --column."
+                f"{task.source.layout}{why}: choose another --column."
             )
-        return work.path.batches(session, keys, payload, start, work.rows_per_tx)
+        return task.path.batches(session, keys, payload, start, task.rows_per_tx)
 
     return prepare
 
 
-def _without_keys(session: Session, work: Load) -> Callable[[int, int], Sequence[object]]:
-    """Gives (first row, rows) as batches of rows whose keys the server makes."""
+def _without_keys(session: Session, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
+    """A function (first row, rows) → batches of rows whose keys the server makes."""
     if not isinstance(session, MakesKeys):
-        raise TypeError(f"{work.engine} declares keys of its own and its sessions do not send rows without")
-    making, payload = session, Payload(work.table.payload)
-    return lambda start, n: making.prepare_without_keys(payload, start, n, work.rows_per_tx)
+        raise TypeError(f"{task.engine} declares keys of its own and its sessions do not send rows without")
+    making, payload = session, Payload(task.table.payload)
+    return lambda start, n: making.prepare_without_keys(payload, start, n, task.rows_per_tx)

@@ -20,7 +20,7 @@ def test_a_pilot_inserts_no_more_rows_than_a_trial_and_predicts_it(
 ) -> None:
     seen = []
 
-    def seconds(request, trial, servers, crew) -> float:
+    def seconds(request, trial, servers, pool) -> float:
         seen.append((trial.layout, trial.rows))
         return 1 + trial.rows / 1000
 

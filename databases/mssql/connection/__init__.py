@@ -93,7 +93,7 @@ class Connection:
         try:
             yield
         except (self.driver.module.Error, RuntimeError) as error:
-            reason = said(error)
+            reason = error_text(error)
         else:
             return
         full = any(sign in reason.lower() for sign in _FULL)
@@ -113,7 +113,7 @@ def place(address: Address) -> str:
     return f"{address.parameters.get('host', 'localhost')}:{address.parameters.get('port', '1433')}"
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The message of a driver's error, on one line, without the names of the layers that passed it on."""
     text = " ".join(str(error.args[-1] if error.args else "").split())
     return _LAYERS.sub("", text.rpartition("DDBC Error: ")[2]).strip() or text or type(error).__name__
@@ -148,7 +148,7 @@ def connect(address: Address, database: str = "") -> Connection:
     try:
         connection = Connection(driver.connect(text, chosen), driver)
     except (driver.module.Error, RuntimeError) as error:
-        problem = _unreachable(address, said(error))
+        problem = _unreachable(address, error_text(error))
     else:
         try:
             connection.run(SESSION)

@@ -4,7 +4,8 @@ Before InnoDB puts a row into a clustered index it writes an undo record with th
 holds the leaf. So these records are in the log in the order of the insertions. An entry of a secondary index is
 identified by the row's number at its end, which every record of the log contains. Format of MariaDB 10.8 and later
 (storage/innobase: log0log.h, mtr0log.h, mtr0types.h; undo records: trx0rec.cc): a header, and behind it a circular file
-without blocks. It holds mini-transactions: records, a byte that ends them, a checksum.
+without blocks. It holds mini-transactions: records, a byte that ends them, a checksum. See
+docs/internals/arrival-order.md §2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The order of arrival from the write-ahead log: each row's insertion into the key's index is one record there.
 
 Level-0 INSERT_LEAF and SPLIT records name their transaction; the table's rows name it too (`xmin`). The heap's order
-(`ctid`) is another one where several writers extend the table at once.
+(`ctid`) is another one where several writers extend the table at once (docs/internals/arrival-order.md §1).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads an nbtree index page by page: how many leaves, how full, in which order.
 
-The figures are pgstattuple's `pgstatindex` by its definitions (its documentation, and btree.md A3 for the arithmetic):
+The figures are pgstattuple's `pgstatindex` by its definitions (its documentation, and docs/internals/postgresql.md §5):
 free space of a leaf is the gap between line pointers and entries less one line pointer, and high keys count as used.
 """
 

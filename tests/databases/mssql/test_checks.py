@@ -18,16 +18,16 @@ MODEL_RANDOM = {Metric.LEAF_PAGES: 4285, Metric.LEAF_DENSITY: 69.3, Metric.APPEN
 
 
 def readings(real: dict[Metric, float], model: dict[Metric, float] | None = None, **variants: float) -> list[Reading]:
-    found = [Reading(metric, value, "measured") for metric, value in real.items()]
-    found += [Reading(metric, value, "modelled", "", MODEL) for metric, value in (model or {}).items()]
+    made = [Reading(metric, value, "measured") for metric, value in real.items()]
+    made += [Reading(metric, value, "modelled", "", MODEL) for metric, value in (model or {}).items()]
     for name, pages in zip(checks.VARIANTS, variants.values(), strict=False):
-        found.append(Reading(Metric.LEAF_PAGES, pages, "modelled", "", Subject.model(name)))
-    assert {reading.subject for reading in found} >= {KEY}
-    return found
+        made.append(Reading(Metric.LEAF_PAGES, pages, "modelled", "", Subject.model(name)))
+    assert {reading.subject for reading in made} >= {KEY}
+    return made
 
 
-def told(found: list[Reading], table: Table = TABLE, rows: int = 100_000, writers: int = 1) -> dict[str, Verdict]:
-    return {verdict.question: verdict for verdict in ENGINE.verdicts(table, rows, writers, found)}
+def verdicts(given: list[Reading], table: Table = TABLE, rows: int = 100_000, writers: int = 1) -> dict[str, Verdict]:
+    return {verdict.question: verdict for verdict in ENGINE.verdicts(table, rows, writers, given)}
 
 
 ORDER = "rows are inserted in the order in which they are sent, not sorted"
@@ -36,21 +36,21 @@ SUM = "page allocations are appends and splits that move rows"
 
 @pytest.mark.parametrize(("density", "outcome"), [(66.0, "holds"), (69.0, "holds"), (96.0, "does not hold")])
 def test_sorted_rows_would_leave_full_pages(density: float, outcome: str) -> None:
-    verdict = told(readings({**RANDOM, Metric.LEAF_DENSITY: density}, MODEL_RANDOM))[ORDER]
+    verdict = verdicts(readings({**RANDOM, Metric.LEAF_DENSITY: density}, MODEL_RANDOM))[ORDER]
     assert (verdict.outcome, verdict.evidence) == (outcome, f"leaf density {density:.1f} %, model 69.3 %")
 
 
 def test_keys_that_ascend_do_not_tell_whether_rows_were_sorted() -> None:
     full = {Metric.LEAF_PAGES: 1563, Metric.LEAF_DENSITY: 99.0, Metric.APPENDS: 1562}
-    assert ORDER not in told(readings(full, full))
-    assert ORDER not in told(readings(RANDOM))
+    assert ORDER not in verdicts(readings(full, full))
+    assert ORDER not in verdicts(readings(RANDOM))
 
 
 @pytest.mark.parametrize(
     ("counter", "outcome"), [(4299, "holds"), (4302, "holds"), (4310, "does not hold"), (3, "does not hold")]
 )
 def test_allocations_add_up(counter: float, outcome: str) -> None:
-    assert told(readings({**RANDOM, Metric.SPLIT_COUNTER: counter}))[SUM].outcome == outcome
+    assert verdicts(readings({**RANDOM, Metric.SPLIT_COUNTER: counter}))[SUM].outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,17 @@ def test_allocations_add_up(counter: float, outcome: str) -> None:
 def test_the_model_is_exact_for_appends_and_near_for_the_rest(real, model, appended, outcome) -> None:
     predicted = {Metric.LEAF_PAGES: model, Metric.APPENDS: model - 1 if appended else 3}
     question = "the page model has its leaf pages" + (", all of them appended" if appended else "")
-    assert told(readings({Metric.LEAF_PAGES: real}, predicted))[question].outcome == outcome
+    assert verdicts(readings({Metric.LEAF_PAGES: real}, predicted))[question].outcome == outcome
 
 
 def test_lagging_sequences_tell_where_a_page_is_split() -> None:
-    found = readings({Metric.LEAF_PAGES: 4650}, {Metric.LEAF_PAGES: 4688}, middle=4688, insertion=3130)
-    verdict = told(found)["what the model leaves open"]
+    given = readings({Metric.LEAF_PAGES: 4650}, {Metric.LEAF_PAGES: 4688}, middle=4688, insertion=3130)
+    verdict = verdicts(given)["what the model leaves open"]
     assert (verdict.outcome, verdict.evidence) == (
         "seen",
         "split at the middle: 4,650 leaf pages; split at the middle 4,688, split at the insertion point 3,130",
     )
-    assert "what the model leaves open" not in told(
+    assert "what the model leaves open" not in verdicts(
         readings({Metric.LEAF_PAGES: 4650}, {Metric.LEAF_PAGES: 4688}, middle=4688, insertion=4680)
     )
 
@@ -84,11 +84,11 @@ def test_lagging_sequences_tell_where_a_page_is_split() -> None:
 def test_newsequentialid_is_measured_not_assumed(splits: float, outcome: str) -> None:
     made = next(key for key in keys.MADE if key.name == "server-newsequentialid")
     table = Table("rows", ENGINE.column(made.column), 100, made=made)
-    found = readings({Metric.EDGE_AND_INTERIOR_SPLITS: splits})
-    assert told(found, table)["server-newsequentialid ascends"].outcome == outcome
-    assert not told(found, table, writers=4)
+    given = readings({Metric.EDGE_AND_INTERIOR_SPLITS: splits})
+    assert verdicts(given, table)["server-newsequentialid ascends"].outcome == outcome
+    assert not verdicts(given, table, writers=4)
     random = next(key for key in keys.MADE if key.name == "server-newid")
-    assert not told(found, Table("rows", ENGINE.column(random.column), 100, made=random))
+    assert not verdicts(given, Table("rows", ENGINE.column(random.column), 100, made=random))
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_newsequentialid_is_measured_not_assumed(splits: float, outcome: str) ->
 )
 def test_rows_of_an_index_over_a_heap_tell_their_size(pages: float, said: str) -> None:
     table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
-    found = readings({Metric.LEAF_PAGES: pages, Metric.EDGE_AND_INTERIOR_SPLITS: 0})
-    verdict = told(found, table, rows=1_000_000)["bytes of a row of an index over a heap"]
+    given = readings({Metric.LEAF_PAGES: pages, Metric.EDGE_AND_INTERIOR_SPLITS: 0})
+    verdict = verdicts(given, table, rows=1_000_000)["bytes of a row of an index over a heap"]
     assert verdict.evidence == f"{said}, 1,000,000 rows on {pages:,} pages"
 
 

@@ -10,8 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from keybench.databases.mssql import container
-from keybench.databases.mssql import ddl as layout
+from keybench.databases.mssql import container, ddl
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options, options
 from keybench.databases.registry import engine
@@ -168,8 +167,8 @@ def test_an_option_that_is_no_choice_is_refused(given: dict[str, str], message: 
 )
 def test_rows_are_as_wide_as_microsofts_arithmetic_says(column: str, payload: int, versioning: str, row: int) -> None:
     chosen = Options(row_versioning=versioning)
-    assert layout.leaf_row(ENGINE.column(column), payload, "clustered", chosen) == row
-    index, whole = layout.bytes_per_row(ENGINE.column(column), payload, "clustered", chosen)
+    assert ddl.leaf_row(ENGINE.column(column), payload, "clustered", chosen) == row
+    index, whole = ddl.bytes_per_row(ENGINE.column(column), payload, "clustered", chosen)
     assert index == 8192 / (8096 // (row + 2))
     assert index < whole
 
@@ -178,7 +177,7 @@ def test_a_leaf_of_a_nonclustered_key_is_as_wide_as_published() -> None:
     """202 rows a page, as 5,000 rows of a guid over a clustered key with version tags took 25 pages (efcore #33579):
     there the clustered key was an int of 4 bytes, here it is a bigint."""
     column = ENGINE.column("uniqueidentifier")
-    row = layout.leaf_row(column, 100, "nonclustered", Options(row_versioning="rcsi")) - 4
+    row = ddl.leaf_row(column, 100, "nonclustered", Options(row_versioning="rcsi")) - 4
     assert (row, 8096 // (row + 2)) == (38, 202)
 
 
@@ -188,5 +187,5 @@ def test_a_second_identity_in_a_table_is_refused() -> None:
 
     table = Table("rows", ENGINE.column("bigint"), 10, "nonclustered", keys.MADE[0])
     with pytest.raises(UsageError, match=r"second IDENTITY column: leave KEYBENCH_MSSQL_BENEATH at heap\.$"):
-        layout.create(table, Options(beneath="clustered"))
-    assert "IDENTITY NOT NULL" in layout.create(table, Options())
+        ddl.create(table, Options(beneath="clustered"))
+    assert "IDENTITY NOT NULL" in ddl.create(table, Options())

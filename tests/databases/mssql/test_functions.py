@@ -82,11 +82,11 @@ def expected(name: str, base: uuid.UUID, ticks: int) -> uuid.UUID:
 
 def decoded(name: str, key: uuid.UUID) -> int | None:
     try:
-        found = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
+        parts = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
     except UsageError:
         return None
-    assert found.ticks is not None
-    return int(found.ticks[0]) - UNIX_EPOCH
+    assert parts.ticks is not None
+    return int(parts.ticks[0]) - UNIX_EPOCH
 
 
 @examples

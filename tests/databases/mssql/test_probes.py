@@ -49,9 +49,9 @@ def readings(admin: MssqlAdmin, record: Record) -> dict[Metric, Reading]:
 
 
 def test_every_metric_is_read_or_explained(admin: MssqlAdmin, record: Record) -> None:
-    found = readings(admin, record)
-    assert found.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
-    assert {metric: (reading.value, reading.origin) for metric, reading in found.items()} == {
+    by_metric = readings(admin, record)
+    assert by_metric.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
+    assert {metric: (reading.value, reading.origin) for metric, reading in by_metric.items()} == {
         Metric.LOG_BYTES: (50_000.0, "measured"),
         Metric.SPLIT_COUNTER: (100.0, "measured"),
         Metric.LATCH_WAITS: (10.0, "measured"),
@@ -66,7 +66,7 @@ def test_every_metric_is_read_or_explained(admin: MssqlAdmin, record: Record) ->
         Metric.INDEX_BYTES: (104 * 8192.0, "measured"),
         Metric.TABLE_BYTES: (134 * 8192.0, "measured"),
     }
-    assert not set(found) & set(ENGINE.absent)
+    assert not set(by_metric) & set(ENGINE.absent)
 
 
 def test_the_log_is_kept_from_before_the_first_row_until_it_was_read(admin: MssqlAdmin, record: Record) -> None:
@@ -129,11 +129,11 @@ def test_what_may_not_be_read_is_absent_with_the_reason(
     admin: MssqlAdmin, record: Record, statement: str, absent: set[Metric], reason: str
 ) -> None:
     record.refuse[statement] = "permission denied"
-    found = readings(admin, record)
-    missing = {metric for metric, reading in found.items() if reading.value is None}
+    by_metric = readings(admin, record)
+    missing = {metric for metric, reading in by_metric.items() if reading.value is None}
     assert missing - {Metric.HEAP_CORRELATION} == absent
     for metric in absent if reason else ():
-        assert found[metric].reason == reason
+        assert by_metric[metric].reason == reason
 
 
 @pytest.mark.parametrize("column", ["uniqueidentifier", "binary16", "binary16-mssql"])
@@ -145,8 +145,8 @@ def test_stored_guids_come_back_as_the_column_encodes_them(record: Record, addre
         (text[:192],),
         (text[192:],),
     ]
-    found = np.concatenate(list(MssqlAdmin(address).stored_keys(Table("rows", on, 0))))
-    assert np.array_equal(found, on.encode(keys))
+    stored = np.concatenate(list(MssqlAdmin(address).stored_keys(Table("rows", on, 0))))
+    assert np.array_equal(stored, on.encode(keys))
 
 
 def test_stored_integers_and_texts_come_back_as_the_column_encodes_them(record: Record, address: Address) -> None:
@@ -154,12 +154,12 @@ def test_stored_integers_and_texts_come_back_as_the_column_encodes_them(record: 
     joined = numbers.data.astype(">i8").tobytes().hex().upper()
     record.answers["SELECT STRING_AGG(CONVERT(varchar(max), CAST([key] AS binary(8)), 2)"] = [(joined,)]
     admin = MssqlAdmin(address)
-    (found,) = admin.stored_keys(Table("rows", ENGINE.column("bigint"), 0))
-    assert found.tolist() == numbers.data.tolist()
+    (stored,) = admin.stored_keys(Table("rows", ENGINE.column("bigint"), 0))
+    assert stored.tolist() == numbers.data.tolist()
     on, keys = ENGINE.column("char36"), random(3)
     record.answers["SELECT STRING_AGG(CAST([key] AS varchar(max))"] = [(on.encode(keys).tobytes().decode(),)]
-    (found,) = admin.stored_keys(Table("rows", on, 0))
-    assert np.array_equal(found, on.encode(keys))
+    (stored,) = admin.stored_keys(Table("rows", on, 0))
+    assert np.array_equal(stored, on.encode(keys))
 
 
 def test_the_order_of_a_heap_is_that_of_its_places(record: Record, address: Address) -> None:
@@ -177,8 +177,8 @@ def test_the_order_of_a_heap_is_that_of_its_places(record: Record, address: Addr
 
 def test_the_environment_of_a_result_has_server_options_and_load_path(admin: MssqlAdmin) -> None:
     assert admin.versions()["edition"] == "Developer Edition (64-bit)"
-    found = admin.settings()
-    assert {"fill_factor": "100", "sequential_key": "off", "row_versioning": "off"}.items() <= found.items()
-    assert found["read_committed_snapshot"] == "False"
-    assert found["recovery_model"] == "SIMPLE"
-    assert found["load_path"] == "arrays of single-row inserts"
+    settings = admin.settings()
+    assert {"fill_factor": "100", "sequential_key": "off", "row_versioning": "off"}.items() <= settings.items()
+    assert settings["read_committed_snapshot"] == "False"
+    assert settings["recovery_model"] == "SIMPLE"
+    assert settings["load_path"] == "arrays of single-row inserts"

@@ -50,8 +50,8 @@ def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, addr
     assert [batch.rows for batch in batches] == [1000, 1000, 500]
     record.calls.clear()
     assert [session.send(batch) for batch in batches] == [1000, 1000, 500]
-    told = ["setinputsizes"] if record.driver == "mssql-python" else []
-    assert record.names() == [*told, "executemany", "commit"] * 3
+    with_sizes = ["setinputsizes"] if record.driver == "mssql-python" else []
+    assert record.names() == [*with_sizes, "executemany", "commit"] * 3
     assert set(record.statements()) == {"INSERT INTO [keybench].[rows] ([key], payload) VALUES (?, ?)"}
     sent = [row for call in record.calls if call[0] == "executemany" for row in call[2]]
     assert {type(row[0]) for row in sent} == {TYPES.get(column, bytes)}
@@ -116,9 +116,9 @@ def test_reads_and_deletions_compare_with_the_columns_own_type(record: Record, a
         ("char36", "CAST(? AS char(36))"),
         ("bigint", "CAST(? AS bigint)"),
     ):
-        column, own = taken_by(ENGINE.column(name), made)
+        column, of_column = taken_by(ENGINE.column(name), made)
         session = MssqlSession(address, Table("rows", column, 10))
-        prepared = session.prepare_keys(own)
+        prepared = session.prepare_keys(of_column)
         record.answers = {"SELECT [key], payload": [(1, "a"), (2, "b")]}
         record.calls.clear()
         assert session.find(prepared[0]) == 2
@@ -138,9 +138,9 @@ def test_no_counts_come_back_while_arrays_are_sent(record: Record, address: Addr
     (batch,) = session.prepare(random(2), Payload(10), 0, 2)
     session.send(batch)
     session.delete(session.prepare_keys(random(2)))
-    told = record.statements()
-    assert told.index("SET NOCOUNT ON") < told.index(next(text for text in told if text.startswith("INSERT")))
-    assert told.index("SET NOCOUNT OFF") < told.index(next(text for text in told if text.startswith("DELETE")))
+    sent = record.statements()
+    assert sent.index("SET NOCOUNT ON") < sent.index(next(text for text in sent if text.startswith("INSERT")))
+    assert sent.index("SET NOCOUNT OFF") < sent.index(next(text for text in sent if text.startswith("DELETE")))
 
 
 def test_the_statistics_are_gathered_once_before_the_first_reads(record: Record, address: Address) -> None:

@@ -12,14 +12,11 @@ from sqlglot import exp
 
 from keybench.databases.contract import Address
 from keybench.databases.core.functions import scripts
-from keybench.databases.mssql import connection, container, keys, settings
-from keybench.databases.mssql import ddl as layout
-from keybench.databases.mssql import owned_schema as database
+from keybench.databases.mssql import connection, container, database, ddl, keys, settings
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.options import Options
 from keybench.databases.mssql.session import MssqlSession
-from keybench.databases.mssql.url import UrlLeftovers, UrlServer
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random
@@ -58,7 +55,7 @@ ANSWERS = {
 def everything(record: Record, address: Address) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
     record.answers = {**ANSWERS, **coordination_statements.ANSWERS}
-    server = UrlServer("mssql://bench@db.example")
+    server = ENGINE.provision("mssql://bench@db.example", ENGINE.settings("durable", "default"))
     own = server.start()
     admin = MssqlAdmin(own)
     admin.versions(), admin.settings()
@@ -99,8 +96,8 @@ def everything(record: Record, address: Address) -> list[str]:
     admin.close()
     coordination_statements.everything(ENGINE.coordination_table(own))
     server.stop()
-    left = UrlLeftovers("mssql://bench@db.example/theirs")
-    left.found(), left.remove(), left.close()
+    left = ENGINE.owned_schema("mssql://bench@db.example/theirs")
+    left.contents(), left.remove(), left.close()
     master = connection.connect(address, "master")
     for versioning in ("rcsi", "snapshot", "adr"):
         database.create(master, Options(row_versioning=versioning), "FORCED")
@@ -110,8 +107,8 @@ def everything(record: Record, address: Address) -> list[str]:
 
 
 def test_the_statements_are_those_that_are_pinned(record: Record, address: Address) -> None:
-    found = "".join(f"{statement};\n" for statement in everything(record, address))
-    assert found == PINNED.read_text(encoding="utf-8")
+    sent = "".join(f"{statement};\n" for statement in everything(record, address))
+    assert sent == PINNED.read_text(encoding="utf-8")
 
 
 def test_each_parses_or_is_known_not_to() -> None:
@@ -135,21 +132,21 @@ def test_the_functions_parse(name: str) -> None:
 def test_what_is_asked_of_a_table_is_asked_of_an_index_that_is_there(record: Record, address: Address) -> None:
     """OBJECT_ID of a table that is not there is NULL, which the server takes for every table."""
     everything(record, address)
-    told = record.statements()
-    for place, statement in enumerate(told):
+    sent = record.statements()
+    for place, statement in enumerate(sent):
         if "dm_db_index_" in statement:
-            assert told[place - 1].startswith(("SELECT index_id FROM sys.indexes", "SELECT SUM(ghost")), statement
+            assert sent[place - 1].startswith(("SELECT index_id FROM sys.indexes", "SELECT SUM(ghost")), statement
 
 
 def test_tables_in_all_their_forms() -> None:
     table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
-    assert layout.create(table, Options(beneath="clustered")) == (
+    assert ddl.create(table, Options(beneath="clustered")) == (
         "CREATE TABLE [keybench].[rows] (row_id bigint IDENTITY NOT NULL, [key] uniqueidentifier NOT NULL, payload "
         "char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_row] PRIMARY KEY CLUSTERED (row_id), "
         "CONSTRAINT [rows_key] UNIQUE NONCLUSTERED ([key]) WITH "
         "(FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF))"
     )
-    heap = layout.create(table, Options(beneath="heap", fill_factor="80", sequential_key="on"))
+    heap = ddl.create(table, Options(beneath="heap", fill_factor="80", sequential_key="on"))
     assert heap == (
         "CREATE TABLE [keybench].[rows] ([key] uniqueidentifier NOT NULL, payload char(100) COLLATE "
         "Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_key] PRIMARY KEY NONCLUSTERED ([key]) WITH "
@@ -164,10 +161,10 @@ def test_a_container_is_set_up_anew_and_its_address_leads_to_our_database(record
     chosen = ENGINE.settings("fast", "small")
     ready = container.prepare(replace(address, server="container", settings=chosen))
     assert ready.parameters["database"] == "keybench"
-    told = record.statements()
+    sent = record.statements()
     memory = f"EXEC sys.sp_configure N'max server memory (MB)', {chosen.values['max_server_memory_mb']}"
     order = [memory, "DROP DATABASE [keybench]", "CREATE DATABASE [keybench]"]
     order += ["ALTER DATABASE [keybench] SET DELAYED_DURABILITY = FORCED", "CREATE SCHEMA [keybench]"]
-    assert [told.index(statement) for statement in order] == sorted(told.index(statement) for statement in order)
-    sizes = [statement for statement in told if "MODIFY FILE" in statement]
+    assert [sent.index(statement) for statement in order] == sorted(sent.index(statement) for statement in order)
+    sizes = [statement for statement in sent if "MODIFY FILE" in statement]
     assert ["SIZE = 1024MB" in sizes[0], "SIZE = 2048MB" in sizes[1]] == [True, True]

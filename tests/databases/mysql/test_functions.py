@@ -50,10 +50,10 @@ def statements(text: str) -> list[str]:
 
 
 def installed(admin: MySqlAdmin) -> list[str]:
-    found = admin.rows(
+    rows = admin.rows(
         "SELECT routine_name FROM information_schema.routines WHERE routine_schema = 'keybench' ORDER BY 1"
     )
-    return [name for (name,) in found]
+    return [name for (name,) in rows]
 
 
 def stamp(microseconds: int) -> str:
@@ -72,8 +72,8 @@ def as_uuid(value: object) -> uuid.UUID:
 def read(server: MySqlAdmin, function: str, key: uuid.UUID) -> int | None:
     """Microseconds since 1970."""
     given = f"'{key}'" if function.endswith("uuid") else f"x'{key.hex}'"
-    found = server.value(f"SELECT {function}({given})")
-    return None if found is None else (found - EPOCH) // timedelta(microseconds=1)
+    date = server.value(f"SELECT {function}({given})")
+    return None if date is None else (date - EPOCH) // timedelta(microseconds=1)
 
 
 def expected(name: str, base: uuid.UUID, ticks: int) -> uuid.UUID:
@@ -92,11 +92,11 @@ def expected(name: str, base: uuid.UUID, ticks: int) -> uuid.UUID:
 def decoded(name: str, key: uuid.UUID) -> int | None:
     """What the layout reads, in ticks since 1970; None where it refuses the key."""
     try:
-        found = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
+        parts = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
     except UsageError:
         return None
-    assert found.ticks is not None
-    return int(found.ticks[0]) - UNIX_EPOCH
+    assert parts.ticks is not None
+    return int(parts.ticks[0]) - UNIX_EPOCH
 
 
 @pytest.mark.parametrize(
@@ -244,9 +244,9 @@ def test_the_printed_script_is_installed_by_the_client(address: Address, name: s
             where = [f"--socket={address.parameters['unix_socket']}", "--user=root", "--batch", "printed"]
             done = subprocess.run([client, "--no-defaults", *where], input=printed, capture_output=True, text=True)
             assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
-            found = admin.rows("SELECT routine_name FROM information_schema.routines WHERE routine_schema = 'printed'")
-            assert {name} - {""} <= {each for (each,) in found}
-            assert name or set(mariadb.ENGINE.functions()) <= {each for (each,) in found}
+            names = admin.rows("SELECT routine_name FROM information_schema.routines WHERE routine_schema = 'printed'")
+            assert {name} - {""} <= {each for (each,) in names}
+            assert name or set(mariadb.ENGINE.functions()) <= {each for (each,) in names}
         finally:
             admin.rows("DROP DATABASE printed")
 

@@ -7,8 +7,7 @@ import pytest
 
 from keybench.databases import mariadb, mysql
 from keybench.databases.capabilities import MakesKeys
-from keybench.databases.mysql import ddl as layout
-from keybench.databases.mysql import keys
+from keybench.databases.mysql import ddl, keys
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.flavour import MARIADB, MYSQL
 from keybench.databases.mysql.session import MySqlSession, Path
@@ -36,7 +35,7 @@ def loaded(admin: MySqlAdmin, on: Table, path: Path) -> np.ndarray:
         assert [session.send(batch) for batch in batches] == [1000, 1000, 501]
     finally:
         session.close()
-    by_payload = admin.rows(f"SELECT payload, HEX(`key`), `key` FROM {layout.name(on)}")
+    by_payload = admin.rows(f"SELECT payload, HEX(`key`), `key` FROM {ddl.name(on)}")
     arrived = {row.tobytes().decode(): number for number, row in enumerate(Payload(20).rows(7, ROWS))}
     assert {payload for payload, *_ in by_payload} == set(arrived)
     return np.array([value for _, _, value in sorted(by_payload, key=lambda row: arrived[row[0]])])
@@ -65,9 +64,7 @@ def test_uuid_is_of_version_1_and_ascends_in_a_uuid_column(admin) -> None:
     words = [tuple(row) for row in sort_words(Keys(data, "uuid"), "mariadb").tolist()]
     assert words == sorted(words)
     on = table(made)
-    assert [
-        str(text) for (text,) in admin.rows(f"SELECT `key` FROM {layout.name(on)} ORDER BY `key`")
-    ] == texts.tolist()
+    assert [str(text) for (text,) in admin.rows(f"SELECT `key` FROM {ddl.name(on)} ORDER BY `key`")] == texts.tolist()
 
 
 def test_a_beside_index_of_guids_is_made_too(admin) -> None:
@@ -140,5 +137,5 @@ def test_each_is_declared_on_a_column_of_its_flavour(flavour) -> None:
     for made in engine.makes:
         column = engine.column(made.column)
         assert made.order in {"none", column.order}
-        statement = layout.create(Table("t", column, 10, made=made))
+        statement = ddl.create(Table("t", column, 10, made=made))
         assert f"`key` {column.sql_type} NOT NULL {made.declaration}, payload" in statement

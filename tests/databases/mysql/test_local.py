@@ -29,11 +29,11 @@ def test_both_flavours_are_engines_of_their_own() -> None:
 @pytest.mark.parametrize(("profile", "commit", "doublewrite"), [("durable", "1", "ON"), ("fast", "0", "OFF")])
 @pytest.mark.parametrize("on", [ENGINE, MYSQL])
 def test_a_profile_fixes_what_makes_commits_durable(on, profile, commit, doublewrite) -> None:
-    found = on.settings(profile, "small")
-    assert (found.profile, found.cache_bytes, found.values["innodb_buffer_pool_size"]) == (profile, 64 << 20, "64M")
-    assert found.values["innodb_flush_log_at_trx_commit"] == commit
-    assert found.values["innodb_doublewrite"] == doublewrite
-    assert set(found.values) - {"mysqlx"} < set(settings.RECORDED)
+    chosen = on.settings(profile, "small")
+    assert (chosen.profile, chosen.cache_bytes, chosen.values["innodb_buffer_pool_size"]) == (profile, 64 << 20, "64M")
+    assert chosen.values["innodb_flush_log_at_trx_commit"] == commit
+    assert chosen.values["innodb_doublewrite"] == doublewrite
+    assert set(chosen.values) - {"mysqlx"} < set(settings.RECORDED)
 
 
 def test_the_cache_is_never_more_than_a_quarter_of_memory(monkeypatch) -> None:
@@ -109,8 +109,8 @@ def test_a_mysqld_of_mariadb_is_no_mysql(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(local, "_FOLDERS", ())
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
     local._version.cache_clear()
-    found = install("mysqld", "mysqld  Ver 10.11.19-MariaDB for debian-linux-gnu on x86_64 (Debian 12)")
-    assert local.program(MARIADB) == found
+    server = install("mysqld", "mysqld  Ver 10.11.19-MariaDB for debian-linux-gnu on x86_64 (Debian 12)")
+    assert local.program(MARIADB) == server
     assert local.program(MYSQL_FLAVOUR) is None
     assert MYSQL.missing("local") == (
         "no MySQL server is installed: see https://dev.mysql.com/downloads/mysql/ (Debian's mysqld is MariaDB's: "
@@ -119,7 +119,7 @@ def test_a_mysqld_of_mariadb_is_no_mysql(tmp_path, monkeypatch) -> None:
     local._version.cache_clear()
     install("mysqld", "/usr/sbin/mysqld  Ver 8.4.6 for Linux on x86_64 (MySQL Community Server - GPL)")
     assert local.program(MARIADB) is None
-    assert local.program(MYSQL_FLAVOUR) == found
+    assert local.program(MYSQL_FLAVOUR) == server
     local._version.cache_clear()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.databases.mysql import ddl as layout
+from keybench.databases.mysql import ddl
 from keybench.databases.mysql.probes.pages import read_index
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
@@ -48,11 +48,11 @@ def test_sizes_of_records_are_the_servers(admin, column, role, payload) -> None:
     on = Table("trial", sized, payload, role)
     admin.create(on)
     send(admin.address, on, keys)
-    found = read_index(admin, on)
-    assert found
-    assert (found.leaf, found.branch) == (1, 0)
+    index_pages = read_index(admin, on)
+    assert index_pages
+    assert (index_pages.leaf, index_pages.branch) == (1, 0)
     size = leaf_record(on.column, payload, role)
-    assert found.density == pytest.approx(100 * 40 * size / LEAF_BYTES, abs=1e-9)
+    assert index_pages.density == pytest.approx(100 * 40 * size / LEAF_BYTES, abs=1e-9)
     index, everything = ENGINE.bytes_per_row(on.column, payload, role)
     assert size < index < everything
 
@@ -60,7 +60,7 @@ def test_sizes_of_records_are_the_servers(admin, column, role, payload) -> None:
 def test_char36_default_has_the_servers_collation(admin) -> None:
     on = Table("trial", ENGINE.column("char36-default"), 0)
     admin.create(on)
-    declared = admin.rows(f"SHOW CREATE TABLE {layout.name(on)}")[0][1]
+    declared = admin.rows(f"SHOW CREATE TABLE {ddl.name(on)}")[0][1]
     assert re.search(r"`key` char\(36\) NOT NULL", declared)
     assert "utf8mb4" in declared
     assert admin.value("SELECT 'a' = 'A' COLLATE " + admin.settings()["collation_server"]) == 1

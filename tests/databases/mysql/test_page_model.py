@@ -36,14 +36,14 @@ def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
     merges = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'index_page_merge_successful'"
     before = admin.value(merges)
     real = {metric: reading.value for metric, reading in measured(admin, on, keys).items()}
-    found = read_index(admin, on)
-    assert found
+    index = read_index(admin, on)
+    assert index
     model = predict(ENGINE.page_model(on), on.column, keys)
     assert isinstance(model, InnodbStats)
-    said = {reading.metric: reading.value for reading in readings(model)}
-    assert {metric: said[metric] for metric in EXACT} == {metric: real[metric] for metric in EXACT}
-    assert np.array_equal(found.levels[0], model.page_numbers)
-    assert found.garbage == model.garbage_bytes
+    modelled = {reading.metric: reading.value for reading in readings(model)}
+    assert {metric: modelled[metric] for metric in EXACT} == {metric: real[metric] for metric in EXACT}
+    assert np.array_equal(index.levels[0], model.page_numbers)
+    assert index.garbage == model.garbage_bytes
     assert admin.value(merges) - before == model.merges
     with data_file(admin, f"{innodb_name(on)}.ibd") as file:
         assert file
@@ -76,9 +76,9 @@ def test_a_page_that_becomes_the_roots_only_child_goes_up_into_it(admin) -> None
     on = table("char36")
     keys = keys_in("same millisecond", on, 1_000_000)[:57_011]
     assert_as_the_server(admin, on, keys)
-    found = predict(ENGINE.page_model(on), on.column, keys)
-    assert isinstance(found, InnodbStats)
-    assert (found.branch_pages, found.split_counter) == (3, 380)
+    stats = predict(ENGINE.page_model(on), on.column, keys)
+    assert isinstance(stats, InnodbStats)
+    assert (stats.branch_pages, stats.split_counter) == (3, 380)
 
 
 @pytest.mark.long

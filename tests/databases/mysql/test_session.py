@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.databases.mariadb import ENGINE
-from keybench.databases.mysql import ddl as layout
+from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import connect
 from keybench.databases.mysql.session import MySqlSession, Path, default_path
 from keybench.databases.mysql.session import statements as rows
@@ -86,9 +86,9 @@ def test_reads_and_deletions_use_the_keys_index(admin) -> None:
         literals = [key.decode() for key in session.prepare_keys(keys[:1000])]
         session.close()
         for query in (f"IN ({','.join(literals)})", f"= {literals[0]}", f"BETWEEN {literals[0]} AND {literals[0]}"):
-            plan = admin.rows(f"EXPLAIN SELECT * FROM {layout.name(on)} WHERE `key` {query}".replace("%", "%%"))
+            plan = admin.rows(f"EXPLAIN SELECT * FROM {ddl.name(on)} WHERE `key` {query}".replace("%", "%%"))
             assert plan[0][5] == index, (role, query[:20], plan)
-        plan = admin.rows(f"EXPLAIN DELETE FROM {layout.name(on)} WHERE `key` IN ({','.join(literals)})")
+        plan = admin.rows(f"EXPLAIN DELETE FROM {ddl.name(on)} WHERE `key` IN ({','.join(literals)})")
         assert plan[0][5] == index, plan
 
 
@@ -139,14 +139,14 @@ def test_mariadb_gets_arrays_also_where_local_infile_is_off(admin) -> None:
 
 @pytest.mark.parametrize(("version", "permitted", "path"), [("8.4.6", 1, "load data"), ("8.4.6", 0, "insert")])
 def test_mysql_gets_load_data_where_it_permits_that(admin, monkeypatch, version, permitted, path) -> None:
-    """MariaDB's own setting, under MySQL's name."""
+    """MariaDB's connection setting, under MySQL's name."""
     admin.rows(f"SET GLOBAL local_infile = {permitted}")
-    own = connect(admin.address)
+    connection = connect(admin.address)
     try:
-        monkeypatch.setattr(own, "server_version", version)
-        assert default_path(own) == path
+        monkeypatch.setattr(connection, "server_version", version)
+        assert default_path(connection) == path
     finally:
-        own.close()
+        connection.close()
         admin.rows("SET GLOBAL local_infile = ON")
 
 
@@ -162,7 +162,7 @@ def test_all_paths_store_the_same_rows(admin, column, path) -> None:
     finally:
         session.close()
     assert np.array_equal(admin.arrived_keys(on), on.column.encode(keys))
-    texts = [row[0] for row in admin.rows(f"SELECT payload FROM {layout.name(on)} ORDER BY row_id")]
+    texts = [row[0] for row in admin.rows(f"SELECT payload FROM {ddl.name(on)} ORDER BY row_id")]
     assert texts == [row.tobytes().decode() for row in Payload(30).rows(7, len(keys))]
 
 
@@ -171,7 +171,7 @@ def test_arrays_hold_texts_of_any_length(admin, width) -> None:
     on = Table("trial", ENGINE.column("binary16"), width)
     admin.create(on)
     assert send(admin.address, on, random(20), "arrays") == 20
-    assert admin.rows(f"SELECT DISTINCT LENGTH(payload) FROM {layout.name(on)}") == [(on.payload,)]
+    assert admin.rows(f"SELECT DISTINCT LENGTH(payload) FROM {ddl.name(on)}") == [(on.payload,)]
 
 
 def test_settling_waits_until_deleted_rows_are_purged(admin) -> None:
@@ -196,8 +196,8 @@ def test_rows_by_date_and_children_by_either_path(admin, path, column) -> None:
     dated = Table("trial", sized, 10, "by-date")
     admin.create(dated)
     assert send(admin.address, dated, keys, path, 100) == 250
-    found = admin.rows(f"SELECT created FROM {layout.name(dated)} ORDER BY `key`")
-    assert [moment for (moment,) in found] == Payload(10).moments(0, 250).tolist()
+    moments = admin.rows(f"SELECT created FROM {ddl.name(dated)} ORDER BY `key`")
+    assert [moment for (moment,) in moments] == Payload(10).moments(0, 250).tolist()
     child = Table("trial", sized, 10, "fk", children=2)
     admin.create(child)
     assert send(admin.address, child, keys, path, 100) == 250

@@ -83,16 +83,16 @@ def test_a_guest_gets_sizes_and_log_but_no_pages(guest: Owner) -> None:
     admin = MySqlAdmin(provision.start())
     try:
         assert not admin.checkpoint()
-        found = measured(admin, Table("trial", ENGINE.column("binary16"), 100), increasing(3000))
+        given = measured(admin, Table("trial", ENGINE.column("binary16"), 100), increasing(3000))
         admin.settle(Table("trial", ENGINE.column("binary16"), 100))
     finally:
         admin.close()
         provision.stop()
-    assert found[Metric.INDEX_BYTES].origin == "measured"
-    assert found[Metric.TABLE_BYTES].origin == "measured"
-    assert found[Metric.LOG_BYTES].value > 0
-    assert found[Metric.LEAF_PAGES].value is None
-    assert found[Metric.SPLIT_COUNTER].reason.startswith("the counter of page splits cannot be read (MariaDB: Access ")
+    assert given[Metric.INDEX_BYTES].origin == "measured"
+    assert given[Metric.TABLE_BYTES].origin == "measured"
+    assert given[Metric.LOG_BYTES].value > 0
+    assert given[Metric.LEAF_PAGES].value is None
+    assert given[Metric.SPLIT_COUNTER].reason.startswith("the counter of page splits cannot be read (MariaDB: Access ")
 
 
 def test_a_mariadb_asked_for_as_mysql_is_not_recorded_as_mysql_but_cleaned(guest: Owner) -> None:
@@ -101,9 +101,9 @@ def test_a_mariadb_asked_for_as_mysql_is_not_recorded_as_mysql_but_cleaned(guest
     assert isinstance(error, EnvironmentMissing)
     assert str(error).startswith("this server is MariaDB (10.")
     assert str(error).endswith(", not MySQL: use --db mariadb.")
-    with closing(MYSQL.leftovers(url)) as left:
+    with closing(MYSQL.owned_schema(url)) as left:
         assert left.place.startswith("MariaDB at ")
-        assert (left.in_use(), left.found(), left.remove()) == (False, [], [])
+        assert (left.in_use(), left.contents(), left.remove()) == (False, [], [])
 
 
 def test_what_refers_to_a_trials_table_is_not_torn_down(guest: Owner) -> None:
@@ -115,7 +115,7 @@ def test_what_refers_to_a_trials_table_is_not_torn_down(guest: Owner) -> None:
         guest.admin.rows(statement)
     before = guest.dump()
     try:
-        with closing(ENGINE.leftovers(guest.url(PASSWORD))) as left, pytest.raises(ServerError) as refused:
+        with closing(ENGINE.owned_schema(guest.url(PASSWORD))) as left, pytest.raises(ServerError) as refused:
             left.remove()
         assert "foreign key constraint" in str(refused.value)
         assert str(refused.value).endswith(": see to that object, then clean again.")

@@ -13,15 +13,12 @@ from sqlglot import exp
 
 from keybench.databases.contract import Address
 from keybench.databases.core import array_session
-from keybench.databases.oracle import connection, container, keys
-from keybench.databases.oracle import ddl as layout
-from keybench.databases.oracle import owned_schema as user
+from keybench.databases.oracle import connection, container, ddl, keys, user
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.options import Options
 from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
-from keybench.databases.oracle.url import UrlLeftovers, UrlServer
 from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
@@ -43,7 +40,7 @@ def everything(record: Record, address: Address) -> list[str]:
     record.answers = {"SELECT n.name": STATISTICS, "SELECT height": [(2, 9, 3, 90, 100, 1)]}
     record.answers |= coordination_statements.ANSWERS
     record.answers["SELECT segment_name"] = [("rows", 8192), ("rows_key", 8192)]
-    server = UrlServer("oracle://keybench@db.example/FREEPDB1")
+    server = ENGINE.provision("oracle://keybench@db.example/FREEPDB1", ENGINE.settings("durable", "default"))
     own = server.start()
     admin = OracleAdmin(own)
     admin.versions(), admin.settings()
@@ -81,8 +78,8 @@ def everything(record: Record, address: Address) -> list[str]:
     coordination_statements.everything(ENGINE.coordination_table(own))
     record.answers["SELECT t.table_name"] = [("keybench_rows",)]
     server.stop()
-    left = UrlLeftovers("oracle://keybench@db.example/FREEPDB1")
-    left.found(), left.remove(), left.close()
+    left = ENGINE.owned_schema("oracle://keybench@db.example/FREEPDB1")
+    left.contents(), left.remove(), left.close()
     record.answers = {user.SMALL_LOGS_IN_USE: [(1,)], user.SMALL_LOGS: [(1,), (2,)], user.EXISTS: [("KEYBENCH",)]}
     container.prepare(replace(address, server="container", settings=ENGINE.settings("fast", "small")))
     return list(dict.fromkeys(record.statements()))
@@ -108,21 +105,21 @@ def test_a_container_gets_large_logs_and_a_user_with_few_rights(record: Record, 
     assert {name: ready.parameters[name] for name in ("user", "service")} == {"user": "KEYBENCH", "service": "FREEPDB1"}
     modes = [(named["user"], named["service_name"], named["mode"]) for named in record.connected]
     assert modes == [("SYS", "FREE", oracledb.AUTH_MODE_SYSDBA), ("SYS", "FREEPDB1", oracledb.AUTH_MODE_SYSDBA)]
-    told = record.statements()
-    assert told.index("ALTER DATABASE ADD LOGFILE GROUP 11 SIZE 1024M") < told.index(
+    sent = record.statements()
+    assert sent.index("ALTER DATABASE ADD LOGFILE GROUP 11 SIZE 1024M") < sent.index(
         "ALTER DATABASE DROP LOGFILE GROUP 2"
     )
-    assert "GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO KEYBENCH" in told
-    assert not [statement for statement in told if "ALL PRIVILEGES" in statement or "DBA" in statement]
+    assert "GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO KEYBENCH" in sent
+    assert not [statement for statement in sent if "ALL PRIVILEGES" in statement or "DBA" in statement]
 
 
 def test_tables_in_all_their_forms() -> None:
-    unique = layout.create(Table("rows", ENGINE.column("raw16"), 100, "nonclustered"), Options())
+    unique = ddl.create(Table("rows", ENGINE.column("raw16"), 100, "nonclustered"), Options())
     assert unique == (
         'CREATE TABLE "rows" (key RAW(16) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL)',
         'CREATE UNIQUE INDEX "rows_key" ON "rows" (key)',
     )
-    plain = layout.create(Table("rows", ENGINE.column("raw16"), 0, "nonclustered"), Options(unique="no"))
+    plain = ddl.create(Table("rows", ENGINE.column("raw16"), 0, "nonclustered"), Options(unique="no"))
     assert plain[1] == 'CREATE INDEX "rows_key" ON "rows" (key)'
     with pytest.raises(UsageError, match=r"^unknown Oracle option unique 'perhaps'\. Known: no, yes\.$"):
         Options(unique="perhaps")
@@ -206,9 +203,9 @@ def test_splits_are_the_sessions_counters_added_up(record: Record, address: Addr
         "SELECT segment_name": [("rows", 1 << 20), ("rows_key", 1 << 21)],
     }
     admin = OracleAdmin(address)
-    found = {reading.metric: reading for probe in admin.probes() for reading in probe.after(TABLE)}
-    assert found.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
-    assert {metric: reading.value for metric, reading in found.items()} == {
+    by_metric = {reading.metric: reading for probe in admin.probes() for reading in probe.after(TABLE)}
+    assert by_metric.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
+    assert {metric: reading.value for metric, reading in by_metric.items()} == {
         Metric.APPENDS: 12,
         Metric.EDGE_AND_INTERIOR_SPLITS: 4857,
         Metric.SPLIT_COUNTER: 4869,
@@ -220,7 +217,7 @@ def test_splits_are_the_sessions_counters_added_up(record: Record, address: Addr
         Metric.INDEX_BYTES: 1 << 21,
         Metric.TABLE_BYTES: 3 << 20,
     }
-    assert not set(found) & set(ENGINE.absent)
+    assert not set(by_metric) & set(ENGINE.absent)
     statements = record.statements()
     place = statements.index('ANALYZE INDEX "rows_key" VALIDATE STRUCTURE')
     assert statements[place + 1].endswith("FROM index_stats")  # the same session, at once
@@ -241,8 +238,8 @@ def test_stored_keys_come_back_as_the_column_encodes_them(record: Record, addres
     encoded = on.encode(keys_)
     held = encoded.tolist() if on.form == "int" else [row.tobytes() for row in encoded]
     record.answers["SELECT key"] = [(value.decode() if on.form == "text" else value,) for value in held]
-    found = np.concatenate(list(OracleAdmin(address).stored_keys(Table("rows", on, 0))))
-    assert np.array_equal(found, encoded)
+    stored = np.concatenate(list(OracleAdmin(address).stored_keys(Table("rows", on, 0))))
+    assert np.array_equal(stored, encoded)
 
 
 def test_the_connection_is_given_seconds(record: Record, address: Address) -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from benchmarks import streams
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.half_split import model as splitmodel
 from keybench.pagemodels.half_split import tree
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.tree import ALONE, Rule
@@ -292,4 +291,4 @@ def test_sizes_that_do_not_fit_the_rows_are_refused() -> None:
 
 def test_no_threads_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^the page model's threads are 0: give 1 or more\.$"):
-        splitmodel.SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density, threads=0)
+        SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density, threads=0)

@@ -13,7 +13,7 @@ from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.innodb.model import InnodbModel, InnodbStats, of
+from keybench.pagemodels.innodb.model import InnodbModel, InnodbStats, page_model
 from keybench.pagemodels.ranking import ranked
 from tests.pagemodels.innodb.reference import Space, Tree
 
@@ -100,7 +100,7 @@ def test_so_it_does_with_pages_of_16_kib(engine, stream: str) -> None:
     ],
 )
 def test_a_million_increasing_keys(column, leaf, branch, density, garbage, counter, file_pages) -> None:
-    """As MariaDB 10.11.19 had them (btree.md D2)."""
+    """As MariaDB 10.11.19 had them (docs/internals/innodb.md §8)."""
     found = ENGINE.page_model(table(column)).insert(np.arange(1_000_000))
     assert isinstance(found, InnodbStats)
     assert (found.leaf_pages, found.branch_pages, found.garbage_bytes) == (leaf, branch, garbage)
@@ -118,7 +118,7 @@ def test_a_million_descending_keys() -> None:
 
 def test_mysql_counts_no_insertion_into_the_right_neighbour() -> None:
     ranks = ranks_of("same millisecond", 50_000)
-    mariadb, mysql = (of(table(), mysql=mysql).insert(ranks) for mysql in (False, True))
+    mariadb, mysql = (page_model(table(), mysql=mysql).insert(ranks) for mysql in (False, True))
     assert mysql.split_counter == mysql.leaf_pages - 1 + mysql.branch_pages - 1  # one level of branch pages: its root
     assert mariadb.split_counter > mysql.split_counter
 

@@ -121,7 +121,7 @@ def test_published_page_counts_of_two_key_kinds_hold_the_same_rows() -> None:
     ],
 )
 def test_rows_a_page_of_keybenchs_tables(column: str, payload: int, given: dict, row: int, a_page: int) -> None:
-    """mssql_oracle.md §1.1."""
+    """docs/internals/mssql.md §1."""
     model = ENGINE.page_model(Table("t", ENGINE.column(column), payload), **given)
     found = model.insert(np.arange(10 * a_page + 1))
     assert found.page_rows.tolist() == [a_page] * 10 + [1]

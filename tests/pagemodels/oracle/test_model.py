@@ -89,7 +89,7 @@ def test_entries_a_leaf_of_raw_16(parameters: dict, a_leaf: int) -> None:
 
 
 def test_a_million_guids() -> None:
-    """mssql_oracle.md §5: about 3,379 leaves ascending, 4,870 in random order."""
+    """docs/internals/oracle.md §4: about 3,379 leaves ascending, 4,870 in random order."""
     model = ENGINE.page_model(Table("t", RAW, 0, "nonclustered"))
     assert model.insert(streams.increasing(1_000_000)).leaf_pages == 3379
     found = model.insert(streams.random(1_000_000))

@@ -28,7 +28,7 @@ def sized(name: str, width: int = 16) -> Column:
     ],
 )
 def test_a_million_rows_are_what_a_server_once_made_of_them(name, stream, leaf, density, fragmentation) -> None:
-    """PostgreSQL 15.18, pgstatindex (btree.md D1)."""
+    """PostgreSQL 15.18, pgstatindex (docs/internals/postgresql.md §8)."""
     column = sized(name)
     keys = streams.keys(streams.STREAMS[stream](1_000_000), column)
     found = predict(ENGINE.page_model(Table("trial", column, 0)), column, keys)

@@ -207,7 +207,7 @@ def assert_same(found: PageStats, wanted: PageStats) -> None:
 
 
 def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:
-    """As SQLite 3.40.1 had them (btree.md C1)."""
+    """As SQLite 3.40.1 had them (docs/internals/sqlite.md §6)."""
     found = modelled(Table("trial", ENGINE.column("integer"), 100), Keys(np.arange(1, 1_000_001), "int"))
     assert (found.leaf_pages, found.appends, found.fragmentation) == (27_028, 27_027, 0)
     assert found.page_rows.sum() == 1_000_000
@@ -225,7 +225,7 @@ def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:
     ],
 )
 def test_a_million_keys_in_order(column, payload, order, pages, leaves, density) -> None:
-    """As SQLite 3.40.1 had them (btree.md D3)."""
+    """As SQLite 3.40.1 had them (docs/internals/sqlite.md §6)."""
     on = Table("trial", ENGINE.column(column), payload)
     found = modelled(on, streams.keys(np.arange(1_000_000)[::order], on.column))
     assert (found.leaf_pages, found.leaf_pages + found.branch_pages) == (leaves, pages)

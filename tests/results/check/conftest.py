@@ -58,6 +58,6 @@ def model(tmp_path: Path) -> Model:
             for database in databases:
                 store.add_environment(run_id, modelled.environment(database))
             for trial in plan(request):
-                store.record(run_id, modelled.run_trial(request, trial))
+                store.record(run_id, modelled.ModelTrial(request, trial).run())
 
     return run

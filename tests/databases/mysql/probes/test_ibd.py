@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.mariadb import ENGINE
-from keybench.databases.mysql import ddl as layout
+from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.probes import ibd as pages
 from keybench.databases.mysql.probes.ibd import UnreadablePagesError
@@ -38,7 +38,7 @@ def statistics(admin: MySqlAdmin, on: Table) -> dict[str, int]:
         admin.rows(
             "SELECT stat_name, stat_value FROM mysql.innodb_index_stats WHERE database_name = %s AND table_name = %s "
             "AND index_name = %s AND stat_name IN ('n_leaf_pages', 'size')",
-            [layout.SCHEMA, on.name, layout.index_name(on)],
+            [ddl.SCHEMA, on.name, ddl.index_name(on)],
         )
     )
 
@@ -47,55 +47,55 @@ def statistics(admin: MySqlAdmin, on: Table) -> dict[str, int]:
 def test_increasing_keys_fill_leaves_but_for_a_sixteenth(admin, column, records) -> None:
     on = table(column)
     keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
-    found = values(measured(admin, on, keys))
-    assert abs(found[Metric.LEAF_PAGES] - math.ceil(ROWS / records)) <= 1  # the very first split is in the middle
+    figures = values(measured(admin, on, keys))
+    assert abs(figures[Metric.LEAF_PAGES] - math.ceil(ROWS / records)) <= 1  # the very first split is in the middle
     size = leaf_record(on.column, 0, "clustered")
-    assert found[Metric.LEAF_DENSITY] == pytest.approx(
-        100 * ROWS * size / (found[Metric.LEAF_PAGES] * LEAF_BYTES), abs=1e-9
+    assert figures[Metric.LEAF_DENSITY] == pytest.approx(
+        100 * ROWS * size / (figures[Metric.LEAF_PAGES] * LEAF_BYTES), abs=1e-9
     )
-    assert 90 < found[Metric.LEAF_DENSITY] < 93.5  # the first leaf is half full, the last fills up yet
-    assert found[Metric.LEAF_FRAGMENTATION] == 0
-    assert found[Metric.SPLIT_COUNTER] == found[Metric.LEAF_PAGES] - 1 + found[Metric.BRANCH_SPLITS]
+    assert 90 < figures[Metric.LEAF_DENSITY] < 93.5  # the first leaf is half full, the last fills up yet
+    assert figures[Metric.LEAF_FRAGMENTATION] == 0
+    assert figures[Metric.SPLIT_COUNTER] == figures[Metric.LEAF_PAGES] - 1 + figures[Metric.BRANCH_SPLITS]
 
 
 def test_with_payload_increasing_keys_fill_93_per_cent(admin) -> None:
-    found = values(measured(admin, table(payload=100), increasing(ROWS)))
-    assert found[Metric.LEAF_PAGES] == pytest.approx(ROWS / 112, abs=2)
-    assert 92.5 < found[Metric.LEAF_DENSITY] < 93.5
-    assert found[Metric.LOG_BYTES] == pytest.approx(173 * ROWS, rel=0.03)  # btree.md D2: 173 bytes a row
+    figures = values(measured(admin, table(payload=100), increasing(ROWS)))
+    assert figures[Metric.LEAF_PAGES] == pytest.approx(ROWS / 112, abs=2)
+    assert 92.5 < figures[Metric.LEAF_DENSITY] < 93.5
+    assert figures[Metric.LOG_BYTES] == pytest.approx(173 * ROWS, rel=0.03)  # docs/internals/innodb.md §7
 
 
 @pytest.mark.parametrize("payload", [0, 100])
 def test_random_keys_fill_64_to_70_per_cent_and_split_everywhere(admin, payload) -> None:
-    found = values(measured(admin, table(payload=payload), random(ROWS)))
-    assert 62 < found[Metric.LEAF_DENSITY] < 72  # leaves split at about the same time: it swings as they fill
-    assert 45 < found[Metric.LEAF_FRAGMENTATION] < 56
-    assert found[Metric.LEAF_NONADJACENT] > 98
-    assert found[Metric.SPLIT_COUNTER] >= found[Metric.LEAF_PAGES] - 1 + found[Metric.BRANCH_SPLITS]
+    figures = values(measured(admin, table(payload=payload), random(ROWS)))
+    assert 62 < figures[Metric.LEAF_DENSITY] < 72  # leaves split at about the same time: it swings as they fill
+    assert 45 < figures[Metric.LEAF_FRAGMENTATION] < 56
+    assert figures[Metric.LEAF_NONADJACENT] > 98
+    assert figures[Metric.SPLIT_COUNTER] >= figures[Metric.LEAF_PAGES] - 1 + figures[Metric.BRANCH_SPLITS]
 
 
 def test_lagging_generators_leave_leaves_a_third_full(admin) -> None:
-    found = values(measured(admin, table(), lagging(ROWS)))
-    assert 33 < found[Metric.LEAF_DENSITY] < 40  # btree.md D2: 35.87 of a million
-    assert found[Metric.LEAF_FRAGMENTATION] < 35
+    figures = values(measured(admin, table(), lagging(ROWS)))
+    assert 33 < figures[Metric.LEAF_DENSITY] < 40  # docs/internals/innodb.md §8: 35.87
+    assert figures[Metric.LEAF_FRAGMENTATION] < 35
 
 
 @pytest.mark.parametrize("keys", [increasing(ROWS), random(ROWS), lagging(ROWS), descending(20_000), increasing(1)])
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
 def test_the_file_says_what_the_servers_statistics_say(admin, keys, role) -> None:
     on = table(payload=30, role=role)
-    found = values(measured(admin, on, keys))
-    said = statistics(admin, on)
-    assert found[Metric.LEAF_PAGES] == said["n_leaf_pages"]
-    assert found[Metric.INDEX_BYTES] == 16_384 * said["size"]
-    assert found[Metric.TABLE_BYTES] >= found[Metric.INDEX_BYTES]
-    assert found[Metric.INDEX_BYTES] >= 16_384 * (found[Metric.LEAF_PAGES] + found[Metric.BRANCH_PAGES])
+    figures = values(measured(admin, on, keys))
+    reported = statistics(admin, on)
+    assert figures[Metric.LEAF_PAGES] == reported["n_leaf_pages"]
+    assert figures[Metric.INDEX_BYTES] == 16_384 * reported["size"]
+    assert figures[Metric.TABLE_BYTES] >= figures[Metric.INDEX_BYTES]
+    assert figures[Metric.INDEX_BYTES] >= 16_384 * (figures[Metric.LEAF_PAGES] + figures[Metric.BRANCH_PAGES])
 
 
 def test_the_order_of_a_table_beside_its_key(admin) -> None:
     for keys, expected in ((increasing(5000), 1), (descending(5000), -1), (random(5000), 0)):
-        found = measured(admin, table(role="nonclustered"), keys)
-        assert found[Metric.HEAP_CORRELATION].value == pytest.approx(expected, abs=1e-9 if expected else 0.05)
+        readings = measured(admin, table(role="nonclustered"), keys)
+        assert readings[Metric.HEAP_CORRELATION].value == pytest.approx(expected, abs=1e-9 if expected else 0.05)
     one = measured(admin, table(role="nonclustered"), increasing(1))
     assert one[Metric.HEAP_CORRELATION].reason == "fewer than two rows have no order."
     clustered = measured(admin, table(), increasing(1))
@@ -113,8 +113,8 @@ def test_what_no_counter_tells_is_absent_with_the_reason() -> None:
 def test_somebody_elses_server_gives_counters_and_sizes_but_no_pages(address) -> None:
     outside = MySqlAdmin(as_url(address))
     try:
-        found = measured(outside, table(), random(5000))
-        assert {m for m, r in found.items() if r.value is None} == {
+        readings = measured(outside, table(), random(5000))
+        assert {m for m, r in readings.items() if r.value is None} == {
             Metric.LEAF_PAGES,
             Metric.BRANCH_PAGES,
             Metric.LEAF_DENSITY,
@@ -123,7 +123,7 @@ def test_somebody_elses_server_gives_counters_and_sizes_but_no_pages(address) ->
             Metric.BRANCH_SPLITS,
             Metric.HEAP_CORRELATION,
         }
-        assert found[Metric.LEAF_PAGES].reason == (
+        assert readings[Metric.LEAF_PAGES].reason == (
             "the pages are in the server's files, which keybench reads on its own private servers alone."
         )
         outside.rows("SET GLOBAL innodb_monitor_disable = 'index_page_splits'")
@@ -181,7 +181,7 @@ def test_free_pages_that_keep_what_they_held_are_not_counted(admin) -> None:
     def number(page: int) -> np.ndarray:
         return np.array([page], ">u4").view(np.uint8)
 
-    # As the pages of a branch level were found in a table of two million rows: one that was the first, and two that
+    # Seen in a branch level of a table of two million rows: one that was the first, and two that
     # still know each other.
     for page, before, after in (
         (free[0], 0xFFFFFFFF, chain[1]),
@@ -190,9 +190,9 @@ def test_free_pages_that_keep_what_they_held_are_not_counted(admin) -> None:
     ):
         content[page] = content[chain[1]]
         content[page, 4:8], content[page, 8:12], content[page, 12:16] = number(page), number(before), number(after)
-    found = pages.summarise(content, index)
-    assert found == whole
-    assert np.array_equal(found.levels[0], chain)
+    again = pages.summarise(content, index)
+    assert again == whole
+    assert np.array_equal(again.levels[0], chain)
 
 
 def test_a_table_that_is_not_there(admin) -> None:

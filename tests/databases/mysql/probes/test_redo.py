@@ -82,8 +82,8 @@ def written(folder: Path, before: bytes, content: bytes, *, form: bytes = b"Phys
 
 def read(folder: Path, before: bytes, content: bytes, rows: int, *, width: int = 16) -> list[bytes]:
     begin = FIRST + len(before)
-    found = redo.inserted(written(folder, before, content), begin, begin + len(content), TABLE, width, rows)
-    return [bytes(key) for key in found]
+    keys_read = redo.inserted(written(folder, before, content), begin, begin + len(content), TABLE, width, rows)
+    return [bytes(key) for key in keys_read]
 
 
 OTHERS = [
@@ -139,8 +139,8 @@ def test_entries_of_an_index_are_told_from_copies_and_node_pointers(tmp_path_fac
             content += transaction(record(0x20, undo(b"k" * 16), (0, 5)))
     path = written(tmp_path_factory.mktemp("log"), bytes(before), content)
     begin = FIRST + before
-    found = redo.entered(path, begin, begin + len(content), (7, np.array([4, 5])), 78, len(rows))
-    assert found.tolist() == [2 * row for row in rows]
+    rows_read = redo.entered(path, begin, begin + len(content), (7, np.array([4, 5])), 78, len(rows))
+    assert rows_read.tolist() == [2 * row for row in rows]
 
 
 def test_a_record_about_a_file_is_none_of_the_page_before(tmp_path) -> None:
@@ -206,10 +206,10 @@ def test_the_order_of_one_writer_is_that_of_its_rows(admin, column: str, role: s
     recorder = admin.arrival_recorder()
     recorder.before(on)
     send(admin.address, on, keys, rows_per_tx=100)
-    found = recorder.after(on)
-    of = dict(zip((key.tobytes() for key in found.keys), found.transactions.tolist(), strict=True))
-    assert found.sequence.tolist() == [of[key.tobytes()] for key in sized.encode(keys)]
-    assert found.near == ""
+    arrivals = recorder.after(on)
+    transaction = dict(zip((key.tobytes() for key in arrivals.keys), arrivals.transactions.tolist(), strict=True))
+    assert arrivals.sequence.tolist() == [transaction[key.tobytes()] for key in sized.encode(keys)]
+    assert arrivals.near == ""
 
 
 def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
@@ -224,9 +224,9 @@ def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
         recorder = admin.arrival_recorder()
         recorder.before(on)
         send(admin.address, on, Keys(np.arange(300), "int"), rows_per_tx=100)
-        found = recorder.after(on)
-        assert found.near.startswith(f"By the order of transactions, which is near that of their rows{said}")
-        assert found.sequence.tolist() == sorted(found.transactions.tolist())
+        arrivals = recorder.after(on)
+        assert arrivals.near.startswith(f"By the order of transactions, which is near that of their rows{said}")
+        assert arrivals.sequence.tolist() == sorted(arrivals.transactions.tolist())
 
 
 def test_somebody_elses_server_tells_no_order(address) -> None:

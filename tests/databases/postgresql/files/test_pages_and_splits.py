@@ -47,7 +47,7 @@ def values(found: Mapping[Metric, Reading]) -> dict[Metric, float]:
 
 
 def left_at_append(item: int) -> int:
-    """Items that stay left when the rightmost leaf splits, by nbtree's rule for fillfactor 90 (btree.md A2)."""
+    """Items that stay left when the rightmost leaf splits at fillfactor 90 (docs/internals/postgresql.md §2)."""
     space = 8192 - 40
     items = space // item + 1
     left = np.arange(1, items)
@@ -110,7 +110,7 @@ def test_lagging_generators_append_and_split(admin) -> None:
 
 def test_the_log_grows_by_what_the_rows_and_their_entries_need(admin) -> None:
     found = measured(admin, table(payload=100), increasing(ROWS))
-    assert found[Metric.LOG_BYTES].value == pytest.approx(203 * ROWS, rel=0.02)  # btree.md D1: 203 bytes a row
+    assert found[Metric.LOG_BYTES].value == pytest.approx(203 * ROWS, rel=0.02)  # docs/internals/postgresql.md §8
     images, size = found[Metric.LOG_PAGE_IMAGES].value, found[Metric.LOG_PAGE_IMAGE_BYTES].value
     assert images is not None
     assert size is not None

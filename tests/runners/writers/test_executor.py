@@ -1,13 +1,14 @@
-"""Writers on an executor, who meet at the board of the benchmark database: real servers, reached by URLs."""
+"""Writers on an executor, which wait for one another through a table in the database: real servers, reached by URLs."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -15,9 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address, Admin
-from keybench.databases.core.coordination import TABLE
+from keybench.databases.core.coordination import TABLE, HasCoordinationTable
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
@@ -25,14 +25,15 @@ from keybench.model.metric import Metric
 from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.writers import executors, placed
+from keybench.runners.writers import executor as executor_module
 from keybench.runners.writers import load as writers
-from keybench.runners.writers import processes as workers
-from keybench.runners.writers.barrier import BoardSeat
-from keybench.runners.writers.executors import OnExecutor, Plain
+from keybench.runners.writers import placement, processes
+from keybench.runners.writers.barrier import Release
+from keybench.runners.writers.executor import ExecutorPool, too_few_workers
 from keybench.runners.writers.processes import WorkerLost
-from keybench.runners.writers.remote import Call, Identity, identity
-from keybench.runners.writers.writer import Load, Sent
+from keybench.runners.writers.remote import Call, Identity, Outcome, identity
+from keybench.runners.writers.table_barrier import TableBarrierHandle
+from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.schema import load_scenario
 from tests.runners.owned import PASSWORD, owned
 from tests.runners.writers.test_many_writers import prepared
@@ -61,69 +62,89 @@ def admin(target: Target) -> Iterator[Admin]:
     admin.close()
 
 
-def pool(count: int, password: str = PASSWORD) -> ProcessPoolExecutor:
+def workers(count: int, password: str = PASSWORD) -> ProcessPoolExecutor:
     """The fork server may be older than the password."""
     program = f"import os; os.environ[{secret.PASSWORD!r}] = {password!r}"
-    return ProcessPoolExecutor(count, workers.context, initializer=exec, initargs=(program, {}))
+    return ProcessPoolExecutor(count, processes.context, initializer=exec, initargs=(program, {}))
 
 
-class Kept(OnExecutor):
-    """Keeps what the writers did."""
+class PlainSlots:
+    """The workers of an executor that says nothing about them: each writer is one task."""
 
-    done: Sequence[Sent] = ()
+    def __init__(self, executor: Executor, workers: int) -> None:
+        self.title = type(executor).__name__
+        self._executor, self._workers = executor, workers
 
-    def run(self, loads: Sequence[Load], **how: Any) -> list[Sent]:
-        self.done = super().run(loads, **how)
-        return list(self.done)
+    def submitters(self, count: int) -> Sequence[Callable[[bytes], Future[Outcome]]]:
+        if count > self._workers:
+            raise too_few_workers(count, self._workers, self.title, "use fewer writers.")
+        return [lambda call: self._executor.submit(pickle.loads, call)] * count
+
+    def lost(self) -> frozenset[int]:
+        return frozenset()
+
+
+def pool_on(executor: Executor, workers: int) -> ExecutorPool:
+    return ExecutorPool(PlainSlots(executor, workers))
+
+
+class RecordingPool(ExecutorPool):
+    """Keeps the results of the writers."""
+
+    results: Sequence[WriterResult] = ()
+
+    def run(self, tasks: Sequence[WriterTask], **options: Any) -> list[WriterResult]:
+        self.results = super().run(tasks, **options)
+        return list(self.results)
 
 
 def stored_rows(admin: Admin, table: Any) -> int:
     return sum(len(part) for part in admin.stored_keys(table))
 
 
-def test_eight_writers_meet_at_the_board_and_lose_nothing(target: Target, admin: Admin) -> None:
+def test_eight_writers_wait_for_one_another_and_lose_nothing(target: Target, admin: Admin) -> None:
     table, sources = prepared(target, load_scenario("autoscale"), 800)
     admin.create(table)
     seen: list[int] = []
-    with pool(8) as executor:
-        crew = Kept(Plain(executor, 8))
-        crew.check(target.engine.name, target.address, 8, ("morris", "server-identity"))
+    with workers(8) as executor:
+        pool = RecordingPool(PlainSlots(executor, 8))
+        pool.check(target.engine.name, target.address, 8, ("morris", "server-identity"))
         loaded = writers.load(
-            target.address, table, sources, rows_per_tx=10, skew_rows=100, timeout=60, crew=crew, progress=seen.append
+            target.address, table, sources, rows_per_tx=10, skew_rows=100, timeout=60, pool=pool, progress=seen.append
         )
     verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     admin.drop(table)
     assert seen[-1] == loaded.rows[-1] == 800
-    assert crew.described() == {"executor": f"ProcessPoolExecutor, 8 workers on {identity().machine}"}
+    assert pool.description() == {"executor": f"ProcessPoolExecutor, 8 workers on {identity().machine}"}
     phases = len(sources[0].writer.phases)
-    assert [len(sent.released) for sent in crew.done] == [phases] * 8
-    for releases in zip(*(sent.released for sent in crew.done), strict=True):
+    assert [len(sent.released) for sent in pool.results] == [phases] * 8
+    for releases in zip(*(sent.released for sent in pool.results), strict=True):
         # One machine has one clock: there is a moment that lies in everybody's span.
         assert max(release.earliest for release in releases) <= min(release.latest for release in releases)
-    begun = [sent.slices[n][0].min() - sent.released[n].latest for sent in crew.done for n in range(phases)
+    begun = [sent.slices[n][0].min() - sent.released[n].latest for sent in pool.results for n in range(phases)
              if len(sent.slices[n][0])]  # fmt: skip
     assert min(begun) >= 0, "a row was sent before the barrier"
     (apart,) = [r.value for r in loaded.readings() if r.metric == Metric.CLOCKS_APART_MS]
-    assert apart == 1000 * max(r.latest - r.earliest for sent in crew.done for r in sent.released)
-    assert not board_is_there(target)
+    assert apart == 1000 * max(r.latest - r.earliest for sent in pool.results for r in sent.released)
+    assert not table_is_there(target)
 
 
-def board_is_there(target: Target) -> bool:
+def table_is_there(target: Target) -> bool:
     assert isinstance(target.engine, HasCoordinationTable)
-    board = target.engine.coordination_table(target.address)
+    coordination = target.engine.coordination_table(target.address)
     try:
-        board.active_writers(1)
+        coordination.active_writers(1)
     except ServerError as error:
         return TABLE not in str(error)
     finally:
-        board.close()
+        coordination.close()
     return True
 
 
 def test_a_killed_writer_is_an_error_and_nothing_is_sent_afterwards(target: Target, admin: Admin) -> None:
     table, sources = prepared(target, load_scenario("autoscale"), 100_000)
     admin.create(table)
-    executor = pool(8)
+    executor = workers(8)
     killed: list[int] = []
 
     def kill_once_rows_have_come(rows: int) -> None:
@@ -133,7 +154,7 @@ def test_a_killed_writer_is_an_error_and_nothing_is_sent_afterwards(target: Targ
 
     with executor, pytest.raises(WorkerLost, match=r"^a writer was lost with its worker \(BrokenProcessPool: "):
         writers.load(
-            target.address, table, sources, rows_per_tx=10, timeout=60, crew=OnExecutor(Plain(executor, 8)),
+            target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool_on(executor, 8),
             progress=kill_once_rows_have_come,
         )  # fmt: skip
     assert killed
@@ -147,89 +168,86 @@ def test_a_killed_writer_is_an_error_and_nothing_is_sent_afterwards(target: Targ
 def test_a_load_that_takes_too_long_is_stopped(target: Target, admin: Admin) -> None:
     table, sources = prepared(target, load_scenario("azure-lag"), 100_000)
     admin.create(table)
-    with pool(4) as executor, pytest.raises(WorkerLost, match=r"^no result after 1 s: stopped\. Give a longer "):
-        writers.load(
-            target.address, table, sources, rows_per_tx=1, skew_rows=8, timeout=1, crew=OnExecutor(Plain(executor, 4))
-        )
+    with workers(4) as executor, pytest.raises(WorkerLost, match=r"^no result after 1 s: stopped\. Give a longer "):
+        writers.load(target.address, table, sources, rows_per_tx=1, skew_rows=8, timeout=1, pool=pool_on(executor, 4))
     rows = stored_rows(admin, table)
     time.sleep(0.5)
     assert stored_rows(admin, table) == rows < 100_000
     admin.drop(table)
 
 
-def test_an_error_of_one_writer_is_what_is_told(target: Target, admin: Admin) -> None:
+def test_the_error_of_one_writer_is_the_one_that_is_reported(target: Target, admin: Admin) -> None:
     table, sources = prepared(target, load_scenario("clock-skew"), 400)
     admin.create(table)
     twice = (*sources[:3], sources[2])
-    with pool(4) as executor, pytest.raises(ServerError, match=r"(?i)unique|duplicate"):
-        writers.load(target.address, table, twice, rows_per_tx=10, timeout=60, crew=OnExecutor(Plain(executor, 4)))
+    with workers(4) as executor, pytest.raises(ServerError, match=r"(?i)unique|duplicate"):
+        writers.load(target.address, table, twice, rows_per_tx=10, timeout=60, pool=pool_on(executor, 4))
     admin.drop(table)
 
 
 def test_a_writer_is_not_begun_twice_and_a_load_that_is_over_not_at_all(target: Target) -> None:
     assert isinstance(target.engine, HasCoordinationTable)
-    board = target.engine.coordination_table(target.address)
-    seat = BoardSeat(target.address, 7, 1, 10, 60)
+    coordination = target.engine.coordination_table(target.address)
+    handle = TableBarrierHandle(target.address, 7, 1, 10, 60)
     twice = r"^the writer had begun before and its worker was lost: it is not run a second time\.$"
     try:
-        board.create(7, 2)
-        with seat.taken():
-            assert board.active_writers(7) == {1}
-            with pytest.raises(WorkerLost, match=twice), seat.taken():
+        coordination.create(7, 2)
+        with handle.joined():
+            assert coordination.active_writers(7) == {1}
+            with pytest.raises(WorkerLost, match=twice), handle.joined():
                 pass
-        assert not board.active_writers(7)
-        board.create(8, 2)
-        with pytest.raises(WorkerLost, match=twice), seat.taken():
+        assert not coordination.active_writers(7)
+        coordination.create(8, 2)
+        with pytest.raises(WorkerLost, match=twice), handle.joined():
             pass
     finally:
-        board.drop()
-        board.close()
+        coordination.drop()
+        coordination.close()
 
 
 def test_nobody_runs_further_ahead_than_may_be(target: Target) -> None:
     """Three writers that take turns at random places; the fourth stands until it is alone."""
     assert isinstance(target.engine, HasCoordinationTable)
-    board = target.engine.coordination_table(target.address)
-    board.create(9, 3)
+    coordination = target.engine.coordination_table(target.address)
+    coordination.create(9, 3)
     rows, skew = 300, 12
     ahead, furthest = [0, 1, 2], [0]
 
     def write(writer: int) -> None:
-        with BoardSeat(target.address, 9, writer, skew, 60).taken() as others:
-            others.meet(writer)
+        with TableBarrierHandle(target.address, 9, writer, skew, 60).joined() as barrier:
+            barrier.wait(writer)
             for row in range(writer, rows, 3):
                 ahead[writer] = row
-                others.before(row)
+                barrier.limit_skew(row)
                 furthest[0] = max(furthest[0], row - min(ahead))
-                others.sent(1)
+                barrier.add_sent(1)
             ahead[writer] = 1 << 60
-            others.finish()
+            barrier.finish()
 
     threads = [threading.Thread(target=write, args=(i,)) for i in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    board.heartbeat(9)
-    sent = board.rows_sent(9)
-    board.drop()
-    board.close()
+    coordination.heartbeat(9)
+    sent = coordination.rows_sent(9)
+    coordination.drop()
+    coordination.close()
     assert sent == rows
     assert 0 < furthest[0] <= skew
 
 
 def test_fewer_slots_than_writers_are_refused(target: Target) -> None:
-    with pool(2) as executor, pytest.raises(UsageError) as caught:
-        OnExecutor(Plain(executor, 2)).check(target.engine.name, target.address, 4, ("uuid-v7",))
+    with workers(2) as executor, pytest.raises(UsageError) as caught:
+        pool_on(executor, 2).check(target.engine.name, target.address, 4, ("uuid-v7",))
     assert str(caught.value) == (
-        "4 writers need as many worker processes, and ProcessPoolExecutor has 2: use fewer writers, or an executor "
-        "with more workers."
+        "4 writers need as many worker processes, and ProcessPoolExecutor has 2: use fewer writers."
     )
 
 
 def test_a_worker_without_the_password_says_so(target: Target) -> None:
-    with pool(1, "") as executor, pytest.raises(EnvironmentMissing) as caught:
-        OnExecutor(Plain(executor, 1)).check(target.engine.name, other_password(target), 1, ("uuid-v7",))
+    with workers(1, "") as executor, pytest.raises(EnvironmentMissing) as caught:
+        pool_on(executor, 1).check(target.engine.name, other_password(target), 1, ("uuid-v7",))
     assert str(caught.value) == (
         f"the server asks for a password and {identity().machine}, where a writer is to run, has none: keybench sends "
         "no passwords. Start the workers with KEYBENCH_PASSWORD or KEYBENCH_PASSWORD_FILE in their environment."
@@ -243,20 +261,20 @@ def other_password(target: Target) -> Address:
 
 def test_what_travels_holds_no_password(target: Target) -> None:
     table, sources = prepared(target, load_scenario("azure-lag"), 40)
-    work = Load(target.engine.name, target.address, table, sources[0], 0, (10,), 1, 8)
-    call = Call(identity, (work, BoardSeat(target.address, 1, 0, 8, 60))).pickled()
+    task = WriterTask(target.engine.name, target.address, table, sources[0], 0, (10,), 1, 8)
+    call = Call(identity, (task, TableBarrierHandle(target.address, 1, 0, 8, 60))).pickled()
     assert PASSWORD.encode() not in call
-    assert PASSWORD not in repr(work)
+    assert PASSWORD not in repr(task)
 
 
 def test_a_worker_with_another_keybench_is_refused() -> None:
     own, future = identity(), Future[Any]()
     future.set_result(("result", replace(own, machine="there", code="0123456789abcdef")))
     with pytest.raises(EnvironmentMissing) as caught:
-        executors._checked(future, own, "the cluster")
+        executor_module._checked(future, own, "the cluster")
     assert str(caught.value) == (
-        f"a worker on there has keybench {own.keybench} (code 0123456789abcdef), and here is {own.keybench} (code "
-        f"{own.code}): install the same on all machines."
+        f"a worker on there has keybench {own.keybench} (code 0123456789abcdef), and this machine has {own.keybench} "
+        f"(code {own.code}): install the same version on all machines."
     )
 
 
@@ -264,7 +282,7 @@ def test_a_worker_without_keybench_is_refused() -> None:
     future = Future[Any]()
     future.set_exception(ModuleNotFoundError("No module named 'keybench'", name="keybench"))
     with pytest.raises(EnvironmentMissing, match=r"^a worker of the cluster has no keybench: install keybench "):
-        executors._checked(future, identity(), "the cluster")
+        executor_module._checked(future, identity(), "the cluster")
 
 
 def test_the_identity_is_that_of_the_code() -> None:
@@ -280,15 +298,16 @@ def test_the_identity_is_that_of_the_code() -> None:
          "`dask scheduler` prints it."),
         ("tcp://there", {}, "--executor tcp://there: write the address of a Dask scheduler, tcp://host:port, as "
          "`dask scheduler` prints it."),
-        ("tcp://h:1", {"sqlite": "embedded"}, "--executor: SQLite is a file of one machine, which others cannot reach: "
-         "choose by --db (mariadb, mssql, mysql, oracle, postgresql)."),
-        ("tcp://h:1", {"postgresql": "local"}, "--executor needs servers that the workers' machines can reach, and a "
-         "server of the kind local of PostgreSQL is this machine's own: give a URL, --server postgresql://user@host."),
+        ("tcp://h:1", {"sqlite": "embedded"}, "--executor: SQLite is a file on one machine, which other machines "
+         "cannot reach: choose another --db (mariadb, mssql, mysql, oracle, postgresql)."),
+        ("tcp://h:1", {"postgresql": "local"}, "--executor needs servers that the workers' machines can reach, and the "
+         "local server of PostgreSQL can be reached from this machine only: give a URL, --server "
+         "postgresql://user@host."),
     ],
 )  # fmt: skip
 def test_what_an_executor_cannot_do_is_said_at_once(executor: str, servers: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        placed.check(executor, servers)
+        placement.check(executor, servers)
     assert str(caught.value) == message
 
 
@@ -315,10 +334,10 @@ def test_a_server_that_stops_under_eight_writers_is_their_error_and_after_a_rest
                 serving.__exit__(None, None, None)  # noqa: B023
 
         failed: list[KeybenchError] = []
-        with pool(8) as executor:
+        with workers(8) as executor:
             try:
                 writers.load(
-                    target.address, table, sources, rows_per_tx=10, timeout=60, crew=OnExecutor(Plain(executor, 8)),
+                    target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool_on(executor, 8),
                     progress=stop_once_rows_have_come,
                 )  # fmt: skip
             except KeybenchError as error:
@@ -337,14 +356,12 @@ def test_a_server_that_stops_under_eight_writers_is_their_error_and_after_a_rest
 
 
 def test_times_are_put_together_at_the_middle_of_the_release() -> None:
-    from keybench.runners.writers.barrier import Release
-
-    def sent(clock: float, begin: float, end: float, width: float) -> Sent:
+    def sent(clock: float, begin: float, end: float, width: float) -> WriterResult:
         """Of a machine whose clock shows `clock` at the release."""
         times = np.array([clock + begin]), np.array([clock + end]), np.array([5])
-        return Sent((times,), 0.1, None, (Release(clock - width / 2, clock + width / 2),))
+        return WriterResult((times,), 0.1, None, (Release(clock - width / 2, clock + width / 2),))
 
-    loaded = writers._together([sent(1000.0, 0.1, 0.3, 0.002), sent(77.0, 0.2, 0.6, 0.004)])
+    loaded = writers._on_one_timeline([sent(1000.0, 0.1, 0.3, 0.002), sent(77.0, 0.2, 0.6, 0.004)])
     assert loaded.elapsed == pytest.approx([0.2, 0.5])
     assert loaded.latencies == pytest.approx([0.2, 0.4])
-    assert loaded.apart == pytest.approx(0.004)
+    assert loaded.clock_error == pytest.approx(0.004)

@@ -1,8 +1,8 @@
-"""A Dask cluster's workers as places of writers.
+"""The workers of a Dask cluster, each of which takes one writer.
 
-A writer is a process: of a worker process with several threads one is used, for threads would wait for one another.
-Each writer is bound to a worker, so that Dask moves it nowhere; a worker that leaves takes its writer with it. What
-Dask runs again nevertheless finds at the board that it has begun before.
+A writer is a process. A worker process with several threads takes one writer too, because threads wait for one another.
+Each writer is bound to its worker, so that Dask does not move it; a worker that leaves takes its writer with it. If
+Dask runs a task again nevertheless, the task sees in the coordination table that it has begun before.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from keybench.errors import EnvironmentMissing, UsageError
-from keybench.runners.writers.executors import too_few
+from keybench.runners.writers.executor import too_few_workers
 from keybench.runners.writers.processes import WorkerLost
 from keybench.runners.writers.remote import Outcome
 
 CONNECT_SECONDS = 5
 WAIT_SECONDS = 10.0
-"""How long a worker that was lost may take to be there again, started anew by its nanny."""
+"""How long a lost worker may take to come back, restarted by its nanny."""
 SCHEMES = ("tcp://", "tls://")
 
 
-class Cluster:
-    """The workers of the scheduler at an address."""
+class DaskCluster:
+    """The workers of the scheduler at an address, as `ExecutorSlots`."""
 
     def __init__(self, address: str) -> None:
-        """UsageError for no address, EnvironmentMissing where the package is missing or nobody answers."""
+        """UsageError for a malformed address, EnvironmentMissing if the package is missing or nobody answers."""
         check(address)
         distributed = _package()
         problem: EnvironmentMissing | None = None
@@ -51,26 +51,26 @@ class Cluster:
         self._known = 0
 
     def submitters(self, count: int) -> Sequence[Callable[[bytes], Future[Outcome]]]:
-        """One for each of as many workers. A worker that was there before is waited for."""
+        """As `ExecutorSlots`. Waits for workers that were there before."""
         end = time.monotonic() + WAIT_SECONDS
-        while len(found := self._workers()) < count <= self._known and time.monotonic() < end:
+        while len(workers := self._workers()) < count <= self._known and time.monotonic() < end:
             time.sleep(0.2)
-        self._known = max(self._known, len(found))
-        if len(found) < count:
-            raise too_few(
-                count, len(found), self.title,
+        self._known = max(self._known, len(workers))
+        if len(workers) < count:
+            raise too_few_workers(
+                count, len(workers), self.title,
                 f"start more (`dask worker {self._address} --nworkers {count} --nthreads 1`), or use fewer writers.",
             )  # fmt: skip
-        self._chosen = found[:count]
+        self._chosen = workers[:count]
         return [self._submitter(worker) for worker in self._chosen]
 
     def lost(self) -> frozenset[int]:
-        """Workers that have left the cluster."""
-        there = set(self._workers())
-        return frozenset(i for i, worker in enumerate(self._chosen) if worker not in there)
+        """As `ExecutorSlots`: workers that have left the cluster."""
+        present = set(self._workers())
+        return frozenset(i for i, worker in enumerate(self._chosen) if worker not in present)
 
     def close(self) -> None:
-        """Leaves the cluster as it was."""
+        """Disconnects; the cluster goes on."""
         with _quiet():
             self._client.close(timeout=CONNECT_SECONDS)
 
@@ -78,25 +78,23 @@ class Cluster:
         try:
             return sorted(self._client.scheduler_info()["workers"])
         except (OSError, RuntimeError, TimeoutError) as error:
-            problem = WorkerLost(
-                f"{self.title} does not answer any more ({type(error).__name__}): see the scheduler's log."
-            )
+            problem = WorkerLost(f"{self.title} no longer answers ({type(error).__name__}): see the scheduler's log.")
         raise problem
 
     def _submitter(self, worker: str) -> Callable[[bytes], Future[Outcome]]:
         def submit(call: bytes) -> Future[Outcome]:
             bound = {"workers": [worker], "allow_other_workers": False}
             executor = self._client.get_executor(pure=False, retries=0, **bound)
-            # Scattered: Dask warns of large arguments, which a day's arrival times are.
-            there = self._client.scatter(call, workers=[worker], hash=False)
-            future: Future[Outcome] = executor.submit(pickle.loads, there)
+            # Dask warns of large arguments, such as the arrival times of a day: scattered data is none.
+            data = self._client.scatter(call, workers=[worker], hash=False)
+            future: Future[Outcome] = executor.submit(pickle.loads, data)
             return future
 
         return submit
 
 
 def check(address: str) -> None:
-    """UsageError for what cannot be the address of a scheduler; EnvironmentMissing without the package."""
+    """UsageError if the address cannot be that of a scheduler; EnvironmentMissing if the package is missing."""
     host, colon, port = address.partition("://")[2].rpartition(":")
     if not address.startswith(SCHEMES) or not colon or not host or not port.isdigit():
         raise UsageError(
@@ -117,7 +115,7 @@ def _package() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without distributed's own lines about connections that were refused or are closing."""
+    """Silences distributed's log messages about connections that were refused or are closing."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL)

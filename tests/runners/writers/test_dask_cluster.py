@@ -17,18 +17,18 @@ from keybench.errors import EnvironmentMissing, UsageError
 from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.writers import cluster as cluster_module
+from keybench.runners.writers import dask_cluster
 from keybench.runners.writers import load as writers
-from keybench.runners.writers.cluster import Cluster
-from keybench.runners.writers.executors import OnExecutor
+from keybench.runners.writers.dask_cluster import DaskCluster
+from keybench.runners.writers.executor import ExecutorPool
 from keybench.runners.writers.processes import WorkerLost
 from keybench.scenarios.schema import load_scenario
 from tests.databases.installed import free_port
 from tests.runners.conftest import Run
 from tests.runners.owned import PASSWORD, owned
-from tests.runners.writers.cluster import local_cluster, spread_cluster
+from tests.runners.writers.dask_processes import local_cluster, spread_cluster
 from tests.runners.writers.namespaces import namespaces
-from tests.runners.writers.test_executors import stored_rows
+from tests.runners.writers.test_executor import stored_rows
 from tests.runners.writers.test_many_writers import prepared
 
 
@@ -58,12 +58,12 @@ def target(url: str) -> Iterator[Target]:
 
 def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target: Target, address: str) -> None:
     on, admin = target.engine, target.engine.admin(target.address)
-    cluster = Cluster(address)
+    cluster = DaskCluster(address)
     try:
-        crew = OnExecutor(cluster)
-        crew.check(on.name, target.address, 4, ("morris",))
+        pool = ExecutorPool(cluster)
+        pool.check(on.name, target.address, 4, ("morris",))
         with pytest.raises(UsageError) as caught:
-            crew.check(on.name, target.address, 5, ("morris",))
+            pool.check(on.name, target.address, 5, ("morris",))
         assert str(caught.value) == (
             f"5 writers need as many worker processes, and the Dask cluster at {address} has 4: start more "
             f"(`dask worker {address} --nworkers 5 --nthreads 1`), or use fewer writers."
@@ -79,7 +79,7 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
 
         with pytest.raises(WorkerLost, match=r"^writer 3 of 4 was lost with its worker\.$"):
             writers.load(
-                target.address, table, sources, rows_per_tx=10, timeout=60, crew=crew,
+                target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool,
                 progress=kill_once_rows_have_come,
             )  # fmt: skip
         rows = stored_rows(admin, table)
@@ -88,7 +88,7 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
         assert stored_rows(admin, table) == rows
         table, sources = prepared(target, load_scenario("azure-lag"), 400)
         admin.create(table)
-        writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, crew=crew)
+        writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
         verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
         assert killed[0] not in cluster._chosen
     finally:
@@ -96,17 +96,17 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
         cluster.close()
 
 
-def pid(cluster: Cluster, place: int) -> int:
+def pid(cluster: DaskCluster, place: int) -> int:
     """Process id of a worker that is busy: its nanny's, or the worker's own, are told by the scheduler alone."""
     found: dict[str, int] = cluster._client.run(os.getpid, workers=[cluster._chosen[place]])
     return next(iter(found.values()))
 
 
 def test_an_address_at_which_nobody_answers_is_given_up_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)
     nobody, begin = f"tcp://127.0.0.1:{free_port()}", time.monotonic()
     with pytest.raises(EnvironmentMissing) as caught:
-        Cluster(nobody)
+        DaskCluster(nobody)
     assert time.monotonic() - begin < 10
     assert str(caught.value) == (
         f"no Dask scheduler answers at {nobody} within 1 s (OSError): check the address, and that `dask scheduler` is "
@@ -119,7 +119,7 @@ def test_without_the_package_the_command_is_told(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(EnvironmentMissing) as caught:
-        Cluster("tcp://127.0.0.1:8786")
+        DaskCluster("tcp://127.0.0.1:8786")
     assert str(caught.value) == "--executor needs the Python package distributed: pip install 'keybench[cluster]'."
 
 
@@ -152,20 +152,20 @@ def test_workers_in_network_namespaces_of_their_own(monkeypatch: pytest.MonkeyPa
         provision = on.provision(url, on.settings("fast", "default"))
         target = Target(on, "url", provision.start())
         with spread_cluster(host, names, 2) as address:
-            cluster = Cluster(address)
-            crew, admin = OnExecutor(cluster), on.admin(target.address)
+            cluster = DaskCluster(address)
+            pool, admin = ExecutorPool(cluster), on.admin(target.address)
             try:
                 deadline = time.monotonic() + 60
                 while len(cluster._workers()) < 4 and time.monotonic() < deadline:
                     time.sleep(0.2)
-                crew.check(on.name, target.address, 4, ("morris",))
+                pool.check(on.name, target.address, 4, ("morris",))
                 hosts = {worker.rpartition(":")[0] for worker in cluster._chosen}
                 assert len(hosts) == 2
                 table, sources = prepared(target, load_scenario("azure-lag"), 400)
                 admin.create(table)
-                loaded = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, crew=crew)
+                loaded = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
                 verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
-                assert 0 < loaded.apart < 5
+                assert 0 < loaded.clock_error < 5
             finally:
                 admin.close()
                 cluster.close()

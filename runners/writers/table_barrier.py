@@ -1,0 +1,140 @@
+"""The barrier of writers on many machines: they coordinate through a table in the benchmark database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from keybench.databases.contract import Address
+from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable, LoadState
+from keybench.databases.registry import engine
+from keybench.errors import ServerError
+from keybench.runners.writers.barrier import FINISHED, Barrier, Release
+from keybench.runners.writers.processes import WorkerLost
+
+ARRIVAL_POLL_SECONDS = 0.01
+RELEASE_POLL_SECONDS = 0.001
+"""Writers prepare their batches for seconds, so they poll slowly until all have arrived, and then fast."""
+
+READ_SECONDS = 0.2
+"""The longest time between two reads of the table: only there does a writer see that it must stop."""
+
+SILENCE_SECONDS = 30.0
+"""A runner without a heartbeat for this long is gone."""
+
+
+class LoadStopped(WorkerLost):
+    """The load was given up, by the runner or because another writer failed."""
+
+
+@dataclass(frozen=True)
+class TableBarrierHandle:
+    """How one writer of a load finds the coordination table."""
+
+    address: Address
+    load: int
+    writer: int
+    skew_rows: int
+    timeout: float
+    """Seconds that the whole load may take."""
+
+    @contextmanager
+    def joined(self) -> Iterator[Barrier]:
+        """The barrier. WorkerLost if the writer has begun before.
+
+        Executors run a lost task again, which would send rows twice.
+        """
+        on = engine(self.address.engine)
+        assert isinstance(on, HasCoordinationTable)
+        table = on.coordination_table(self.address)
+        try:
+            if not table.claim(self.load, self.writer):
+                raise WorkerLost("the writer had begun before and its worker was lost: it is not run a second time.")
+            try:
+                yield _TableBarrier(table, self)
+            except BaseException:
+                with suppress(ServerError):  # the first error is the one to report
+                    table.stop(self.load)
+                raise
+            finally:
+                with suppress(ServerError):
+                    table.finish(self.load, self.writer)
+        finally:
+            table.close()
+
+
+class _TableBarrier:
+    """The rows that writers store only grow inside a slice, so a minimum that was read stays a lower bound."""
+
+    def __init__(self, table: CoordinationTable, handle: TableBarrierHandle) -> None:
+        self._table, self._handle = table, handle
+        self._stage, self._row, self._sent = 0, 0, 0
+        self._stored_row = self._slowest_row = 0
+        self._heartbeats, self._heartbeat_seen = -1, time.monotonic()
+        self._last_read = 0.0
+        self._deadline = self._heartbeat_seen + handle.timeout + SILENCE_SECONDS  # the runner should stop it earlier
+        self._update_rows = max(1, handle.skew_rows // 4)
+
+    def wait(self, first_row: int | None) -> Release:
+        """Waits until all writers have arrived, and then until all know it. The end of the second wait is timed."""
+        self._row = FINISHED if first_row is None else first_row
+        self._arrive()
+        while self._read().stage < self._stage:
+            time.sleep(ARRIVAL_POLL_SECONDS)
+        earliest = time.perf_counter()
+        self._arrive()
+        while True:
+            asked = time.perf_counter()
+            state = self._read()
+            latest = time.perf_counter()
+            if state.stage >= self._stage:
+                return Release(earliest, latest)
+            earliest = asked
+            time.sleep(RELEASE_POLL_SECONDS)
+
+    def limit_skew(self, row: int) -> None:
+        """As `Barrier`. Stores this writer's row every quarter of `skew_rows`.
+
+        The rows that the others see may be old, and old rows are lower: the limit is never exceeded.
+        """
+        self._row = row
+        too_far = row - self._slowest_row > self._handle.skew_rows
+        if too_far or row - self._stored_row >= self._update_rows:
+            self._update()
+        if too_far or time.monotonic() - self._last_read > READ_SECONDS:
+            while row - self._read().row > self._handle.skew_rows:
+                time.sleep(RELEASE_POLL_SECONDS)
+
+    def add_sent(self, rows: int) -> None:
+        """As `Barrier`; the next update stores the number."""
+        self._sent += rows
+
+    def finish(self) -> None:
+        """As `Barrier`."""
+        self._row = FINISHED
+        self._update()
+
+    def _arrive(self) -> None:
+        self._stage += 1
+        self._update()
+
+    def _update(self) -> None:
+        handle = self._handle
+        self._table.update(handle.load, handle.writer, stage=self._stage, row=self._row, sent=self._sent)
+        self._stored_row = self._row
+
+    def _read(self) -> LoadState:
+        """The state of the load; LoadStopped if it is over."""
+        state, now = self._table.read(self._handle.load), time.monotonic()
+        if state.stopped:
+            raise LoadStopped("the load was stopped.")
+        if state.heartbeats != self._heartbeats:
+            self._heartbeats, self._heartbeat_seen = state.heartbeats, now
+        elif now - self._heartbeat_seen > SILENCE_SECONDS:
+            raise LoadStopped(f"the runner has sent no heartbeat for {SILENCE_SECONDS:g} s.")
+        if now > self._deadline:
+            raise LoadStopped(f"the load did not end within {self._handle.timeout:.0f} s.")
+        self._last_read, self._slowest_row = now, state.row
+        return state
