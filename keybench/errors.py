@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from traceback import format_exception
 
 
 class KeybenchError(Exception):
@@ -18,7 +19,7 @@ class KeybenchError(Exception):
 
     exit_code = 1
     traceback = ""
-    """Of the unexpected exception in another process that it stands for."""
+    """Of the unexpected exception that it stands for; see `unexpected`."""
 
 
 class UsageError(KeybenchError):
@@ -39,6 +40,14 @@ class ServerError(KeybenchError):
 
 class VerificationError(KeybenchError):
     """A table does not hold exactly the rows that were acknowledged."""
+
+
+def unexpected(error: Exception) -> ServerError:
+    """The error of a trial for an exception that nobody foresaw: a defect, or a driver's surprise. It keeps the
+    traceback, also when it is sent to another process."""
+    problem = ServerError(f"{type(error).__name__}: {error}")
+    problem.traceback = "".join(format_exception(error))
+    return problem
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

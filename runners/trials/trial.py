@@ -7,13 +7,12 @@ those of the steps load, verify, read and predict that make sense for it; `runne
 from __future__ import annotations
 
 import time
-import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from keybench.errors import KeybenchError
+from keybench.errors import KeybenchError, unexpected
 from keybench.results.store import records
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.plan import Request, TrialPlan
@@ -51,8 +50,9 @@ class Trial(ABC):
             trace = measured.traceback
         except KeybenchError as problem:
             error, trace = str(problem), problem.traceback
-        except Exception as problem:  # a defect, or a driver's surprise: the run goes on
-            error, trace = f"{type(problem).__name__}: {problem}", traceback.format_exc()
+        except Exception as problem:  # the run goes on
+            known = unexpected(problem)
+            error, trace = str(known), known.traceback
         return self.identify(
             records.Trial(
                 block=plan.block,

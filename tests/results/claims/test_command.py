@@ -106,7 +106,7 @@ def test_without_a_run_everything_is_listed() -> None:
 
 def test_the_readme_counts_right() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"({len(all_claims())} claims: " in " ".join(readme.split())
+    assert f"{len(all_claims())} claims by " in " ".join(readme.split())
     assert f"{len(all_claims())} published claims" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
