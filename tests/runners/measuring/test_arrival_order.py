@@ -28,7 +28,7 @@ from keybench.runners.planning.tables import divide
 from keybench.runners.planning.target import Target
 from keybench.runners.writers import load as writers
 from keybench.runners.writers.load import Loaded
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 ROWS = 3000
 

@@ -15,7 +15,7 @@ import pytest
 
 from keybench.results.analysis.statistics import ALPHA, Floats, Verdict, estimate, sign_flip_max, verdict
 from keybench.runners.planning.plan import Request, plan
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 BLOCKS, SEEDS, NOISE = 8, 300, 0.01
 V4, V7 = "uuid-v4", "uuid-v7"

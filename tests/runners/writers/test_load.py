@@ -17,7 +17,7 @@ from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
 from keybench.runners.writers import load as writers
 from keybench.runners.writers.reader import Work, examine
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
