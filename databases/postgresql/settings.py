@@ -27,8 +27,8 @@ COMMON = {
     "wal_compression": "off",
     "wal_level": "replica",
 }
-"""Replication slots keep the log of a trial, two for each of its tables. Dynamic shared memory is in the private folder,
-so that a killed server leaves nothing in /dev/shm."""
+"""Replication slots keep the log of a trial, two for each of its tables. Dynamic shared memory is in the private
+folder, so that a killed server leaves nothing in /dev/shm."""
 
 PROFILES: dict[Profile, dict[str, str]] = {
     "durable": {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"},
