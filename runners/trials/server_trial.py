@@ -13,7 +13,7 @@ from keybench.databases.engine import Engine
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
-from keybench.results.store import blobs, store
+from keybench.results.store import blobs, records
 from keybench.runners.measuring import key_positions, latency, shards
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
 from keybench.runners.measuring.interference import Interference
@@ -161,7 +161,7 @@ class ServerTrial(Trial):
             next((one.traceback for one in predicted if one.traceback), ""),
         )
 
-    def warnings(self, record: store.Trial) -> Sequence[str]:
+    def warnings(self, record: records.Trial) -> Sequence[str]:
         """What the trial says of its engine's open questions, which are about rows in order of arrival."""
         return engine_checks.answers(self.request, self.plan, record) if self.path.in_order else ()
 

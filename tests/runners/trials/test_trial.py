@@ -14,7 +14,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 from keybench.runners.execute import _terminated_as_interrupted
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.plan import Request, TrialPlan
