@@ -18,7 +18,7 @@ from keybench.results.claims import VERDICTS, ClaimRow, rows
 from keybench.results.claims.assemble import answers
 from keybench.results.claims.claim import claims as all_claims
 from keybench.results.claims.listing import Form, catalogue, written
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 ROOT = Path(__file__).parents[3]
 
@@ -106,7 +106,7 @@ def test_without_a_run_everything_is_listed() -> None:
 
 def test_the_readme_counts_right() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"({len(all_claims())} claims: " in " ".join(readme.split())
+    assert f"{len(all_claims())} claims by " in " ".join(readme.split())
     assert f"{len(all_claims())} published claims" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
