@@ -1,4 +1,7 @@
-"""What some engines can do and others cannot: one small protocol for each, tested by `isinstance`."""
+"""What some engines can do and others cannot: one small protocol for each, tested by `isinstance`.
+
+`core.coordination` has one more.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract import Address
-from keybench.databases.core.coordination import CoordinationTable
-from keybench.model.load_path import LoadsInBulk as LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
@@ -24,18 +24,6 @@ class Keepable(Protocol):
 
     def reached_by(self) -> str:
         """How the user reaches the server and removes it; empty where it does not stay."""
-        ...
-
-
-# Of an Engine
-
-
-@runtime_checkable
-class HasCoordinationTable(Protocol):
-    """An engine whose servers can be reached from other machines, so that writers there can coordinate by a table."""
-
-    def coordination_table(self, address: Address) -> CoordinationTable:
-        """A new connection to the coordination table of that server."""
         ...
 
 

@@ -85,6 +85,54 @@ class Provision(Protocol):
         ...
 
 
+class OwnedSchema(Protocol):
+    """The schema or database that keybench owns on a user's server, through one connection.
+
+    Runs work in it, and what killed runs leave behind is in it too: a run and `keybench clean` use the same class.
+    """
+
+    address: Address
+    """The address for sessions; it includes the schema or database from `create` on."""
+    place: str
+    """Where the server is, for messages, without user and password."""
+    advice: str
+    """The next step for a user who may not create it: one sentence."""
+
+    def acquire(self) -> bool:
+        """Takes the lock of a run, until the connection ends; False where another run holds it.
+
+        Two runs would use the same tables. The server itself releases the lock when the run dies.
+        """
+        ...
+
+    def create(self) -> None:
+        """Creates it where it is not there, marked as made by keybench; ServerError where that is refused."""
+        ...
+
+    def in_use(self) -> bool:
+        """Whether a run holds the lock at this moment."""
+        ...
+
+    def contents(self) -> Sequence[str]:
+        """What `remove` would remove, one line for each thing."""
+        ...
+
+    def remove(self) -> Sequence[str]:
+        """Removes what keybench made; returns what was removed: nothing where another run uses it.
+
+        ServerError where the server refuses that.
+        """
+        ...
+
+    def lost(self) -> bool:
+        """Whether the connection, and the lock with it, is gone."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+
 class Probe(Protocol):
     """Measures a table: reads counters before and after the inserts, never inside the timed window."""
 

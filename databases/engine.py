@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from keybench.databases.contract import Address, Admin, Provision, Session, Settings
-from keybench.databases.hosting.leftovers import Leftovers
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.options import CacheSize, Profile
 from keybench.errors import UsageError, unknown_name
 from keybench.model.column import Column, FixedBits
@@ -112,8 +111,8 @@ class Engine(ABC):
         """What a trial's readings, the page model's among them, say about the adapter's open questions."""
         return ()
 
-    def leftovers(self, url: str) -> Leftovers:  # noqa: ARG002 (refused whatever it is)
-        """What killed runs left on the server at a URL; UsageError where this engine leaves nothing on one."""
+    def owned_schema(self, url: str) -> OwnedSchema:  # noqa: ARG002 (refused whatever it is)
+        """What keybench owns on the server at a URL; UsageError where the engine has no such servers."""
         raise UsageError(f"keybench leaves nothing on {self.title} servers of your own: leave out --server.")
 
     def functions(self) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
-"""Key layouts: streams of GUIDs, UUIDs and integers, byte for byte as their originals make them.
+"""Key layouts: streams of GUIDs, UUIDs, integers and texts, byte for byte as their originals make them.
 
-For programs that need keys, and no stream of them: `new` and `for_database`.
+Programs that need single keys use `new` and `for_database`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["for_database", "new"]
 
 
 def __getattr__(name: str) -> object:
-    """Loads the two when they are asked for: whoever imports a module of this package does not pay for them."""
+    """Imports the two when they are used, because importing any module of this package imports this one."""
     if name == "new":
         from keybench.generators.core.single import new
 

@@ -1,18 +1,17 @@
 """CUID2 (github.com/paralleldrive/cuid2): a random letter and 23 characters of a SHA-3 digest.
 
-Character map: c0 L a random letter a–z   c1 … c23 D: of SHA3-512(time + salt + count + fingerprint), as one number in
-base 36, the digits 2 … 24, counted from 0.
+Character map: c0 a random letter a–z   c1 … c23 D, digits 2 … 24 (counted from 0) of SHA3-512(time + salt + count +
+fingerprint) as one number in base 36.
 
-All parts are text: time the Unix milliseconds and count the counter, both in base 36; salt 24 random digits of base 36;
-fingerprint the digits 1 … 32 of the digest of 32 random digits. Upstream puts the names of the environment's global
-objects before those, which no other environment can repeat: here there are none, as upstream has it where it finds no
-globals.
+All parts are text. Time is the Unix milliseconds and count the counter, both in base 36; salt is 24 random digits of
+base 36; fingerprint is digits 1 … 32 of the digest of 32 random digits. Upstream puts the names of the JavaScript
+environment's global objects before these 32; here there are none, as upstream does where it finds no globals.
 
-Entropy: upstream's `random()` is four bytes, least significant first, divided by 2^32. When the stream is made it takes
-one for the counter's start, below 476,782,367, and 32 for the fingerprint; then for each key one for the letter and 24
-for the salt, 100 bytes. Nothing can be read back, and there is no order.
+Entropy: upstream's `random()` is four bytes, least significant first, divided by 2^32. A new stream takes one for the
+counter's start, below 476,782,367, and 32 for the fingerprint; each key takes one for the letter and 24 for the salt,
+100 bytes. Nothing can be read back, and there is no order.
 
-Each key is a digest of its own: this is the one layout that is made key by key.
+Each key has a digest of its own, so this layout alone is made key by key.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ _HALF: Final = 12
 
 
 def below(entropy: Entropy, n: int, width: int, limit: int) -> Ints:
-    """floor(random() · limit), n × width of them."""
+    """n × width numbers floor(random() · limit)."""
     drawn = entropy.take(n, 4 * width).view("<u4").astype(np.int64)
     return drawn * limit >> 32
 
 
 def base36(number: int) -> str:
-    """A number as JavaScript's toString(36) writes it."""
+    """The number as JavaScript's toString(36) writes it."""
     digits = ""
     while number >= 36:
         number, digit = divmod(number, 36)
@@ -56,19 +55,19 @@ def base36(number: int) -> str:
 
 
 def digest(text: bytes) -> int:
-    """SHA3-512 as a number."""
+    """The SHA3-512 digest as a number."""
     return int.from_bytes(hashlib.sha3_512(text).digest())
 
 
 def _texts36(numbers: Ints) -> list[bytes]:
-    """Numbers from 0 on in base 36."""
+    """Numbers that are not negative, in base 36."""
     columns = []
     while True:
         columns.append(_DIGITS[numbers % 36])
         numbers = numbers // 36
         if not numbers.any():
             break
-    # Leading zeros of the shorter ones go, down to a single digit.
+    # Leading zeros are removed, down to a single digit.
     rows = np.stack(columns[::-1], axis=1)
     return [row.tobytes().lstrip(b"0") or b"0" for row in rows]
 
@@ -85,7 +84,7 @@ class Cuid2(WriterLayout):
     """CUID2 of the default length."""
 
     def start(self, writer: Writer) -> Stream:
-        """A stream with a counter and a fingerprint of its own."""
+        """A stream that draws its counter's start and its fingerprint."""
         return Cuids(self.name, writer)
 
 
@@ -116,7 +115,7 @@ class Cuids(ChunkStream):
             length = 99 if number < _POWERS[99] else 100
             while number < _POWERS[length - 1]:
                 length -= 1
-            # Of the digits 2 … 24 the first 11 and the last 12.
+            # Split the digits 2 … 24 into the first 11 and the last 12.
             kept = number // _POWERS[length - 25] % _POWERS[23]
             high[row], low[row] = divmod(kept, _POWERS[_HALF])
         out = np.empty((n, _LENGTH), np.uint8)
@@ -140,7 +139,7 @@ LAYOUTS = (
                 "D": "SHA3-512 of milliseconds, salt, counter and fingerprint, in base 36",
             },
             random="LD",
-            caveats=("every key goes to a random place of the index", "slow by intent: a SHA3-512 for each key"),
+            caveats=("every key goes to a random place of the index", "slow on purpose: one SHA3-512 a key"),
         ),
     ),
 )

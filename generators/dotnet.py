@@ -1,14 +1,13 @@
 """`Guid.CreateVersion7` of .NET 9.
 
-Byte map of CreateVersion7 (T 48-bit Unix milliseconds, G base GUID from `Guid.NewGuid`, which the stream's `guids`
-replace):
+Byte map (T 48-bit Unix milliseconds, G base GUID: `Guid.NewGuid`, or the stream's `guids`):
 
 r0 … r5 T   r6 7G   r7 G   r8 variant and G   r9 … r15 G
 
-74 random bits and no counter: keys of one millisecond come in no order. With random base GUIDs (16 bytes of entropy a
-key) the keys are those of `uuid-v7`. Npgsql's `NpgsqlSequentialGuidValueGenerator` calls it since 2025-07 and held a
-copy of it in 9.0. In .NET an instant is a DateTimeOffset, so 1970 … 9999; earlier ones are refused there too
-(ArgumentOutOfRangeException). .NET has no reader; `decode` reads the byte map.
+There are 74 random bits and no counter: keys of one millisecond come in no order. With random base GUIDs (16 bytes of
+entropy a key) the keys are those of `uuid-v7`. Npgsql's `NpgsqlSequentialGuidValueGenerator` has called it since
+2025-07; Npgsql 9.0 had a copy of it. An instant is a DateTimeOffset, so years 1970 … 9999; .NET refuses earlier ones
+too (ArgumentOutOfRangeException). .NET has no reader; `decode` reads the byte map.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from keybench.model.keys import Bytes, Keys
 
 
 class CreateVersion7(WriterLayout):
-    """`Guid.CreateVersion7`: a base GUID with the millisecond, version and variant over it."""
+    """`Guid.CreateVersion7`: a base GUID overwritten with the millisecond, version and variant."""
 
     def start(self, writer: Writer) -> Stream:
         """A stream over the writer's base GUIDs."""
@@ -39,7 +38,7 @@ class CreateVersion7(WriterLayout):
 
 
 class StampedGuids(GuidStream):
-    """Base GUIDs, each stamped with its own clock reading."""
+    """Base GUIDs, each with its own clock reading."""
 
     def __init__(self, name: str, writer: Writer) -> None:
         self._name = name

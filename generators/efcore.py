@@ -7,9 +7,10 @@ r0 … r7 G   r8 r9 the low 16 bits of C   r10 … r15 its high 48 bits
 SQL Server compares r10 … r15, then r8 and r9, so its order is that of C. The counter overwrites the variant; the
 version digit of the base GUID stays.
 
-The counter starts at the clock's ticks when the generator is made (`Clock.now`), goes up by one a key and never looks
-at the clock again: a process that makes fewer than ten million keys a second falls behind, and a restarted one jumps
-ahead of all the others. It tells no key's time, so `decode` gives it as a counter.
+The counter starts at the clock's ticks when the generator is made (`Clock.now`). It goes up by one a key, and the
+generator never reads the clock again. So the counter of a process that makes fewer than ten million keys a second falls
+behind the clock, and that of a restarted process jumps ahead of all others. It is no key's time, so `decode` gives it
+as a counter.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from keybench.model.keys import Bytes, Keys
 
 
 class EfCore(WriterLayout):
-    """One generator, as EF Core holds one for each key property of a model."""
+    """One generator; EF Core has one for each key property of a model."""
 
     reads_clock = "at construction"
 
     def start(self, writer: Writer) -> Stream:
-        """A stream whose counter starts at the writer's clock."""
+        """A stream whose counter starts at the clock's current tick."""
         return CountedGuids(self.name, writer)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -65,10 +66,10 @@ LAYOUTS = (
             within="always",
             counts_from_clock="counter",
             caveats=(
-                "the counter reads the clock once and falls behind it: several processes, or tables of one process, "
-                "each insert at a place of their own, and a restart jumps ahead of all of them",
-                "the counter tells no key's time",
-                "the counter overwrites the variant: these are no UUIDs of RFC 9562",
+                "the counter reads the clock once and falls behind it: several processes, and several tables of one "
+                "process, each insert at their own place of the index, and a restart jumps ahead of all of them",
+                "the counter is not the time of a key",
+                "the counter overwrites the variant: these are not UUIDs of RFC 9562",
             ),
         ),
     ),

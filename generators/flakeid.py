@@ -1,15 +1,15 @@
 """FlakeId (github.com/boundary/flake): milliseconds, worker and sequence in 16 bytes.
 
-Byte map: r0 … r7 T Unix milliseconds of 64 bits   r8 … r13 W worker   r14 r15 S sequence; all big-endian. No version
-and no variant: not a UUID, though it fits into a UUID column and ascends in RFC order. The upper 16 bits of T are 0
+Byte map: r0 … r7 T Unix milliseconds of 64 bits   r8 … r13 W worker   r14 r15 S sequence; all big-endian. There is no
+version and no variant: it is not a UUID, but fits a UUID column and ascends in RFC order. The upper 16 bits of T are 0
 until 10889.
 
-The worker is `Process.index`, as upstream's configured one; by default upstream takes a network address, and runs one
-server a host. The server keeps the highest millisecond, from its start on (`Clock.now`): the first key of a later one
-has sequence 0, and every further one, the very first in the millisecond of the start too, one more. While the clock
-shows less, it refuses to make a key, and so does this.
+The worker is `Process.index`, like upstream's configured worker; by default upstream uses a network address and runs
+one server a host. The server keeps the highest millisecond, at first that of its start (`Clock.now`). The first key of
+a later millisecond has sequence 0; every further key has one more, and so has a key in the millisecond of the start.
+While the clock is behind, upstream refuses to make a key, and so does this layout.
 
-Quirk, kept: the sequence wraps at 65,536 in silence, and keys of that millisecond repeat.
+Quirk, kept: the sequence wraps at 65,536 without an error, and keys of that millisecond repeat.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class FlakeId(WriterLayout):
 
 
 class FlakeIds(GuidStream):
-    """Keys numbered inside a millisecond."""
+    """Keys numbered within each millisecond."""
 
     def __init__(self, name: str, writer: Writer) -> None:
         self._name = name
@@ -89,8 +89,8 @@ LAYOUTS = (
             worker_ids=_WORKERS,
             time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS),
             caveats=(
-                "makes no key while the clock lies behind its last reading: an error, as upstream",
-                "beyond 65,536 keys in a millisecond and worker keys repeat",
+                "makes no key while the clock is behind its last reading: an error, as upstream",
+                "more than 65,536 keys of one worker in a millisecond repeat",
                 "no version and no variant: not a UUID",
             ),
         ),

@@ -5,18 +5,17 @@ Byte map in .NET order (LE: least significant byte first):
 n0 … n3 Unix seconds, LE   n4 … n6 first bytes of MD5(machine name)   n7 n8 low 16 bits of the process id
 n9 … n11 counter           n12 … n15 shard, LE
 
-hotguid-sql is the same after `.ToSqlGuid()`, whose order in SQL Server is the plain keys' order in the text. The
-original's readers do not understand that form; `decode` turns it back first.
+In the text the seconds are first, most significant byte first, so keys ascend in RFC order. hotguid-sql is the same
+after `.ToSqlGuid()`: its order in SQL Server is the plain keys' RFC order. The original's readers do not understand
+that form; `decode` converts it back first. The counter has 24 bits: keys of a process ascend strictly up to 16,777,216
+a second, except where the counter wraps inside a second.
 
-`shard(region, key)` and `split` put two keys into the shard as its documentation proposes: a region of 10 bits (UN
-M.49) above a key of 22.
+`shard(region, key)` and `split` combine two numbers in the shard as HotGuid's documentation proposes: a region of 10
+bits (UN M.49) above a key of 22 bits.
 
-In the text the seconds therefore stand first, most significant byte first: RFC order. The counter has 24 bits: keys of
-a process ascend strictly up to 16,777,216 a second, except across the counter's wrap inside one second.
-
-Quirks, kept: its documentation speaks of five random bytes and a random counter; the code takes machine and process,
-and starts the counter below 500,000. Nothing is random for each key. The seconds are computed as a double, so since
-1998 the last tick of a second (since 2027 the last two) counts as the next one. They wrap at 2106-02-07T06:28:16Z, as
+Quirks, kept: the documentation speaks of five random bytes and a random counter, but the code uses machine and process
+and starts the counter below 500,000. No bit is random for each key. The seconds are computed as a double, so since 1998
+the last tick of a second (since 2027 the last two) counts as the next second. They wrap at 2106-02-07T06:28:16Z, as
 the cast of .NET 8 and earlier on x64 does (.NET 9 and later stay at the last value); so do instants before 1970.
 """
 
@@ -45,7 +44,7 @@ _U32: Final = 0xFFFFFFFF
 _KEY_BITS: Final = 22
 _REGION_LAST: Final = (1 << 32 - _KEY_BITS) - 1
 _KEY_LAST: Final = (1 << _KEY_BITS) - 1
-# The last four ticks count as the next second, which is 0 again.
+# The last four ticks count as the next second, which is 0.
 _LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 5
 
 
@@ -58,7 +57,7 @@ def shard(region: int, key: int) -> int:
 
 
 def split(shard: int) -> tuple[int, int]:
-    """The region and the key that `shard` put together; UsageError for what is no shard."""
+    """The region and the key in a shard; UsageError for a number that is no shard."""
     return _require_shard(shard) >> _KEY_BITS, shard & _KEY_LAST
 
 
@@ -75,7 +74,7 @@ def _seconds(ticks: Any) -> Any:
 
 @dataclass(frozen=True)
 class HotGuid(TwoFormLayout):
-    """HotGuid for one shard, 0 … 2³²−1; that of the writer's process where it is 0."""
+    """HotGuid for one shard, 0 … 2³²−1; 0 stands for the shard of the writer's process."""
 
     shard: int = 0
 
@@ -171,7 +170,7 @@ LAYOUTS = (
         description=_described(
             "S32 C24 P8 P8 M8 T32 M16",
             ", bytes in reverse",
-            "the original reads the shard only after turning the key back (ToGuid)",
+            "the original reads the shard only after converting the key back (ToGuid)",
         ),
     ),
 )

@@ -1,15 +1,15 @@
-"""Integers handed out to writers in blocks: cached sequences and hi/lo.
+"""Integers given to writers in blocks: cached sequences and hi/lo.
 
-A writer fetches a block of numbers and uses them up one by one before it fetches the next: Oracle's and PostgreSQL's
-`SEQUENCE … CACHE n` (an instance's, a session's block), hi/lo of EF Core, NHibernate and Hibernate. Several writers so
-insert at as many places of the index, each ascending, at most the blocks in use apart.
+A writer fetches a block of numbers and uses all of them before it fetches the next block: `SEQUENCE … CACHE n` of
+Oracle (a block an instance) and PostgreSQL (a block a session), hi/lo of EF Core, NHibernate and Hibernate. So n
+writers insert at n places of the index, each ascending, and the places are at most the blocks in use apart.
 
 bigint-cached   blocks of 20, Oracle's default     bigint-hilo   blocks of 10, EF Core's default
 
-Which block a writer gets depends on when the others fetch theirs, which a client cannot know beforehand. Here blocks
-are dealt in turns, as when all writers are equally fast: block b of writer i of n is b · n + i, and its numbers are
-block · size + 1 … block · size + size. SQL Server's identity cache is one for the whole server and leaves gaps only at
-a restart: `bigint-identity` stands for it.
+Which block a writer gets depends on when the others fetch theirs; a client cannot know this in advance. Here writers
+take blocks in turns, as if all were equally fast: the block b of writer i of n has the number b · n + i, and a block
+holds block · size + 1 … block · size + size. SQL Server has one identity cache for the whole server, with gaps only
+after a restart: `bigint-identity` stands for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from keybench.model.keys import Ints, Kind
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked(WriterLayout):
-    """64-bit integers in blocks of `size` a writer."""
+    """64-bit integers, `size` in a writer's block."""
 
     reads_clock = "never"
 
@@ -67,7 +67,7 @@ def _described(*caveats: str) -> Description:
         within="always",
         across="by block",
         uniqueness="plan",
-        caveats=("each writer inserts at a place of its own, a few blocks apart", *caveats),
+        caveats=("each writer inserts at its own place of the index, a few blocks apart", *caveats),
     )
 
 
@@ -79,7 +79,7 @@ LAYOUTS = (
         order="rfc",
         kind="int",
         size=20,
-        description=_described("Oracle: a block an instance; PostgreSQL: a block a session, and CACHE 1 unless set"),
+        description=_described("Oracle: a block for each instance; PostgreSQL: for each session, CACHE 1 by default"),
     ),
     Blocked(
         "bigint-hilo",

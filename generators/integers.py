@@ -1,7 +1,7 @@
 """Integers in planned order: the control that every other layout is compared with.
 
-The number is the row's place, from 1, in the planned order over all writers, sent by the client. A server that numbers
-rows itself makes another layout, because it numbers them in the order in which they arrive.
+The client sends the row's number, from 1, in the planned order of all writers. A server that numbers rows itself is
+another layout, because it numbers them in the order in which they arrive.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PlannedNumbers(Stream):
 
 
 class Identity(WriterLayout):
-    """64-bit integers 1, 2, 3 … over all writers together."""
+    """64-bit integers 1, 2, 3 … over all writers."""
 
     reads_clock = "never"
 

@@ -2,9 +2,9 @@
 
 Byte map: b0 … b3 T seconds since 2014-05-13T16:53:20Z (Unix 1,400,000,000), big-endian   b4 … b19 R random
 
-T ends at 2150-06-19T23:21:35Z; upstream lets it wrap, here readings outside are refused. 16 bytes of entropy a key,
+T ends at 2150-06-19T23:21:35Z: upstream lets it wrap, and here readings outside are refused. 16 bytes of entropy a key,
 b4 … b19. Keys of one second come in no order. Upstream's `Sequence`, which numbers up to 65,536 keys of one seed in
-b18 b19, is a tool for one batch and no stream of keys: not here.
+b18 b19, is for a single batch and is not a stream of keys; it is left out.
 
 The text has digits in ASCII order (0–9, A–Z, a–z), most significant first: its binary order is that of the bytes.
 """
@@ -53,7 +53,7 @@ def to_base62(data: Bytes) -> Bytes:
 
 
 def from_base62(layout: str, keys: Keys) -> Bytes:
-    """KSUIDs of texts: uint8 (n, 20); UsageError for one above the greatest, and for other characters."""
+    """KSUIDs of texts: uint8 (n, 20); UsageError for a text above the greatest, and for other characters."""
     digits = digits_of_text(layout, keys, BASE62).astype(np.uint64)
     limbs = np.zeros((5, len(keys)), np.uint64)
     for digit in digits.T:
@@ -70,21 +70,21 @@ def from_base62(layout: str, keys: Keys) -> Bytes:
 
 
 class Ksuid(WriterLayout):
-    """KSUIDs, of kind bytes or text."""
+    """KSUIDs as bytes or text."""
 
     def start(self, writer: Writer) -> Stream:
-        """A stream that keeps nothing between keys."""
+        """A stream without state between keys."""
         return Ksuids(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The second; UsageError for what is no KSUID."""
+        """The second; UsageError for keys that are not KSUIDs."""
         require_form(self.name, keys, self.kind, _CHARACTERS if self.kind == "text" else _BYTES)
         data = from_base62(self.name, keys) if self.kind == "text" else np.ascontiguousarray(keys.data)
         return Decoded(data.view(">u4")[:, 0].astype(np.int64) * TICKS_PER_SECOND + EPOCH)
 
 
 class Ksuids(ChunkStream):
-    """The second, and random bytes."""
+    """Seconds, then random bytes."""
 
     def __init__(self, layout: Ksuid, writer: Writer) -> None:
         self._name = layout.name

@@ -1,19 +1,19 @@
-"""Marten's and JasperFx's `CombGuidIdGeneration`, of today and of its first months.
+"""Marten's and JasperFx's `CombGuidIdGeneration`: the current one, and that of its first months.
 
-Byte maps (G base GUID from `Guid.NewGuid`, 16 bytes of entropy, which the stream's `guids` replace):
+Byte maps (G base GUID: `Guid.NewGuid`, 16 bytes of entropy, or the stream's `guids`):
 
 marten        r0 … r5 T                                            r6 … r15 G    since 2016-10
 marten-2016   n0 n1 D   n2 n3 U27 … U12   n4 4 and U11 … U8   n5 U7 … U0   n6 … n15 G   2016-03 … 2016-10
 
-T: milliseconds since 1970, most significant byte first, the low 48 bits of a whole number: RT.Comb's PostgreSql
-provider without its double arithmetic. D days since 1900, U the low 28 bits of the 1/300 s since midnight, both as
-RT.Comb's SqlDateTimeStrategy computes them.
+T: milliseconds since 1970, most significant byte first, the low 48 bits of a whole number, as RT.Comb's PostgreSql
+provider but without its double arithmetic. D: days since 1900; U: the low 28 bits of the 1/300 s since midnight; both
+as RT.Comb's SqlDateTimeStrategy computes them.
 
-Quirks, kept. marten: instants before 1970 come out as others; version and variant are the base GUID's. marten-2016: the
-time went into .NET's bytes unswapped, so its text and PostgreSQL's uuid sort it by the wrong bytes first (issue 579);
-the digit 4 stands in n4, where no version is looked for; dates outside 1900-01-01 … 2079-06-06T00:00 were refused.
-Nothing read marten-2016 keys back; `decode` reads the byte map. `GetTimestamp` of today's throws beyond the year 9999,
-where `decode` still gives the tick.
+Quirks, kept. marten: instants before 1970 become other instants; version and variant are the base GUID's. marten-2016:
+the time was written to .NET's bytes without swapping, so the text and PostgreSQL's uuid compare the wrong bytes first
+(issue 579); the digit 4 is in n4, which is not where a version belongs; dates outside 1900-01-01 … 2079-06-06T00:00
+were refused. Nothing upstream reads marten-2016 keys; `decode` reads the byte map. The current `GetTimestamp` throws
+beyond the year 9999, where `decode` still gives the tick.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Marten2016(WriterLayout):
 
 
 class UnixGuids(GuidStream):
-    """Base GUIDs, each with its millisecond in front."""
+    """Base GUIDs that begin with the millisecond."""
 
     def __init__(self, name: str, writer: Writer) -> None:
         self._name = name
@@ -84,7 +84,7 @@ class UnixGuids(GuidStream):
 
 
 class ShiftedGuids(GuidStream):
-    """Base GUIDs, each with its day and its 1/300 s, parted by a 4, in front of its .NET bytes."""
+    """Base GUIDs whose .NET bytes begin with the day and the 1/300 s, with a 4 between."""
 
     def __init__(self, name: str, writer: Writer) -> None:
         self._name = name
@@ -125,19 +125,19 @@ LAYOUTS = (
             ),
             caveats=(
                 "keys of one millisecond come in no order",
-                "MariaDB's uuid sorts version 4 by its end: there these keys are random",
+                "MariaDB's uuid sorts version 4 by its end, which is random here",
             ),
         ),
     ),
     Marten2016(
         "marten-2016",
-        "Marten of 2016-03 … 2016-10: days and 1/300 s in .NET's first bytes, unsorted in PostgreSQL",
+        "Marten of 2016-03 … 2016-10: days and 1/300 s in .NET's first bytes, scattered in PostgreSQL",
         _SOURCE + ", before issue 579",
         order="net",
         description=Description(
             "L8 H8 D16 U8 C4:4 M4 V4:4 R12 X2:2 R62",
             {
-                "D": "days since 1900, its bytes exchanged",
+                "D": "days since 1900, its bytes swapped",
                 "H": "1/300 s since midnight, bits 27 … 20",
                 "L": "bits 19 … 12",
                 "M": "bits 11 … 8",
@@ -149,8 +149,8 @@ LAYOUTS = (
             time=Timestamp("1/300 s", EPOCH_1900, _LAST_2016, 33_334),
             caveats=(
                 "keys of one unit come in no order",
-                "in the order of the text, which PostgreSQL's uuid has, the keys are scattered",
-                "the last ticks before midnight count as the day after next midnight's",
+                "in the order of the text, as in PostgreSQL's uuid, the keys are scattered",
+                "the last ticks before midnight get the next day's number with this day's time",
             ),
         ),
     ),

@@ -4,18 +4,17 @@ Byte map (P the process's random bytes, in .NET order; S the 64-bit sequence, ti
 
 n0 … n7 P   r8 r9 the low 16 bits of S   r10 … r15 its high 48 bits
 
-SQL Server compares r10 … r15, then r8 and r9, so its order is that of S. Version and variant are whatever the bytes
-give.
+SQL Server compares r10 … r15, then r8 and r9, so its order is that of S. No version or variant is set.
 
-Quirk, kept, because it is what this layout is measured for: the generator returns the value *before* it moves its
-sequence up to the clock. Each key carries the previous key's reading plus one tick, and the first key after an idle
-hour lies an hour back, in the middle of the table. Clock readings at or below the sequence only count it up.
+Quirk, kept, because this layout is measured for it: the generator returns the value *before* it moves its sequence up
+to the clock. Each key holds the previous key's reading plus one tick, and the first key after an idle hour is an hour
+back, in the middle of the table. Clock readings at or below the sequence only count it up by one.
 
-morris-corrected does what the comment over the published code says: it returns the value that it moves the sequence to,
-so a key carries its own reading, or the previous key's time plus one tick where that is later. No published generator
-does so.
+morris-corrected does what the comment above the published code says: it returns the value that the sequence moves to.
+So a key holds its own reading, or the previous key's time plus one tick if that is later. No published generator does
+this.
 
-The sequence starts at a clock reading taken when the stream is made (`Clock.now`), which uses up no key's reading.
+The sequence starts at the clock's tick when the stream is made (`Clock.now`), which uses up no key's reading.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ from keybench.model.keys import Bytes, Keys
 
 @dataclass(frozen=True)
 class Morris(WriterLayout):
-    """The published generator, stale first key included, or the corrected one."""
+    """The published generator with its stale first key, or the corrected one."""
 
     corrected: bool = False
 
     def start(self, writer: Writer) -> Stream:
-        """A stream with eight process bytes of its own."""
+        """A stream that draws its eight process bytes."""
         return ProcessSequence(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The sequence value as a time (as published the previous key's), and the process bytes n0 … n7 as a number."""
+        """The sequence as a time (the previous key's, as published), and the process bytes n0 … n7 as a number."""
         return Decoded(read_sql_sequence(keys), {"process": read_words(keys, "net")[0]})
 
 
@@ -67,7 +66,7 @@ class ProcessSequence(GuidStream):
         put_word(data, 1, sql_sequence(self._next(require_instants(self._layout.name, self._clock.read(len(data))))))
 
     def _next(self, readings: Ticks) -> Ticks:
-        """The values returned: those that the sequence moves to, or as published each one before it moves, plus one."""
+        """The values in the keys: where the sequence moves to, or as published, where it was before, plus one."""
         moved = strictly_increasing(readings, self._last)
         values = moved
         if not self._layout.corrected:
@@ -83,7 +82,7 @@ def _described(*caveats: str) -> Description:
     return Description(
         "P64 L16 T48",
         {
-            "P": "random, drawn once a process",
+            "P": "random, drawn once for each process",
             "L": "low 16 bits of the time",
             "T": "high 48 bits of the time: ticks of 100 ns since 0001-01-01",
         },
@@ -105,8 +104,8 @@ LAYOUTS = (
         "Peter Morris and Phillipa Berresford, mostly-sequential keys across processes",
         order="mssql",
         description=_described(
-            "a key carries its process's previous reading plus one tick: with several processes nearly in order",
-            "the first key after an idle hour lies an hour back, in the middle of the table",
+            "a key holds its process's previous reading plus one tick: with several processes only nearly in order",
+            "the first key after an idle hour is an hour back, in the middle of the table",
         ),
     ),
     Morris(

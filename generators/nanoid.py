@@ -1,8 +1,8 @@
 """NanoID (github.com/ai/nanoid): 21 random characters of an alphabet of 64.
 
-Character map: c0 … c20 R, each the alphabet's character at a byte's low six bits: 126 random bits. 21 bytes of entropy
-a key, in the order of the characters (`nanoid()` of version 4 and later; earlier ones took them from the end). The
-alphabet is the package's own, in no order, and so are the keys.
+Character map: c0 … c20 R, each the alphabet's character for a byte's low six bits: 126 random bits. 21 bytes of entropy
+a key, in the order of the characters (`nanoid()` since version 4; earlier versions took them from the end). The
+alphabet is the package's own and not sorted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ LAYOUTS = (
         kind="text",
         description=Description(
             "R21",
-            caveats=("every key goes to a random place of the index", "needs a binary collation: case counts"),
+            caveats=("every key goes to a random place of the index", "needs a binary collation, because case matters"),
         ),
     ),
 )

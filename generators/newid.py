@@ -7,18 +7,19 @@ newid                  r0 r1 w4 w5   r2 S0   r3 S1   r4 r5 w2 w3   r6 r7 w0 w1  
 newid-sequential       r0 … r7 T0 … T7   r8 … r13 w0 … w5   r14 S0   r15 S1
 newid-to-sequential    r0 … r7 T0 … T7   r8 … r13 w0 … w5   r14 S1   r15 S0
 
-newid is `NextGuid()`, also `Next().ToGuid()`, for SQL Server. newid-sequential is `NextSequentialGuid()`,
-newid-to-sequential `Next().ToSequentialGuid()`, both for RFC order.
+newid is `NextGuid()`, also `Next().ToGuid()`, for SQL Server. newid-sequential is `NextSequentialGuid()` and
+newid-to-sequential is `Next().ToSequentialGuid()`, both for RFC order.
 
-Rule: a reading above the last tick starts it with sequence 0; otherwise the sequence goes up, and after 65,535 keys
-(0 … 65,534) of one tick the next tick starts, ahead of the clock. A clock that steps back is waited for.
+Rule: a reading above the last tick starts a new tick with sequence 0. Otherwise the sequence goes up by one; after
+65,535 keys (0 … 65,534) of one tick the next tick starts, ahead of the clock. While the clock is behind, the last tick
+stays.
 
-Quirks, kept: `NextSequentialGuid` exchanges the sequence's bytes, which SQL Server's order needs and RFC order does
-not: it breaks every 256 keys of one tick. By default nothing tells two processes of one machine apart, and they can
-make equal keys; the `-process` layouts have a process id provider, which puts the process id's two low bytes, least
-significant first, in place of w4 and w5.
+Quirks, kept: `NextSequentialGuid` swaps the sequence's bytes, which only SQL Server's order needs: RFC order breaks
+every 256 keys of one tick. By default nothing in a key differs between two processes of one machine, so they can make
+equal keys. The `-process` layouts have a process id provider: the process id's two low bytes, least significant first,
+replace w4 and w5.
 
-The worker is the first network card's address; here it is what NewId takes where there is none, bytes 12 … 17 of
+NewId's worker is the first network card's address. Here it is what NewId uses where there is no card: bytes 12 … 17 of
 SHA-1(machine name) with the top bit set, unless `worker` gives six bytes. Nothing is random, and no version or variant
 is set. NewId's readers are `NewId.FromGuid` and `FromSequentialGuid`.
 """
@@ -44,10 +45,10 @@ from keybench.model.keys import Bytes, Keys, Order
 Form = Literal["guid", "sequential", "to-sequential"]
 
 PER_TICK: Final = 65_535
-"""Keys of one tick; one more starts the next."""
+"""Keys of one tick; the next key starts the next tick."""
 
 _LAST: Final = np.iinfo(np.int64).max - 1
-"""The last tick after which one more still fits."""
+"""The last tick that still has a next one."""
 
 _U16: Final = np.uint64(0xFFFF)
 
@@ -69,7 +70,7 @@ class NewId(WriterLayout):
         return NewIds(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The tick, the sequence, the worker (w0 … w5, or w0 … w3) and, where it is in the key, the process id."""
+        """The tick, the sequence, the worker (w0 … w5, or w0 … w3) and, with a provider, the process id."""
         high, low = read_words(keys)
         if self.form == "guid":
             ticks, sequence = read_sql_sequence(keys), swap_u16(high >> np.uint64(32) & _U16)
@@ -119,7 +120,7 @@ class NewIds(GuidStream):
     def _next(self, ticks: Ticks) -> tuple[Ticks, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
         """The tick and the sequence of each key; at most `PER_TICK` readings at once."""
         ahead = PER_TICK - self._sequence
-        # Only the tick of an earlier call can run full here, and only once: from there on the next tick counts.
+        # Only the tick of an earlier call can become full here, and only once: after it the next tick starts.
         if ahead < len(ticks):
             ticks = ticks.copy()
             np.maximum(ticks[ahead:], self._last + 1, out=ticks[ahead:])
@@ -131,11 +132,11 @@ class NewIds(GuidStream):
 
 
 def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within: Ascent, *caveats: str) -> list[NewId]:
-    """The layout without and the one with a process id provider."""
+    """The layout without a process id provider, and the one with it."""
     legend = {"T": "ticks since 0001-01-01", "W": "worker", "L": "sequence, low byte", "H": "sequence, high byte"}
     time = Timestamp("100 ns since 0001-01-01", 0, _LAST, 1)
     source = "github.com/phatboyg/NewId NewIdGenerator"
-    alone = "two processes of one machine can make equal keys: give one process a machine, or take the -process layout"
+    alone = "two processes of one machine can make equal keys: run one process a machine, or use the -process layout"
     in_process = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")
     return [
         NewId(
@@ -183,7 +184,7 @@ LAYOUTS = (
         "NextSequentialGuid",
         "T64 W48 L8 H8",
         "by time",
-        "not sequential: order breaks every 256 keys of one tick; newid-to-sequential is right",
+        "not sequential: order breaks every 256 keys of one tick; newid-to-sequential does not have this fault",
     ),
     *_layout("newid-to-sequential", "to-sequential", "rfc", "Next().ToSequentialGuid", "T64 W48 H8 L8", "always"),
 )

@@ -4,16 +4,16 @@ Byte map in .NET order, which is what SQL Server stores; these are the bytes of 
 
 n0 … n3 time_low   n4 n5 time_mid   n6 n7 1 and time_high   n8 n9 variant and clock sequence   n10 … n15 node
 
-SQL Server compares node and clock sequence first, then the time from its high end: it ascends in SQL Server's order,
-and in .NET's bytes within each wrap of time_low (429 s).
+SQL Server compares node and clock sequence first, then the time from its high end. So keys ascend in SQL Server's
+order, and in .NET's bytes within each period of time_low (429 s).
 
-The time counts 100 ns since 1582-10-15 in 60 bits (to 5236-03-31). It goes up by one a key where the clock stands still
-or steps back, as UuidCreateSequential hands out consecutive values. One stream stands for one server, whose tables and
-clients share one counter. Eight bytes of entropy are taken when it starts: two for the clock sequence (14 bits), six
-for a node that no network card has (multicast bit set, RFC 9562 §6.10); `clock_sequence` and `node` replace either.
-Where the stream is given `guids`, these are the UUIDs that UuidCreateSequential returned, and are shuffled as they are.
+The time counts 100 ns since 1582-10-15 in 60 bits (to 5236-03-31). While the clock stands still or is behind, it goes
+up by one a key, as UuidCreateSequential gives consecutive values. One stream stands for one server, whose tables and
+clients share one counter. A new stream takes eight bytes of entropy: two for the clock sequence (14 bits), six for a
+node that no network card has (multicast bit set, RFC 9562 §6.10); `clock_sequence` and `node` replace either. If the
+stream is given `guids`, they are the UUIDs that UuidCreateSequential returned, and are only shuffled.
 
-SQL Server on Linux since 2017 CU4 starts its time at a random value: `decode` reads that back as a time all the same.
+SQL Server on Linux since 2017 CU4 starts its time at a random value; `decode` still reads it as a time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _U48: Final = (1 << 48) - 1
 
 @dataclass(frozen=True)
 class NewSequentialId(WriterLayout):
-    """One server's NEWSEQUENTIALID; `node` (48 bits) and `clock_sequence` (14 bits) are drawn unless given."""
+    """NEWSEQUENTIALID() of one server; `node` (48 bits) and `clock_sequence` (14 bits) are drawn unless given."""
 
     one_counter = True
 
@@ -139,7 +139,7 @@ LAYOUTS = (
                 "B": "time bits 15 … 8",
                 "C": "time bits 23 … 16",
                 "D": "time bits 31 … 24",
-                "M": "time bits 47 … 32, the two bytes exchanged",
+                "M": "time bits 47 … 32, the two bytes swapped",
                 "H": "time bits 55 … 48, then 59 … 56 after the version",
                 "S": "clock sequence, drawn when the server starts",
                 "N": "node: the server's network card, or random",
@@ -149,8 +149,8 @@ LAYOUTS = (
             time=Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1),
             caveats=(
                 "a server makes the keys of all its clients from one counter: several streams stand for several "
-                "servers, each with a place of its own in the index",
-                "a restart or another network card starts a new place",
+                "servers, and each inserts at its own place of the index",
+                "after a restart, or with another network card, keys go to a new place",
                 "SQL Server makes them only as a DEFAULT; on Linux its time starts at a random value",
                 "stored as .NET's bytes, order breaks every 429 s",
             ),

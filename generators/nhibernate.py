@@ -1,15 +1,14 @@
-"""NHibernate's `guid.comb`: the COMB of 2002 with a divisor of its own.
+"""NHibernate's `guid.comb`: the COMB of 2002 with another divisor.
 
-Byte map (G base GUID from `Guid.NewGuid`, 16 bytes of entropy, which the stream's `guids` replace; most significant
-byte first):
+Byte map (G base GUID: `Guid.NewGuid`, 16 bytes of entropy, or the stream's `guids`; most significant byte first):
 
 r0 … r9 G   r10 r11 days since 1900   r12 … r15 milliseconds since midnight ÷ 3.333333, truncated
 
-Quirks, kept: the divisor is 3.333333 where SQL Server's unit is 10/3 ms, so the time runs up to three units ahead of a
-COMB's by the end of the day, and in the day's last 5 ms exceeds 25,920,000 units, which RT.Comb's reader and SQL
+Quirks, kept: the divisor is 3.333333, and SQL Server's unit is 10/3 ms. So by the end of the day the time is up to
+three units ahead of a COMB's, and in the day's last 5 ms it is above 25,920,000 units, which RT.Comb's reader and SQL
 Server's CAST AS DATETIME refuse. The quotient is computed with doubles. Days wrap: 2079-06-07 and 1900-01-01 are both
-0. Version and variant are the base GUID's. Since 4.1 (2015) the time is UTC, before it was local. Nothing upstream
-reads it back; `decode` reads the byte map.
+0. Version and variant are the base GUID's. The time is UTC since 4.1 (2015); before, it was local. Nothing upstream
+reads it; `decode` reads the byte map.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from keybench.model.keys import Bytes, Keys
 
 _MS_PER_UNIT: Final = 3.333333
 _UNITS_PER_DAY: Final = 25_920_003
-"""Units that begin within a day, the last two of them in its last milliseconds."""
+"""Units that begin within a day."""
 
 
 class NHibernateComb(WriterLayout):
@@ -40,7 +39,7 @@ class NHibernateComb(WriterLayout):
         return DatedGuids(self.name, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The unit's first tick, or one before it; UsageError where the time component is longer than a day."""
+        """The unit's first tick, or the one before; UsageError where the time component is longer than a day."""
         dates = get_u48(keys, 10)
         units = (dates & np.uint64(0xFFFF_FFFF)).view(np.int64)
         refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
@@ -49,7 +48,7 @@ class NHibernateComb(WriterLayout):
 
 
 class DatedGuids(GuidStream):
-    """Base GUIDs, each stamped with its own clock reading."""
+    """Base GUIDs, each with its own clock reading."""
 
     def __init__(self, name: str, writer: Writer) -> None:
         self._name = name
@@ -61,7 +60,7 @@ class DatedGuids(GuidStream):
         self._guids.fill(data)
         ticks = require_instants(self._name, self._clock.read(len(data)))
         units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
-        # TimeSpan.Days truncates towards zero, so the day before 1900 is a second day 0.
+        # TimeSpan.Days truncates towards zero, so the day before 1900-01-01 is day 0, too.
         since_1900 = ticks - EPOCH_1900
         days = (np.abs(since_1900).view(np.uint64) // np.uint64(TICKS_PER_DAY)).view(np.int64)
         np.negative(days, out=days, where=since_1900 < 0)
@@ -86,8 +85,8 @@ LAYOUTS = (
             ),
             caveats=(
                 "keys of one unit come in no order",
-                "in the last 5 ms of a day the time exceeds what RT.Comb and CAST AS DATETIME read",
-                "whatever version and variant the base GUID has stay",
+                "RT.Comb and CAST AS DATETIME refuse the times of a day's last 5 ms",
+                "version and variant are the base GUID's",
             ),
         ),
     ),

@@ -1,21 +1,21 @@
-"""ObjectId of MongoDB and xid (github.com/rs/xid): seconds, who made it, and a counter, in 12 bytes.
+"""ObjectId of MongoDB and xid (github.com/rs/xid): seconds, the process, and a counter, in 12 bytes.
 
 Byte maps (T Unix seconds and C a counter of 24 bits, both big-endian):
 
 objectid        b0 … b3 T   b4 … b8 five random bytes of the process     b9 b10 b11 C
 xid, xid-text   b0 … b3 T   b4 b5 b6 machine   b7 b8 process id          b9 b10 b11 C
 
-Keys of a process ascend strictly while the clock does not step back, except where C wraps inside a second: it goes on
-through all seconds and wraps from 0xFFFFFF to 0 in silence. T is unsigned and ends in 2106.
+Keys of a process ascend strictly while the clock does not step back, except where C wraps inside a second: C does not
+start anew in each second and wraps from 0xFFFFFF to 0 without an error. T is unsigned and ends in 2106.
 
-objectid (MongoDB's specification, bson-objectid): the five bytes and C's start are random; 8 bytes of entropy when the
-stream is made, in this order. The first key carries the start itself. Old drivers, and HotGuid, put a hash of the
-machine's name and the process id in the place of the five bytes.
+objectid (MongoDB's specification, bson-objectid): the five bytes and C's start are random; a new stream takes 8 bytes
+of entropy for them, in this order. The first key holds the start itself. Old drivers, and HotGuid, have a hash of the
+machine's name and the process id instead of the five bytes.
 
-xid: the machine is the first three bytes of SHA-256 of a machine id, for which the host's name stands in here, as it
-does upstream where there is none. The process id's low 16 bits, big-endian; upstream mixes CRC-32 of /proc/self/cpuset
-into it inside a container, here it is `Process.pid`. C starts at three bytes of entropy; the first key carries one more
-(upstream numbers from its start + 1). xid-text is base 32 in the order of hexadecimal, lower case, 20 characters.
+xid: the machine is the first three bytes of SHA-256 of a machine id; here this is the host's name, as upstream where a
+host has no id. The process id's low 16 bits are big-endian; in a container upstream mixes CRC-32 of /proc/self/cpuset
+into them, here they are `Process.pid`. C starts at three bytes of entropy, and the first key holds one more (upstream
+numbers from its start + 1). xid-text is lower-case base 32 in the order of hexadecimal, 20 characters.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _COUNTER: Final = 0xFFFFFF
 
 
 class TwelveBytes(WriterLayout):
-    """Seconds, five bytes of whoever makes the key, and a counter."""
+    """Seconds, five bytes of the process, and a counter."""
 
     @abstractmethod
     def maker(self, writer: Writer) -> tuple[bytes, int]:
-        """The five bytes, and the first key's counter."""
+        """The five bytes of the process, and the first key's counter."""
 
     @abstractmethod
     def fields(self, maker: Ints) -> dict[str, Ints]:
-        """What the five bytes, as numbers, say."""
+        """The decoded fields in the five bytes, given as numbers."""
 
     def start(self, writer: Writer) -> Stream:
         """A stream that stands for a process."""
         return CountedSeconds(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The second, the counter, and what names the process; UsageError for what is no such key."""
+        """The second, the counter, and the fields of the process; UsageError for keys of another form."""
         require_form(self.name, keys, self.kind, _CHARACTERS if self.kind == "text" else _BYTES)
         if self.kind == "text":
             high, low = bits_of_text(self.name, keys, 5, HEX32)
@@ -98,7 +98,7 @@ class CountedSeconds(ChunkStream):
 
 
 class ObjectId(TwelveBytes):
-    """MongoDB's."""
+    """MongoDB's ObjectId."""
 
     def maker(self, writer: Writer) -> tuple[bytes, int]:
         """Five random bytes, and a random counter."""
@@ -111,7 +111,7 @@ class ObjectId(TwelveBytes):
 
 
 class Xid(TwelveBytes):
-    """rs/xid's."""
+    """The xid of rs/xid."""
 
     def maker(self, writer: Writer) -> tuple[bytes, int]:
         """Three bytes for the machine, two for the process, and a random counter."""
@@ -125,7 +125,7 @@ class Xid(TwelveBytes):
 
 
 _TIME: Final = Timestamp("seconds since 1970", UNIX_EPOCH, _LAST, TICKS_PER_SECOND)
-_WRAPS: Final = "order breaks where the 24-bit counter wraps inside one second, keys repeat beyond 16,777,216 in one"
+_WRAPS: Final = "order breaks where the 24-bit counter wraps inside a second; more than 16,777,216 keys in one repeat"
 _LEGEND: Final = {"T": "seconds since 1970", "C": "counter, started at random"}
 _XID: Final = {**_LEGEND, "M": "first bits of SHA-256(machine name)", "P": "process id, low 16 bits"}
 
@@ -146,11 +146,11 @@ def _described(diagram: str, legend: dict[str, str], *caveats: str) -> Descripti
 LAYOUTS = (
     ObjectId(
         "objectid",
-        "MongoDB's ObjectId, 12 bytes: seconds, five random bytes a process, a 24-bit counter",
+        "MongoDB's ObjectId, 12 bytes: seconds, five random bytes of the process, a 24-bit counter",
         "MongoDB specifications, bson-objectid",
         order="rfc",
         kind="bytes",
-        description=_described("T32 P40 C24", {**_LEGEND, "P": "random, one number a process"}),
+        description=_described("T32 P40 C24", {**_LEGEND, "P": "random, the same in all keys of a process"}),
     ),
     Xid(
         "xid",

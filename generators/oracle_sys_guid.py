@@ -1,15 +1,15 @@
-"""Oracle's SYS_GUID() on Linux, as it was decoded from outside; Oracle documents no more than its parts.
+"""Oracle's SYS_GUID() on Linux, as decoded by observation; Oracle documents only that it has these parts.
 
-Byte map: r0 … r5 counter, big-endian, +1 a call in each session   r6 r7 operating system's process id of the session
-r8 r9 E0 63   r10 … r13 the host's id   r14 r15 two bytes that nobody has explained
+Byte map: r0 … r5 counter, big-endian, +1 for each call in a session   r6 r7 process id of the session's server process
+r8 r9 E0 63   r10 … r13 the host's id   r14 r15 two bytes of unknown meaning
 
-The counter starts anew with each session, at a value that goes with its logon time by a rule that is not known; here it
-is random below 2^47, so that it does not wrap. Server processes of a shared-server configuration serve several
-sessions. r8 r9 were seen as E063 and E064; host id and the last two bytes stay the same for a session.
+Each session has its own counter. It starts at a value that depends on the logon time by an unknown rule; here it is
+random below 2^47, so that it does not wrap. In a shared-server configuration a server process serves several sessions.
+r8 r9 were seen as E063 and E064; host id and the last two bytes are the same in a session.
 
-A stream stands for a session. It draws 8 bytes of entropy when it is made: six for the counter, of which the first bit
-is dropped, and r14 r15. The host's id, `hostid` on the host, is stood in for by the first four bytes of MD5(machine
-name). Ten thousands of sessions scatter over the index, each one growing at a place of its own.
+A stream stands for a session. A new stream takes 8 bytes of entropy: six for the counter, without the first bit, and
+r14 r15. The first four bytes of MD5(machine name) stand for the host's id (`hostid` on the host). Tens of thousands of
+sessions scatter over the index, and each inserts at its own place.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SysGuid(WriterLayout):
 
 
 class SessionGuids(GuidStream):
-    """A counter in front of what names session and host."""
+    """A counter, then the bytes of session and host."""
 
     def __init__(self, writer: Writer) -> None:
         drawn = int.from_bytes(writer.entropy.take(1, 8).tobytes())
@@ -79,15 +79,15 @@ LAYOUTS = (
             {
                 "C": "counter of the session",
                 "P": "process id of the session, low 16 bits",
-                "E": "E063 (E064 was seen, too)",
+                "E": "E063 (E064 was seen too)",
                 "H": "host id",
-                "U": "not known; the same for all keys of a session",
+                "U": "unknown; the same in all keys of a session",
             },
             within="always",
             uniqueness="process",
             caveats=(
-                "each session inserts at a place of its own",
-                "on Windows keys look random; nothing here is documented by Oracle",
+                "each session inserts at its own place of the index",
+                "on Windows keys look random; Oracle documents none of this",
             ),
         ),
     ),

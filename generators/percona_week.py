@@ -3,16 +3,16 @@
 Byte map: r0 r1 the first 16 bits of MD5(year, week)   r2 … r15 from D = MD5(random number and time): hex digits 0 … 7
 of D, "4", digits 8 … 10, digits 12 … 27. No variant is set.
 
-All keys of one week share their first two bytes, so they fall into one 65,536th of the index. The weeks come in the
-order of their digests, which is none.
+All keys of one week share their first two bytes, so they go to one 65,536th of the index. The weeks come in the order
+of their digests, which is no order.
 
-Quirks, kept: MySQL's CONCAT writes year and week without a separator or leading zero, so that week 11 of 2021 is
-"202111" and week 1 is "20211"; WEEK() in its mode 0 counts from 0, weeks begin on Sunday, and the year's last days keep
-week 52 or 53 where others say week 1. Each key hashes RAND() and NOW(6) as text. RAND() has 30 bits (a number below
-2^30−1, divided by it), so that among some ten thousand keys of one microsecond two are equal.
+Quirks, kept: MySQL's CONCAT writes year and week without a separator or leading zero, so week 11 of 2021 is "202111"
+and week 1 is "20211". WEEK() in mode 0 counts from 0, its weeks begin on Sunday, and the year's last days are in week
+52 or 53 where other calendars have week 1. Each key hashes RAND() and NOW(6) as text. RAND() has 30 bits (a number
+below 2^30−1, divided by 2^30−1), so two of some ten thousand keys of one microsecond are equal.
 
-Four bytes of entropy a key stand for RAND()'s state: the high 30 of 32 bits, modulo 2^30−1. The time is UTC, where the
-server takes its session's time zone.
+Four bytes of entropy a key stand for RAND()'s state: the high 30 of 32 bits, modulo 2^30−1. The time is UTC; the server
+uses its session's time zone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from keybench.model.keys import Bytes, Ints
 
 _RANDOMS: Final = (1 << 30) - 1
 _LONGEST: Final = 30
-"""Characters of RAND() at most: `0.`, nine zeros, seventeen digits, and some room."""
+"""Room for the characters of RAND(): `0.`, at most nine zeros and seventeen digits, and two more."""
 _YEAR_1: Final = np.datetime64("0001-01-01", "D")
 
 
@@ -49,7 +49,7 @@ def civil(ticks: Ticks) -> tuple[Ints, Ints, Ints, Ints, Ints]:
 
 
 def _runs(numbers: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where runs of equal numbers from 0 on start, and how long they are: readings mostly share their day."""
+    """Where runs of equal numbers start, and how long they are. Most readings are of the same day."""
     starts = np.flatnonzero(changes(numbers, -1))
     lengths = np.empty_like(starts)
     lengths[-1:] = len(numbers) - starts[-1:]
@@ -58,7 +58,7 @@ def _runs(numbers: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _calendar(days: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Year, month, day and day of the year from 0, of days since 0001-01-01."""
+    """Year, month, day, and day of the year from 0, of days since 0001-01-01."""
     dates = _YEAR_1 + days
     months, years = dates.astype("datetime64[M]"), dates.astype("datetime64[Y]")
     year = years.astype(np.int64) + 1970
@@ -67,14 +67,14 @@ def _calendar(days: Ints) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def weeks(ticks: Ticks) -> Ints:
-    """MySQL's WEEK() in mode 0: 0 … 53, weeks begin on Sunday, week 1 with the year's first Sunday."""
+    """MySQL's WEEK() in mode 0: 0 … 53; weeks begin on Sunday, week 1 on the year's first Sunday."""
     _, _, _, day_of_year, days = civil(ticks)
     weekday = (days + 1) % 7  # from 0, Sunday
     return (day_of_year + 7 - weekday) // 7
 
 
 def _digits(out: Bytes, at: int, width: int, numbers: Ints) -> None:
-    """Writes so many decimal digits of each number."""
+    """Writes the last `width` decimal digits of each number, from column `at` on."""
     if kernels_for(len(numbers)):
         from keybench.generators.core.loops import text_kernels
 
@@ -108,14 +108,14 @@ def texts_of_time(ticks: Ticks) -> Bytes:
 
 
 def texts_of_random(numbers: Ints) -> Messages:
-    """RAND() as MySQL writes it: the shortest digits that give the number, without exponent."""
+    """RAND() as MySQL writes it: the shortest digits that round to the number, without exponent."""
     if kernels_for(len(numbers)):
         from keybench.generators.core.loops import text_kernels
 
-        found = Messages(np.zeros((len(numbers), _LONGEST), np.uint8), np.zeros(len(numbers), np.int64))
-        text_kernels.decimals((numbers / _RANDOMS).view(np.uint64), _powers(), 0, found.data, found.lengths)
-        return found
-    # Python's repr gives the same digits, faster than numpy does, but turns to exponents below 1e-4.
+        messages = Messages(np.zeros((len(numbers), _LONGEST), np.uint8), np.zeros(len(numbers), np.int64))
+        text_kernels.decimals((numbers / _RANDOMS).view(np.uint64), _powers(), 0, messages.data, messages.lengths)
+        return messages
+    # Python's repr gives the same digits, faster than numpy, but with an exponent below 1e-4.
     texts = []
     for number in (numbers / _RANDOMS).tolist():
         text = repr(number) if number else "0"
@@ -129,7 +129,7 @@ def texts_of_random(numbers: Ints) -> Messages:
 
 @cache
 def _powers() -> NDArray[np.uint64]:
-    """10^0 to 10^39 as numbers of 128 bits, the first of which is set, rounded up: uint64 (40, 2)."""
+    """10^0 to 10^39, scaled to 128 bits with the first bit set, rounded up: uint64 (40, 2)."""
     scaled = [-(-(10**exponent << 128) >> (10**exponent).bit_length()) for exponent in range(40)]
     return np.array([divmod(number, 1 << 64) for number in scaled], np.uint64)
 
@@ -143,7 +143,7 @@ class PerconaWeek(WriterLayout):
 
 
 class WeekUuids(GuidStream):
-    """The digest of the week, then that of a random number and the time."""
+    """The digest of the week, then the digest of a random number and the time."""
 
     def __init__(self, name: str, writer: Writer) -> None:
         self._name = name
@@ -160,7 +160,7 @@ class WeekUuids(GuidStream):
         starts, lengths = _runs(numbers)
         named = Messages.from_texts([b"%d%d" % divmod(number, 100) for number in numbers[starts].tolist()])
         week = np.repeat(_numbers(digests("md5", named))[0] >> 48, lengths)
-        # Four bytes, three hexadecimal digits behind the 4, then whole bytes again.
+        # Four bytes, the digit 4 and three hexadecimal digits, then whole bytes again.
         first, last = _numbers(digest)
         put_words(data, week << 48 | first >> 32 << 16 | 0x4000 | first >> 20 & 0xFFF, first << 48 | last >> 16)
 
@@ -183,9 +183,9 @@ LAYOUTS = (
             {"W": "MD5 of year and week", "D": "MD5 of 30 random bits and the microsecond"},
             random="",
             caveats=(
-                "weeks come in no order; inside a week keys fall on one 65,536th of the index, in no order",
-                "30 random bits and the microsecond are all that keeps keys apart",
-                "no variant: MariaDB's uuid may refuse it or store it in another order",
+                "weeks come in no order; the keys of a week go to one 65,536th of the index, in no order",
+                "only 30 random bits and the microsecond make keys unique",
+                "no variant: MariaDB's uuid can refuse a key or sort it in another order",
             ),
         ),
     ),

@@ -5,10 +5,11 @@ Byte maps (T the 64 bits of ticks since 0001-01-01, most significant first; R0 �
 pomelo-mysql                 r0 … r5 T63 … T16   r6 4 T15 … T12   r7 T11 … T4   r8 8 T3 … T0   r9 … r15 R0 … R6
 pomelo-mysql-little-endian   n0 … n5 T63 … T16   n6 T11 … T4   n7 4 T15 … T12   n8 8 T3 … T0   n9 … n15 R0 … R6
 
-The second is for connections with `GuidFormat=LittleEndianBinary16`, which store .NET's bytes. It keeps version and
-variant where GUIDs have them, so T11 … T4 come before T15 … T12: its order breaks every 65,536 ticks (6.5 ms).
+The second is for connections with `GuidFormat=LittleEndianBinary16`, which store .NET's bytes. Its version and variant
+are where GUIDs have them, so T11 … T4 come before T15 … T12: its order breaks every 65,536 ticks (6.5 ms).
 
-The keys say version 4, random, and variant digit 8. Seven bytes of entropy a key; keys of one tick come in no order.
+The keys have version 4 (random) and the variant digit 8. They take seven bytes of entropy each; keys of one tick come
+in no order.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _VARIANT: Final = np.uint64(0x80 << 56)
 
 @dataclass(frozen=True)
 class Pomelo(WriterLayout):
-    """The generator for one of the two ways in which the connection stores GUIDs."""
+    """The generator for one of the two formats in which a connection stores GUIDs."""
 
     little_endian: bool = False
 
@@ -56,7 +57,7 @@ class Pomelo(WriterLayout):
 
 
 class TickGuids(GuidStream):
-    """Ticks and random bytes."""
+    """Ticks, then random bytes."""
 
     def __init__(self, layout: Pomelo, writer: Writer) -> None:
         self._layout = layout
@@ -70,7 +71,7 @@ class TickGuids(GuidStream):
         data[:, 8] = ticks & np.uint64(0xF) | np.uint64(0x80)
         put_word(data, 0, ticks & ~np.uint64(0xFFFF) | _VERSION | ticks << np.uint64(48) >> np.uint64(52))
         if self._layout.little_endian:
-            # Data3 is the same in both forms.
+            # Data3 is already right in both forms.
             swap_first_fields(data)
 
 
@@ -83,7 +84,7 @@ def _described(diagram: str, time: str, resolution: int, *caveats: str) -> Descr
         time=Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, resolution),
         caveats=(
             "keys of one tick come in no order",
-            "the keys say version 4: MariaDB's uuid sorts those by their end, where these are random",
+            "the keys have version 4: MariaDB's uuid sorts them by their end, which is random",
             *caveats,
         ),
     )
@@ -102,7 +103,7 @@ LAYOUTS = (
     ),
     Pomelo(
         "pomelo-mysql-little-endian",
-        "the same for GuidFormat=LittleEndianBinary16: ascends in .NET's bytes, but only every 6.5 ms",
+        "the same for GuidFormat=LittleEndianBinary16: ascends in .NET's bytes, but its order breaks every 6.5 ms",
         _SOURCE + " with LittleEndianBinary16",
         order="net",
         aliases=("pomelo-little-endian",),

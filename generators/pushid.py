@@ -2,9 +2,9 @@
 
 Character map: c0 … c7 T Unix milliseconds, 6 bits a character   c8 … c19 R. Alphabet: - 0–9 A–Z _ a–z.
 
-A key whose millisecond differs from the last key's draws R: 12 bytes of entropy, of each the first six bits (upstream
+A key whose millisecond differs from the last key's draws R: the first six bits of each of 12 bytes of entropy (upstream
 takes floor(64 · random) for each character). A key of the same millisecond adds one to the last key's 72 bits, which
-wrap in silence. When the clock steps back, keys are made for the earlier millisecond: their order breaks.
+wrap without an error. When the clock steps back, keys have the earlier millisecond, and their order breaks.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class PushId(WriterLayout):
     """Push IDs of one client."""
 
     def start(self, writer: Writer) -> Stream:
-        """A stream that goes on from its last key."""
+        """A stream that counts up from its last key."""
         return PushIds(self.name, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The millisecond; UsageError for a text that is no push ID."""
+        """The millisecond; UsageError for a text that is not a push ID."""
         require_form(self.name, keys, "text", _CHARACTERS)
         milliseconds = bits_of_text(self.name, keys, 6, PUSH64)[0] >> np.uint64(8)
         return Decoded(milliseconds.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
@@ -77,7 +77,7 @@ class PushIds(ChunkStream):
 LAYOUTS = (
     PushId(
         "pushid",
-        "Firebase's push ID, 20 characters: milliseconds, then 72 random bits that count up inside one",
+        "Firebase's push ID, 20 characters: milliseconds, then 72 random bits that count up within a millisecond",
         "Firebase blog, the 2^120 ways to ensure unique identifiers; its gist",
         order="rfc",
         kind="text",
@@ -85,14 +85,14 @@ LAYOUTS = (
             "T8 N12",
             {
                 "T": "milliseconds since 1970, 6 bits a character",
-                "N": "random in each millisecond's first key, then one more a key",
+                "N": "random in each millisecond's first key, then plus one a key",
             },
             within="forward",
             across="by time",
             random="",
             time=Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS),
             caveats=(
-                "sorts in a binary collation only: others put - and _ elsewhere and ignore case",
+                "sorts in a binary collation only: others ignore case and sort - and _ elsewhere",
                 "the next key of the same millisecond can be guessed",
             ),
         ),

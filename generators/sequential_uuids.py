@@ -1,20 +1,20 @@
-"""tvondra's sequential-uuids for PostgreSQL: random UUIDs whose first bytes are the number of a block.
+"""tvondra's sequential-uuids for PostgreSQL: random UUIDs that begin with the number of a block.
 
-Byte map (B the block's number, big-endian, in as many whole bytes k, 1 … 4, as the number of blocks needs; R random):
+Byte map (B the block's number, big-endian, in k whole bytes, 1 … 4, as the number of blocks needs; R random):
 
 tvondra-sequence   r0 … r(k−1) B   then R, version 4, variant 10     block = (sequence value − 1) / block size
 tvondra-time       r0 … r(k−1) B   then R, version 4, variant 10     block = Unix seconds / block size (interval)
 
-Blocks are counted modulo 2^(8k), after which keys start again at the front. Inside a block keys come in no order.
-The layouts registered have the extension's defaults: 65,536 blocks of 65,536 values, and 65,536 intervals of 60 s,
-which start again every 45.5 days.
+Blocks are counted modulo 2^(8k); then keys start again at the front. Inside a block keys come in no order. The two
+layouts have the extension's defaults: 65,536 blocks of 65,536 values, and 65,536 intervals of 60 s, which start again
+every 45.5 days.
 
 Quirk, kept: the prefix is rounded up to whole bytes, and the block size then becomes max(1, size · count / 2^(8k)):
-100 blocks of 100 are 256 blocks of 39. More than 2^24 blocks make the extension divide by zero, more than 2^30 loop for
-ever: both are refused here.
+100 blocks of 100 become 256 blocks of 39. With more than 2^24 blocks the extension divides by zero, with more than 2^30
+it loops for ever; both are refused here.
 
-The sequence is shared by all sessions: its values are the planned row numbers (`Process.row_numbers`), over all
-writers. 16 bytes of entropy a key, overwritten where it is not random.
+All sessions share the sequence: its values are the planned row numbers (`Process.row_numbers`) over all writers. 16
+bytes of entropy a key, partly overwritten.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Blocks(WriterLayout):
 
     @property
     def prefix_bits(self) -> int:
-        """Bits of the block's number: whole bytes."""
+        """Bits of the block's number, in whole bytes."""
         return -(-max(1, (self.count - 1).bit_length()) // 8) * 8
 
     @property
     def used_size(self) -> int:
-        """The block size that the whole bytes leave."""
+        """The block size after rounding the prefix up to whole bytes."""
         return max(1, self.size * self.count >> self.prefix_bits)
 
     def start(self, writer: Writer) -> Stream:
@@ -67,7 +67,7 @@ class Blocks(WriterLayout):
 
     @abstractmethod
     def values(self, writer: Writer) -> Values:
-        """Where the values come from that are divided into blocks."""
+        """The source of the values that are divided into blocks."""
 
     def decode(self, keys: Keys) -> Decoded:
         """The block's number."""
@@ -76,10 +76,10 @@ class Blocks(WriterLayout):
 
 
 class Values(Protocol):
-    """A source of values, one a key."""
+    """A source of values, one for each key."""
 
     def take(self, n: int) -> Ints:
-        """The next n values, from 0 on."""
+        """The next n values, none negative."""
         ...
 
 
@@ -110,7 +110,7 @@ class Seconds:
 
 
 class BlockUuids(GuidStream):
-    """Random UUIDs behind the number of a block."""
+    """The number of a block, then a random UUID."""
 
     def __init__(self, layout: Blocks, writer: Writer) -> None:
         self._entropy = writer.entropy
@@ -147,7 +147,7 @@ class Intervals(Blocks):
 
 _SOURCE: Final = "github.com/tvondra/sequential-uuids sequential_uuids.c"
 _IN_A_BLOCK: Final = "keys of one block come in no order"
-_NO_COMB: Final = "MariaDB's uuid turns version 4 round: random there"
+_NO_COMB: Final = "MariaDB's uuid sorts version 4 by its end, which is random"
 _DIAGRAM: Final = "B16 R32 V4:4 R12 X2:2 R62"
 
 LAYOUTS = (

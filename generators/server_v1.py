@@ -6,18 +6,18 @@ mariadb-uuid-v1        r0 … r3 t31…t0   r4 r5 t47…t32   r6 r7 1, t59…t48
 mysql-uuid             the same
 percona-ordered-uuid   r0 r1 1, t59…t48   r2 r3 t47…t32   r4 … r7 t31…t0   r8 … r15 as above
 
-percona-ordered-uuid holds what `UUID_TO_BIN(UUID(), 1)` and Percona's `ordered_uuid(UUID())` of 2014 give: the bytes
-that a BINARY(16) column stores, in the order in which it stores them. It is no UUID of any version. MariaDB's `uuid`
-type turns version 1 round by itself.
+percona-ordered-uuid is the result of `UUID_TO_BIN(UUID(), 1)` and of Percona's `ordered_uuid(UUID())` of 2014: the
+bytes as a BINARY(16) column stores them. They are not a UUID of any version. MariaDB's `uuid` type reorders version 1
+by itself.
 
-Both servers (mysys/my_uuid.c, sql/item_func.cc) draw Q when they start and keep the last key's time: a key of the same
-tick takes the next one and gives it back as soon as the clock allows, so t = max(last + 1, now). When the clock steps
-back they draw Q anew, and t = now: keys do not ascend across it. MariaDB's timer cannot step back (it takes the wall
-clock once, at start), MySQL's can; the layouts differ in nothing else, and here both see the clock that they are given.
+Both servers (mysys/my_uuid.c, sql/item_func.cc) draw Q when they start and keep the last key's time. A key of the same
+tick takes the next tick, until the clock has passed it: t = max(last + 1, now). When the clock steps back, they draw Q
+again, and t = now, so order breaks there. MySQL's clock can step back; MariaDB's timer cannot, as it reads the wall
+clock only at start. The layouts differ in nothing else, and here both use the clock that they are given.
 
-A stream stands for a server of its own. It draws 8 bytes of entropy when it is made and two more at each step back. Of
-the first 16 bits b of either, Q = floor(b · 16383 / 2^16), which never is 16383, as in the servers. The other six bytes
-are the node, with the multicast bit set, in the place of the host's network address.
+A stream stands for a server of its own. A new stream takes 8 bytes of entropy, and two more at each step back. Of the
+first 16 bits b of either, Q = floor(b · 16383 / 2^16), which is never 16383, as in the servers. The other six bytes are
+the node, with the multicast bit set; they stand for the host's network address.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _SEQUENCES: Final = 16_383
 
 
 def _swapped(high: Words) -> Words:
-    """time_low, time_mid, time_high as numbers to time_high, time_mid, time_low."""
-    turned: Words = high << np.uint64(48) | (high & np.uint64(0xFFFF0000)) << np.uint64(16) | high >> np.uint64(32)
-    return turned
+    """time_high, time_mid, time_low as numbers, from time_low, time_mid, time_high."""
+    swapped: Words = high << np.uint64(48) | (high & np.uint64(0xFFFF0000)) << np.uint64(16) | high >> np.uint64(32)
+    return swapped
 
 
 def _unswapped(high: Words) -> Words:
-    turned: Words = high << np.uint64(32) | high >> np.uint64(16) & np.uint64(0xFFFF0000) | high >> np.uint64(48)
-    return turned
+    unswapped: Words = high << np.uint64(32) | high >> np.uint64(16) & np.uint64(0xFFFF0000) | high >> np.uint64(48)
+    return unswapped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +70,11 @@ class ServerV1(WriterLayout):
         return ServerUuids(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The time, the clock sequence and the node, as numbers; UsageError for a key that is none of these."""
+        """The time, the clock sequence and the node, as numbers; UsageError for a key of another form."""
         high, low = read_words(keys)
         if self.swapped:
             other = (high >> np.uint64(60) != 1) | (low >> np.uint64(62) != 2)
-            refuse_keys(self.name, keys, other, "version and variant are not those of a UUIDv1 turned round")
+            refuse_keys(self.name, keys, other, "version and variant are not those of a reordered UUIDv1")
             high = _unswapped(high)
         else:
             require_version(self.name, keys, 1)
@@ -103,7 +103,7 @@ class ServerUuids(GuidStream):
         n = len(data)
         name = self._layout.name
         times = require_instants(name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST) - GREGORIAN
-        # Each step back begins a number space of its own, without regard to the last time.
+        # Each step back starts a new sequence of times, whatever the last time was.
         back = np.flatnonzero(np.diff(times, prepend=self._reading) < 0)
         low = np.empty(n, np.uint64)
         self._reading = int(times[-1]) if n else self._reading
@@ -124,11 +124,11 @@ _LEGEND: Final = {
     "L": "time, bits 31 to 0",
     "M": "time, bits 47 to 32",
     "H": "time, bits 59 to 48",
-    "Q": "clock sequence, random for each server start and each step back of its clock",
-    "N": "node: of a server its network address, here random for each stream, multicast bit set",
+    "Q": "clock sequence, random after each server start and each step back of its clock",
+    "N": "node: a server's network address, here random for each stream, multicast bit set",
 }
 _TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1)
-_MUTEX: Final = "strict order holds in one server, under one mutex"
+_MUTEX: Final = "order is strict within one server, under one mutex"
 
 
 def _described(diagram: str, *caveats: str) -> Description:
@@ -162,12 +162,12 @@ LAYOUTS = (
     ),
     ServerV1(
         "percona-ordered-uuid",
-        "UUIDv1 turned time first, as UUID_TO_BIN(UUID(), 1) and Percona's ordered_uuid() store it",
+        "UUIDv1 with the high bits of its time first, as UUID_TO_BIN(UUID(), 1) and Percona's ordered_uuid() store it",
         "Percona, store UUID in an optimized way (2014); MySQL manual, UUID_TO_BIN()",
         order="rfc",
         swapped=True,
         description=_described(
-            "V4:1 H12 M16 L32 X2:2 Q14 N48", "no UUID of any version: only BINARY(16) should hold it"
+            "V4:1 H12 M16 L32 X2:2 Q14 N48", "not a UUID of any version: only BINARY(16) should hold it"
         ),
     ),
 )

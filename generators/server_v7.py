@@ -5,17 +5,17 @@ Byte maps (T Unix milliseconds, big-endian; X the variant bits 10):
 postgresql-uuidv7   r0 … r5 T   r6 r7 7, S12   r8 … r15 X, R62     S the millisecond's fraction in 1/4096
 mariadb-uuid-v7     r0 … r5 T   r6 r7 7, C12   r8 … r15 X, R62     C = 4 · microseconds + counter, 0 … 3,999
 
-postgresql-uuidv7 (src/backend/utils/adt/uuid.c, REL_18): each backend keeps the last key's nanoseconds; the next key's
-are max(now, last + 245), one step of S, so that keys of a backend ascend strictly, whatever the clock does. Other
-backends know nothing of it and interleave. On macOS and with MSVC the step is 977 ns and the low two bits of S are
-random: not replicated. Nanoseconds are 64 bits, signed: to 2262-04-11. `uuid_extract_timestamp` reads the millisecond,
-which is what `decode` gives as ticks.
+postgresql-uuidv7 (src/backend/utils/adt/uuid.c, REL_18): each backend keeps the last key's nanoseconds; the next key
+has max(now, last + 245), where 245 ns is one step of S. So keys of a backend ascend strictly, whatever the clock does.
+Backends share nothing, so their keys interleave. On macOS and with MSVC the step is 977 ns and the low two bits of S
+are random; this is not replicated. Nanoseconds are 64 bits, signed: to 2262-04-11. `uuid_extract_timestamp` reads the
+millisecond, and so does `decode`.
 
-mariadb-uuid-v7 (plugin/type_uuid/sql_type_uuid_v7.h): tv = max(last + 1, 4 · microseconds), behind one mutex of the
-server; T is tv / 4000 and C the rest. A stream stands for a server of its own: several streams repeat each other's
-tv, as several servers do. Faster than four keys a microsecond moves the time ahead of the clock.
+mariadb-uuid-v7 (plugin/type_uuid/sql_type_uuid_v7.h): tv = max(last + 1, 4 · microseconds), under one mutex of the
+server; T is tv / 4000 and C the remainder. A stream stands for a server of its own: several streams repeat each
+other's tv, as several servers do. With more than four keys a microsecond the time runs ahead of the clock.
 
-Both draw 8 bytes of entropy a key, r8 … r15.
+Both take 8 bytes of entropy a key, r8 … r15.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class MariaDbV7(WriterLayout):
         return MariaDbUuids(self.name, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The microsecond, and the counter, 0 … 3, inside it."""
+        """The microsecond, and the counter within it, 0 … 3."""
         high, _ = require_version(self.name, keys, 7)
         quarters = (high & np.uint64(0xFFF)).view(np.int64)
         ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + (quarters >> 2) * 10 + UNIX_EPOCH
@@ -132,7 +132,7 @@ LAYOUTS = (
             across="by time",
             time=Timestamp("milliseconds since 1970", UNIX_EPOCH, _POSTGRESQL_LAST, TICKS_PER_MS),
             caveats=(
-                "each backend counts for itself: connections interleave within the steps of 244 ns",
+                "each backend has its own time: keys of several connections interleave within steps of 244 ns",
                 "more than four million keys a second run ahead of the clock",
                 _SORTED_BY_ITS_END,
             ),
@@ -140,17 +140,17 @@ LAYOUTS = (
     ),
     MariaDbV7(
         "mariadb-uuid-v7",
-        "MariaDB 11.7's UUID_v7(): milliseconds, then quarter microseconds, strictly ascending in a server",
+        "MariaDB 11.7's UUID_v7(): milliseconds, then quarter microseconds, strictly ascending in each server",
         "github.com/MariaDB/server plugin/type_uuid/sql_type_uuid_v7.h",
         order="rfc",
         description=Description(
             "T48 V4:7 C12 X2:2 R62",
-            {"T": "milliseconds since 1970", "C": "4 · microseconds in it, plus a counter"},
+            {"T": "milliseconds since 1970", "C": "4 · microseconds within it, plus a counter"},
             within="always",
             across="by time",
             time=Timestamp("microseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, 10),
             caveats=(
-                "strict order holds in one server, under one mutex",
+                "order is strict within one server, under one mutex",
                 "more than four million keys a second run ahead of the clock",
                 _SORTED_BY_ITS_END,
             ),

@@ -1,27 +1,27 @@
-"""64-bit integers of time, worker and sequence: Twitter's Snowflake, Discord's, Instagram's, Sonyflake.
+"""64-bit integers of time, worker and sequence: the Snowflakes of Twitter and Discord, Instagram's ids, Sonyflake.
 
-Bit maps from the sign bit, which is 0 in all, on (T time, W worker, S sequence):
+Bit maps from the sign bit on, which is always 0 (T time, W worker, S sequence):
 
 snowflake           0, T41 ms since 2010-11-04T01:42:54.657Z, W10 (5 data centre, 5 worker), S12
 snowflake-discord   0, T41 ms since 2015-01-01, W10 (5 worker, 5 process), S12
 instagram           0, T40 ms since 2011-08-24T21:07:01.721Z, W13 (shard), S10
 sonyflake           0, T39 10 ms since 2014-09-01, S8, W16
 
-The worker is `Process.index`: nobody but the runner of the processes can see to it that each has its own.
+The worker is `Process.index`: whoever starts the processes must give each its own number.
 
-snowflake (Twitter's IdWorker.scala) numbers the keys of a millisecond from 0; when the 12 bits are used up it waits for
-the next millisecond, which here is taken to come at once: the key's time moves ahead of the reading. While the clock
-shows less than before, it refuses to make a key, and so does this. snowflake-discord is taken to do the same; Discord
-has published its bits only.
+snowflake (Twitter's IdWorker.scala) numbers the keys of a millisecond from 0. After the 12 bits it waits for the next
+millisecond; here there is no wait, and the key's time is ahead of the reading. While the clock is behind its last
+reading, it refuses to make a key, and so does this layout. snowflake-discord is assumed to do the same: Discord has
+published only the bits.
 
-sonyflake (sony/sonyflake) numbers the keys of 10 ms from 0, goes on from its last time when the clock steps back, and
-sleeps when the 8 bits are used up, which here is taken to pass at once.
+sonyflake (sony/sonyflake) numbers the keys of 10 ms from 0 and keeps its last time when the clock steps back. After the
+8 bits it sleeps; here there is no wait.
 
 instagram: S is the shard's sequence modulo 1,024, from 1 on, as nextval() gives it, whatever the time. Quirks, kept:
 order breaks where it wraps inside a millisecond, and more than 1,024 keys in one repeat.
 
-Discord's and Instagram's times have one bit more, which in a bigint is the sign: from 2084-09-06 and 2046-06-27 on
-their keys would be negative and start again below all others. Readings from there on are refused here.
+Discord's and Instagram's times have one bit more, which is the sign of a bigint: from 2084-09-06 and 2046-06-27 on
+their keys would be negative and start again below all others. Such readings are refused here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from keybench.model.keys import Ints, Keys, Kind
 
 @dataclass(frozen=True, kw_only=True)
 class Flake(WriterLayout):
-    """Time in quanta of so many ticks since an epoch, then worker and sequence, in either order."""
+    """Time in quanta of `quantum` ticks since `epoch`, then worker and sequence, in either order."""
 
     epoch: int
     quantum: int
@@ -55,7 +55,7 @@ class Flake(WriterLayout):
 
     @property
     def last(self) -> int:
-        """The last tick that the time has bits for."""
+        """The last tick that fits the time's bits."""
         return self.epoch + (self.quantum << self.time_bits) - 1
 
     def start(self, writer: Writer) -> Stream:
@@ -63,7 +63,7 @@ class Flake(WriterLayout):
         return Flakes(self, writer)
 
     def put(self, quanta: Ints, sequence: Ints, worker: int) -> Ints:
-        """Keys of these parts."""
+        """Keys with these parts."""
         quanta = quanta << (self.worker_bits + self.sequence_bits)
         if self.sequence_first:
             return quanta | sequence << self.worker_bits | worker
@@ -84,7 +84,7 @@ class Flake(WriterLayout):
 
 
 class Flakes(ChunkStream):
-    """Keys numbered inside a quantum; the state is the last key's time and sequence, as one number."""
+    """Keys numbered within each quantum; the state is the last key's time and sequence, as one number."""
 
     kind: Kind = "int"
 
@@ -110,7 +110,7 @@ class Flakes(ChunkStream):
 
 
 class Instagram(Flake):
-    """Flakes whose sequence goes on through all milliseconds."""
+    """Flakes whose sequence does not start anew in each millisecond."""
 
     def start(self, writer: Writer) -> Stream:
         """A stream for the writer's shard."""
@@ -146,8 +146,8 @@ _DISCORD: Final = _unix_ms(1_420_070_400_000)
 _INSTAGRAM: Final = _unix_ms(1_314_220_021_721)
 _SONY: Final = _unix_ms(1_409_529_600_000)
 _TEN_MS: Final = 10 * TICKS_PER_MS
-_REFUSES: Final = "makes no key while the clock lies behind its last reading: an error, as upstream"
-_WAITS: Final = "4,096 keys a millisecond and worker; faster than that upstream waits, and here the time moves ahead"
+_REFUSES: Final = "makes no key while the clock is behind its last reading: an error, as upstream"
+_WAITS: Final = "4,096 keys a millisecond and worker; if faster, upstream waits, and here the time runs ahead"
 _WORKERS: Final = {"W": "worker id (Process.index)", "S": "sequence, from 0 in each millisecond"}
 
 
@@ -197,7 +197,7 @@ LAYOUTS = (
             uniqueness="worker id",
             worker_ids=1 << 10,
             time=_time("milliseconds since 2015-01-01", _DISCORD, TICKS_PER_MS, 41),
-            caveats=("only the bits are published: sequence and steps back are taken from Twitter's", _WAITS),
+            caveats=("only the bits are published: sequence and steps back are assumed to be as Twitter's", _WAITS),
         ),
     ),
     Instagram(
@@ -253,7 +253,7 @@ LAYOUTS = (
             uniqueness="worker id",
             worker_ids=1 << 16,
             time=_time("10 ms since 2014-09-01", _SONY, _TEN_MS, 39),
-            caveats=("256 keys in 10 ms and machine; faster than that upstream sleeps, and here the time moves ahead",),
+            caveats=("256 keys in 10 ms and machine; if faster, upstream sleeps, and here the time runs ahead",),
         ),
     ),
 )

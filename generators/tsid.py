@@ -1,14 +1,14 @@
 """TSID (github.com/f4b6a3/tsid-creator): a 64-bit integer of milliseconds, node and a counter that starts at random.
 
-Bit map from the sign bit on: T42 ms since 2020-01-01, of which the first is the sign and 0 until 2089-09-06; N10 node;
-C12 counter. tsid-text is the same number as 13 characters of Crockford's base 32, upper case.
+Bit map from the sign bit on: T42 ms since 2020-01-01, whose first bit is the sign and 0 until 2089-09-06; N10 node; C12
+counter. tsid-text is the same number as 13 characters of Crockford's base 32, upper case.
 
-The node is `Process.index`, below 1,024 (upstream draws one at random where none is configured). The first key of a
-millisecond draws C from two bytes of entropy, big-endian, its low 12 bits; any further key, also where the clock steps
-back, adds one, and an overflow moves the time one millisecond ahead (`TsidFactory.getTime`). Keys ascend strictly,
-whatever the clock does. Upstream draws two more bytes when the factory is made, which no key ever shows: not here.
+The node is `Process.index`, below 1,024 (upstream draws a random one if none is configured). The first key of a
+millisecond draws C: the low 12 bits of two bytes of entropy, big-endian. Each further key adds one, also when the clock
+steps back, and an overflow moves the time one millisecond ahead (`TsidFactory.getTime`). Keys ascend strictly, whatever
+the clock does. Upstream draws two more bytes when the factory is made, which appear in no key; here they are not drawn.
 
-Readings from 2089-09-06 on, whose numbers a signed column would sort below all others, are refused.
+Readings from 2089-09-06 on are refused, because a signed column would sort their numbers below all others.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _CHARACTERS: Final = 13
 
 
 class Tsid(WriterLayout):
-    """TSIDs of one node, of kind int or text."""
+    """TSIDs of one node, as integers or text."""
 
     def start(self, writer: Writer) -> Stream:
         """A stream for the writer's node."""
         return Tsids(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The millisecond, the node and the counter; UsageError for what is no TSID."""
+        """The millisecond, the node and the counter; UsageError for keys that are not TSIDs."""
         require_form(self.name, keys, self.kind, _CHARACTERS)
         if self.kind == "text":
             numbers = bits_of_text(self.name, keys, 5, CROCKFORD32)[1].view(np.int64)
@@ -67,7 +67,7 @@ class Tsids(ChunkStream):
         self._entropy = writer.entropy
         self._node = worker_id(layout.name, writer.process, _NODES)
         self._value = NEVER
-        # Starts drawn for milliseconds that an overflow then took: the next ones get them.
+        # Counter starts drawn for milliseconds that an overflow then reached: the next milliseconds use them.
         self._drawn = np.empty(0, np.int64)
 
     def chunk(self, n: int) -> Bytes | Ints:
@@ -101,7 +101,7 @@ def _described(diagram: str, legend: dict[str, str], *caveats: str) -> Descripti
         worker_ids=_NODES,
         time=Timestamp("milliseconds since 2020-01-01", EPOCH, _LAST, TICKS_PER_MS),
         caveats=(
-            "faster than some 2,000 to 4,096 keys a millisecond and node the time moves ahead of the clock",
+            "with more than some 2,000 to 4,096 keys a millisecond and node, the time runs ahead of the clock",
             *caveats,
         ),
     )

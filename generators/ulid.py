@@ -1,13 +1,13 @@
 """ULID (github.com/ulid/spec): milliseconds, then 80 random bits; as 16 bytes, and as 26 characters of base 32.
 
-Byte map: r0 … r5 T Unix milliseconds, big-endian   r6 … r15 R random. No version and no variant: not a UUID, though it
-fits into a UUID column and ascends in RFC order.
+Byte map: r0 … r5 T Unix milliseconds, big-endian   r6 … r15 R random. There is no version and no variant: it is not a
+UUID, but fits a UUID column and ascends in RFC order.
 
 ulid, ulid-text                       10 bytes of entropy a key, r6 … r15. Keys of one millisecond come in no order.
-ulid-monotonic, ulid-monotonic-text   10 bytes of entropy for each key whose millisecond is above all before; any other
-                                      key keeps the last one's millisecond and adds 1 to its 80 bits, so that keys
-                                      ascend strictly whatever the clock does, as the specification's author does in
-                                      ulid/javascript. An overflow of the 80 bits is an error there and here.
+ulid-monotonic, ulid-monotonic-text   10 bytes of entropy for each key whose millisecond is above all before. Any other
+                                      key has the last key's millisecond and its 80 bits plus 1, so keys ascend
+                                      strictly, whatever the clock does; ulid/javascript by the specification's author
+                                      does the same. An overflow of the 80 bits is an error there and here.
 
 The text is Crockford's base 32, upper case, most significant digit first: its binary order is that of the bytes.
 """
@@ -37,14 +37,14 @@ _TOP: Final = np.uint64(0xFFFF)
 
 @dataclass(frozen=True)
 class Ulid(WriterLayout):
-    """ULIDs whose 80 bits are random in each key; of kind uuid, or text."""
+    """ULIDs with 80 random bits in each key, as GUIDs or text."""
 
     def start(self, writer: Writer) -> Stream:
-        """A stream that keeps nothing between keys."""
+        """A stream without state between keys."""
         return Ulids(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The millisecond; UsageError for a text that is no ULID."""
+        """The millisecond; UsageError for a text that is not a ULID."""
         if self.kind == "text":
             require_form(self.name, keys, "text", _CHARACTERS)
             high, _ = bits_of_text(self.name, keys, 5, CROCKFORD32)
@@ -58,10 +58,10 @@ class Ulid(WriterLayout):
 
 
 class MonotonicUlid(Ulid):
-    """ULIDs whose 80 bits count up inside a millisecond."""
+    """ULIDs whose 80 bits count up within a millisecond."""
 
     def start(self, writer: Writer) -> Stream:
-        """A stream that goes on from its last key."""
+        """A stream that counts up from its last key."""
         return MonotonicUlids(self, writer)
 
 
@@ -106,13 +106,13 @@ class MonotonicUlids(ChunkStream):
         return data if self.kind == "uuid" else _text(*read_words(Keys(data, "uuid")))
 
     def _count(self, heads: Bytes, starts: Starts, n: int) -> Bytes:
-        """n ULIDs, each one more than the one before, save those at `starts`, which are given."""
+        """n ULIDs: those at `starts` are given, each other is the one before plus 1."""
         high, low = (
             np.concatenate([np.array([last], np.uint64), column.astype(np.uint64)])
             for last, column in zip(self._last[1:], heads.view(">u8").T, strict=True)
         )
         lengths = np.diff(starts, prepend=0, append=n)
-        # Keys of the run that goes on from the last chunk add one more than their place.
+        # In the run that continues the last chunk, keys add one more than their position.
         steps = (np.arange(n) - np.repeat(np.concatenate([[-1], starts]), lengths)).view(np.uint64)
         low = np.repeat(low, lengths) + steps
         high = np.repeat(high, lengths)
@@ -149,7 +149,7 @@ def _counting(diagram: str, legend: dict[str, str], *caveats: str) -> Descriptio
 
 
 _T: Final = "milliseconds since 1970"
-_N: Final = "random in each millisecond's first key, then one more a key"
+_N: Final = "random in each millisecond's first key, then plus one a key"
 
 LAYOUTS = (
     Ulid(

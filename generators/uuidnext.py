@@ -4,14 +4,14 @@ Byte map (R random, S sequence, T 48-bit Unix milliseconds, most significant byt
 
 r0 … r5 R   r6 8R   r7 R   r8 10 S13 … S8   r9 S7 … S0   r10 … r15 T
 
-Rule (`MonotonicityHandler`): the first key of a millisecond draws its sequence from 13 bits, each further one adds
-one; beyond 16,383 the next millisecond starts, with a sequence drawn anew. Where the clock steps back the last time is
-held, and from then on the difference is added to every reading, until a reading lies above the last time given out.
+Rule (`MonotonicityHandler`): the first key of a millisecond draws its sequence from 13 bits, and each further key adds
+one; after 16,383 the next millisecond starts, with a newly drawn sequence. When the clock steps back, the handler keeps
+its last time and from then on adds the difference to every reading, until a reading is above the last time it used.
 
-Entropy, in this order for each key: two bytes where a sequence is drawn (most significant first, its top three bits
-dropped), then eight for r0 … r7, as the library's netstandard2.0 build takes them; the others fetch 512 bytes ahead and
-drop those at the end of a batch that are too few. `UuidDecoder` reads the sequence and times of 2020 … 2100; `decode`
-reads any.
+Entropy, in this order for each key: two bytes if a sequence is drawn (most significant first, top three bits dropped),
+then eight for r0 … r7. The library's netstandard2.0 build takes them so; its other builds fetch 512 bytes ahead and
+drop the rest of a batch that is too short. `UuidDecoder` reads the sequence and times of 2020 … 2100; `decode` reads
+any time.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from keybench.model.keys import Bytes, Ints, Keys
 _SEQUENCE_LAST = (1 << 14) - 1
 _SEED_LAST = (1 << 13) - 1
 _TOGETHER = _SEQUENCE_LAST - _SEED_LAST
-"""Keys that are made at once: no sequence that is drawn among them can run over."""
+"""Keys made at once: so few that no sequence drawn among them can overflow."""
 
 _RARE = 64
-"""Keys a drawn sequence from which on the bytes between two of them are copied run by run."""
+"""Keys per drawn sequence from which on the bytes between two draws are copied run by run."""
 
 _DRAWN = 10
-"""Bytes of entropy of a key that draws its sequence: that, then the random ones."""
+"""Bytes of entropy of a key that draws its sequence: two for it, then eight random ones."""
 
 
 class UuidNext(WriterLayout):
     """`Uuid.NewDatabaseFriendly(Database.SqlServer)`."""
 
     def start(self, writer: Writer) -> Stream:
-        """A stream with a monotonicity handler of its own."""
+        """A stream with its own monotonicity handler."""
         return SequencedUuids(self.name, writer)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -57,7 +57,7 @@ class UuidNext(WriterLayout):
 
 
 class SequencedUuids(GuidStream):
-    """The keys of one handler: `_used` is its last time, `_reading` the clock reading that gave it."""
+    """The keys of one handler: `_used` is its last time, `_reading` the clock reading that gave this time."""
 
     def __init__(self, name: str, writer: Writer) -> None:
         self._name = name
@@ -77,12 +77,12 @@ class SequencedUuids(GuidStream):
         stamp_version(data, 8)
 
     def _fill(self, data: Bytes, readings: Ticks) -> int:
-        """Makes as many keys as need no second look at the sequence, one at least; returns how many."""
+        """Makes keys, at least one, before the sequence can overflow again; returns how many."""
         left = _SEQUENCE_LAST - self._sequence
         count = min(len(readings), _TOGETHER, max(left, 1))
         times = self._times(readings[:count])
         if left == 0 and times[0] == self._used:
-            # The sequence runs over: the handler looks again, as if the clock showed one millisecond more.
+            # The sequence overflows: the handler tries again with a reading one millisecond later.
             times = times[:1] + 1
             count = 1
             self._reading = int(readings[0]) + 1
@@ -95,16 +95,16 @@ class SequencedUuids(GuidStream):
         return count
 
     def _times(self, readings: Ticks) -> Ticks:
-        """The handler's time for each reading, sequences that run over left aside."""
+        """The handler's time for each reading, without sequences that overflow."""
         rising = readings[0] >= self._reading and (readings[1:] >= readings[:-1]).all()
         if self._used == self._reading and rising:
             return readings
         steps = np.diff(readings, prepend=self._reading)
-        # After a step back the time goes on from where it was, by the clock's steps forward …
+        # After a step back, the time continues from its last value by the clock's steps forward …
         np.maximum(steps, 0, out=steps)
         times = self._used + np.cumsum(steps)
         before = np.concatenate([[self._used], times[:-1]])
-        # … until a reading lies above it: there the handler forgets the difference.
+        # … until a reading is above it: there the handler drops the difference.
         while (above := (readings > before) & (times != readings)).any():
             place = int(above.argmax())
             times[place:] += readings[place] - times[place]
@@ -112,7 +112,7 @@ class SequencedUuids(GuidStream):
         return times
 
     def _draw_all(self, data: Bytes) -> Ints:
-        """Fills r0 … r7, and what is behind them with anything; returns the sequence drawn for each key."""
+        """Fills r0 … r7, overwrites r8 … r15 with any bytes, and returns the sequence drawn for each key."""
         n = len(data)
         drawn = np.empty((n + 1) * _DRAWN, np.uint8)
         self._entropy.fill(drawn[:-_DRAWN].reshape(n, _DRAWN))
@@ -120,7 +120,7 @@ class SequencedUuids(GuidStream):
         return np.ndarray((n,), ">u2", drawn, 0, (_DRAWN,)).astype(np.int64) & _SEED_LAST
 
     def _draw(self, data: Bytes, drawn: NDArray[np.bool_], times: Ticks) -> Ints:
-        """Fills r0 … r7; returns the sequences, some of them `drawn`; all bytes are taken in the order of the keys."""
+        """Fills r0 … r7 and returns the sequences, drawn where `drawn`; bytes are taken in the order of the keys."""
         drawing = np.flatnonzero(drawn)
         pairs = self._entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
         where = drawing * 4 + np.arange(len(drawing))
@@ -131,7 +131,7 @@ class SequencedUuids(GuidStream):
             head, *runs = np.split(pairs, where)
             random = np.concatenate([head, *(run[1:] for run in runs)])
         words(data)[:, 0] = random.view(np.uint64)
-        # Places count from each drawn sequence, or from 0 in a run that goes on from before.
+        # Sequences count up from each drawn one, or from the last one in a run that continues an earlier call.
         starts: Ints = np.concatenate([[0], seeds])[np.cumsum(drawn)]
         starts += positions_in_run(times, self._used, self._sequence + 1)
         return starts
@@ -147,7 +147,7 @@ LAYOUTS = (
         description=Description(
             "R48 V4:8 R12 X2:2 S14 T48",
             {
-                "S": "sequence: 13 random bits in the first key of a millisecond, then one more each",
+                "S": "sequence: 13 random bits in a millisecond's first key, then plus one a key",
                 "T": "Unix milliseconds",
             },
             within="always",
@@ -155,7 +155,7 @@ LAYOUTS = (
             time=Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS),
             caveats=(
                 "more than 8,192 to 16,384 keys a millisecond run ahead of the clock",
-                "after a step back of the clock the keys stay ahead of it by as much, until it leaps forward",
+                "after the clock steps back, keys stay ahead of it by the difference until it leaps forward",
             ),
         ),
     ),

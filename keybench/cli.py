@@ -40,7 +40,7 @@ COMMANDS: Final = {
     ),
     "report": Command(
         "keybench.results.report.command",
-        "Draw the comparison: one self-contained page, readable on a phone and in print.",
+        "Write the report of runs: one self-contained HTML page for screens, phones and print.",
     ),
     "check": Command(
         "keybench.results.check.command",

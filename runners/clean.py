@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 
 from keybench import cli
+from keybench.databases.contract import OwnedSchema
 from keybench.databases.engine import Engine
 from keybench.databases.hosting import container, daemon, docker, secret
-from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.hosting.private_folder import base_directory, left_folders, remove_left_folders
 from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
@@ -60,8 +60,8 @@ def clean(
     if not docker.unreachable():
         _clean_containers(kept, dry_run, console)
     for engine, url in zip(on_urls, urls, strict=True):
-        with closing(engine.leftovers(url)) as leftovers:
-            _clean_server(leftovers, yes, dry_run, console)
+        with closing(engine.owned_schema(url)) as schema:
+            _clean_server(schema, yes, dry_run, console)
     return 0
 
 
@@ -103,16 +103,16 @@ def _them(items: Sequence[object]) -> str:
     return "them" if len(items) > 1 else "it"
 
 
-def _clean_server(leftovers: Leftovers, yes: bool, dry_run: bool, console: Console) -> None:
-    if leftovers.in_use():
-        say(console, f"{leftovers.place}: a run is using it, nothing is removed; clean again when it has ended")
+def _clean_server(schema: OwnedSchema, yes: bool, dry_run: bool, console: Console) -> None:
+    if schema.in_use():
+        say(console, f"{schema.place}: a run is using it, nothing is removed; clean again when it has ended")
         return
-    objects = leftovers.found()
+    objects = schema.contents()
     if not objects:
-        say(console, f"{leftovers.place}: no table of keybench is left over")
+        say(console, f"{schema.place}: no table of keybench is left over")
         return
     for name in objects:
-        say(console, f"{leftovers.place}: {'would remove' if dry_run else 'to remove'}: {name}")
+        say(console, f"{schema.place}: {'would remove' if dry_run else 'to remove'}: {name}")
     if dry_run:
         return
     if not yes:
@@ -121,7 +121,7 @@ def _clean_server(leftovers: Leftovers, yes: bool, dry_run: bool, console: Conso
         if not typer.confirm("Remove it?"):
             say(console, "nothing was removed from that server")
             return
-    say(console, f"{leftovers.place}: removed {_listed(leftovers.remove())}")
+    say(console, f"{schema.place}: removed {_listed(schema.remove())}")
 
 
 def _engine_of(url: str) -> Engine:

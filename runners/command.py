@@ -14,7 +14,7 @@ from keybench.databases.options import ContainerOptions
 from keybench.runners import config as defaults
 
 GIB = 1 << 30
-_BESIDE_RESUME = {"resume", "results", "server", "accept_eula", "config"}
+_BESIDE_RESUME = {"resume", "results", "server", "accept_eula", "debug", "config"}
 """Options that may be given with --resume. The run has its own values of all others."""
 
 app = cli.application()
@@ -143,6 +143,12 @@ def run(
             "--dry-run", help="Show when each writer is busy, the trials and the disk they need; start nothing."
         ),
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", envvar="KEYBENCH_DEBUG", help="Print the traceback of each unexpected exception in a trial."
+        ),
+    ] = False,
     config: Annotated[  # noqa: ARG001 (its callback does the work)
         bool,
         typer.Option(is_eager=True, callback=_load_config, help="Read defaults from keybench.toml in this folder."),
@@ -189,10 +195,10 @@ def run(
     with licences_accepted(accept_eula):
         if resume:
             options.refuse_beside_resume(_BESIDE_RESUME)
-            return launch.resume(resume, server or [], results, console)
+            return launch.resume(resume, server or [], results, console, debug=debug)
         if dry_run:
             return launch.dry_run(options, console)
-        return launch.start(options, results, console)
+        return launch.start(options, results, console, debug=debug)
 
 
 def main() -> None:

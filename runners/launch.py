@@ -10,7 +10,8 @@ from rich.console import Console
 import keybench
 from keybench.databases.hosting import secret
 from keybench.errors import UsageError
-from keybench.results.store.store import Run, Store, new_run_id
+from keybench.results.store.database import Store
+from keybench.results.store.records import Run, new_run_id
 from keybench.runners import config
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.measuring import machine
@@ -32,8 +33,11 @@ def dry_run(options: Options, console: Console) -> int:
     return 0
 
 
-def start(options: Options, results: str, console: Console) -> int:
-    """Records a new run in the results database and measures it; the command's exit code."""
+def start(options: Options, results: str, console: Console, *, debug: bool) -> int:
+    """Records a new run in the results database and measures it; the command's exit code.
+
+    With `debug`, tracebacks of unexpected exceptions are printed.
+    """
     request, servers = options.request()
     plan(request)  # refuses what cannot be planned before anything is recorded
     with Store.open(results, write=True) as store:
@@ -52,10 +56,10 @@ def start(options: Options, results: str, console: Console) -> int:
                 machine=machine.describe(),
             )
         )
-        return _finish(execute(request, store, run_id, servers, console), run_id, results, console)
+        return _finish(execute(request, store, run_id, servers, console, debug=debug), run_id, results, console)
 
 
-def resume(name: str, server: list[str], results: str, console: Console) -> int:
+def resume(name: str, server: list[str], results: str, console: Console, *, debug: bool) -> int:
     """Measures the trials of a recorded run that are still missing; the command's exit code.
 
     `server` may give the URLs of the run's servers again, with their passwords.
@@ -70,7 +74,7 @@ def resume(name: str, server: list[str], results: str, console: Console) -> int:
             )
         if run.keybench != keybench.__version__:
             store.warn(run.id, f"begun with keybench {run.keybench}, resumed with {keybench.__version__}")
-        return _finish(execute(request, store, run.id, servers, console), run.id, results, console)
+        return _finish(execute(request, store, run.id, servers, console, debug=debug), run.id, results, console)
 
 
 def _finish(code: int, run_id: str, results: str, console: Console) -> int:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
+
+from keybench.databases.contract import Address
 
 TABLE = "keybench_board"
 """Its name, in the schema or database of the trials."""
@@ -143,3 +145,12 @@ class CoordinationTable:
 def positional(statement: str, values: Values, mark: str) -> tuple[str, list[int]]:
     """The statement with `mark` for each parameter, and their values in that order, for drivers without named ones."""
     return _NAME.sub(mark, statement), [values[name] for name in _NAME.findall(statement)]
+
+
+@runtime_checkable
+class HasCoordinationTable(Protocol):
+    """An engine whose servers can be reached from other machines, so that writers there can coordinate by a table."""
+
+    def coordination_table(self, address: Address) -> CoordinationTable:
+        """A new connection to the coordination table of that server."""
+        ...

@@ -15,10 +15,9 @@ import psutil
 from keybench.databases.contract import Address, Settings
 from keybench.databases.hosting.container import Contained
 from keybench.databases.hosting.recipe import Recipe
-from keybench.databases.mssql import connection, settings
-from keybench.databases.mssql import owned_schema as database
+from keybench.databases.mssql import connection, database, settings
 from keybench.databases.mssql.ddl import SCHEMA
-from keybench.databases.mssql.options import options
+from keybench.databases.mssql.settings import options
 from keybench.errors import EnvironmentMissing
 
 IMAGE = "mcr.microsoft.com/mssql/server:2022-latest"
@@ -109,7 +108,7 @@ def prepare(address: Address) -> Address:
     own = replace(address, parameters={**address.parameters, **chosen.parameters(), "database": SCHEMA})
     inside = connection.connect(own)
     try:
-        database.make_schema(inside)
+        database.create_schema(inside)
     finally:
         inside.close()
     return own

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Self
 
-from keybench.databases.contract import Address, Admin, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
-from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
 from keybench.databases.options import CacheSize, Profile
@@ -69,7 +69,7 @@ class MySqlEngine(Engine):
             from keybench.databases.mysql.owned_schema import Database
             from keybench.databases.mysql.url import address_of
 
-            return UrlServer(address_of(self.flavour, server), Database)
+            return UrlServer(partial(Database, address_of(self.flavour, server)))
         if server == KIND:
             from keybench.databases.mysql.container import contained
 
@@ -100,7 +100,7 @@ class MySqlEngine(Engine):
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return records.bytes_per_row(column, payload, key)
 
-    def leftovers(self, url: str) -> Leftovers:
+    def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials, and the database if keybench made it; of either flavour, as both have mysql:// URLs."""
         from keybench.databases.mysql.owned_schema import Database
         from keybench.databases.mysql.url import address_of

@@ -37,22 +37,23 @@ _CONTENTS = (
 
 
 class Database:
-    """The database `keybench` on the server of a URL (`guest.Lodging`)."""
+    """The database `keybench` on the server of a URL (`contract.OwnedSchema`)."""
 
-    grant = f"CREATE DATABASE {SCHEMA}; GRANT ALL ON {SCHEMA}.* TO your_user;"
+    advice = f"Let its administrator run: CREATE DATABASE {SCHEMA}; GRANT ALL ON {SCHEMA}.* TO your_user;"
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where the server cannot be reached or is the other flavour."""
         self._title = flavour_named(address.engine).title
+        self.address = address
         self.place = f"{self._title} at {connection.place(address)}"
         self._connection = connection.connect(address)
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
         self._rows(f"SET SESSION wait_timeout = {_IDLE_SECONDS}")  # the connection idles while the run works
         return self._lock(LOCK_SECONDS)
 
-    def make(self) -> None:
+    def create(self) -> None:
         """Creates the database and its mark, where it is not there, and enters it."""
         if not self._there():
             self._rows(f"CREATE DATABASE {SCHEMA}")
@@ -67,12 +68,12 @@ class Database:
         self._unlock()
         return False
 
-    def found(self) -> Sequence[str]:
+    def contents(self) -> Sequence[str]:
         """What `remove` would remove, for people to read."""
-        found = [f"table {SCHEMA}.{name}, {int(size) / 1e6:.1f} MB" for name, size in self._tables(COMMENT)]
+        lines = [f"table {SCHEMA}.{name}, {int(size) / 1e6:.1f} MB" for name, size in self._tables(COMMENT)]
         if self._tables(MARK_COMMENT):
-            found.append(f"database {SCHEMA}, unless something else is in it")
-        return found
+            lines.append(f"database {SCHEMA}, unless something else is in it")
+        return lines
 
     def remove(self) -> Sequence[str]:
         """Drops the trials' tables and, where keybench made it and nothing else is in it, the database.

@@ -9,13 +9,14 @@ from __future__ import annotations
 from keybench.databases.contract import Address
 from keybench.databases.core.coordination import COLUMNS, CoordinationTable, Dialect, Rows, Values
 from keybench.databases.oracle import connection
-from keybench.databases.oracle.ddl import BOARD
+from keybench.databases.oracle.ddl import COORDINATION_TABLE
 
 CREATE = (
-    f"CREATE TABLE IF NOT EXISTS {BOARD} ({', '.join(f'{column} NUMBER(19) NOT NULL' for column in COLUMNS)}, "
+    f"CREATE TABLE IF NOT EXISTS {COORDINATION_TABLE} "
+    f"({', '.join(f'{column} NUMBER(19) NOT NULL' for column in COLUMNS)}, "
     f"PRIMARY KEY ({', '.join(COLUMNS[:2])}))"
 )
-DROP = f"DROP TABLE IF EXISTS {BOARD} PURGE"
+DROP = f"DROP TABLE IF EXISTS {COORDINATION_TABLE} PURGE"
 COMMIT = "COMMIT WRITE BATCH NOWAIT"
 
 
@@ -30,4 +31,4 @@ def coordination_table(address: Address) -> CoordinationTable:
         own.run(COMMIT)
         return [(changed,)]
 
-    return CoordinationTable(Dialect(BOARD, (CREATE,), (DROP,), run, own.close))
+    return CoordinationTable(Dialect(COORDINATION_TABLE, (CREATE,), (DROP,), run, own.close))

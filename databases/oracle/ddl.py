@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.oracle.options import Options
+from keybench.databases.oracle.settings import Options
 from keybench.model.column import Column
 from keybench.model.keys import Kind
 from keybench.model.table import KeyRole, Table
@@ -24,8 +24,8 @@ COLUMNS = (
 STATISTICS = '"keybench_statistics"'
 """The table in which writers' sessions store their own statistics when they end."""
 LOCK = '"keybench_lock"'
-BOARD = '"keybench_board"'
-"""The coordination table of writers on many machines: `core.coordination.TABLE`, quoted."""
+COORDINATION_TABLE = '"keybench_board"'
+"""`core.coordination.TABLE`, quoted."""
 
 _WIDEST_TEXT = 4000
 _BLOCK_BYTES = 8192

@@ -7,15 +7,15 @@ questions and reports the answers (`checks`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 
-from keybench.databases.contract import Address, Admin, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
-from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.options import CacheSize, Profile
-from keybench.databases.oracle import checks, connection, ddl, keys, options, settings
+from keybench.databases.oracle import checks, connection, ddl, keys, settings
 from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.metric import Metric
@@ -52,9 +52,11 @@ class Oracle(Engine):
     def provision(self, server: str, settings: Settings) -> Provision:
         """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
         if "://" in server:
-            from keybench.databases.oracle.url import UrlServer
+            from keybench.databases.hosting.url_server import UrlServer
+            from keybench.databases.oracle.owned_schema import TrialTables
+            from keybench.databases.oracle.url import address_of
 
-            return UrlServer(server)
+            return UrlServer(partial(TrialTables, address_of(server)))
         from keybench.databases.oracle.container import contained
 
         return contained(settings)
@@ -85,18 +87,19 @@ class Oracle(Engine):
         """The index that holds the key, or the index-organised table; the model's `Parameters` are the parameters."""
         from keybench.pagemodels.oracle.model import Parameters, page_model
 
-        default = {"unique": ddl.is_unique(table, options.options({}))}
+        default = {"unique": ddl.is_unique(table, settings.options({}))}
         return page_model(table, parameters(Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:  # noqa: ARG002
         """The trial's answers to questions that were open without a server."""
         return tuple(checks.verdicts(table, writers, readings))
 
-    def leftovers(self, url: str) -> Leftovers:
+    def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials."""
-        from keybench.databases.oracle.url import UrlLeftovers
+        from keybench.databases.oracle.owned_schema import TrialTables
+        from keybench.databases.oracle.url import address_of
 
-        return UrlLeftovers(url)
+        return TrialTables(address_of(url))
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, as Oracle's."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from keybench.databases.contract import Address, Admin, Provision, Session, Settings
+from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
-from keybench.databases.hosting.leftovers import Leftovers
 from keybench.databases.options import CacheSize, Profile
 from keybench.databases.postgresql import ddl as table
 from keybench.databases.postgresql import installation, keys, settings
@@ -39,7 +39,7 @@ class PostgreSQL(Engine):
             from keybench.databases.postgresql.owned_schema import Schema
             from keybench.databases.postgresql.url import address_of
 
-            return UrlServer(address_of(server), Schema)
+            return UrlServer(partial(Schema, address_of(server)))
         if server == KIND:
             from keybench.databases.postgresql.container import contained
 
@@ -76,7 +76,7 @@ class PostgreSQL(Engine):
 
         return page_model(table, parameters(Parameters, given))
 
-    def leftovers(self, url: str) -> Leftovers:
+    def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials, and the schema if keybench made it."""
         from keybench.databases.postgresql.owned_schema import Schema
         from keybench.databases.postgresql.url import address_of

@@ -40,16 +40,17 @@ WHERE nspname = %s AND obj_description(oid, 'pg_namespace') = %s AND pg_has_role
 
 
 class Schema:
-    """The schema `keybench` in the database of a URL (`guest.Lodging`)."""
+    """The schema `keybench` in the database of a URL (`contract.OwnedSchema`)."""
 
-    grant = f"CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
+    advice = f"Let its administrator run: CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where the server cannot be reached."""
+        self.address = address
         self.place = f"PostgreSQL at {connection.place(address)}"
         self._connection = connection.connect(address)
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
         own = self._connection
         with connection.server_errors():
@@ -63,7 +64,7 @@ class Schema:
                 return False
         return True
 
-    def make(self) -> None:
+    def create(self) -> None:
         """Creates the schema, with the comment that says whose it is, where it is not there."""
         own = self._connection
         with connection.server_errors(), own.transaction():
@@ -76,13 +77,13 @@ class Schema:
         with connection.server_errors(), self._connection.transaction():
             return self._locked_out()
 
-    def found(self) -> Sequence[str]:
+    def contents(self) -> Sequence[str]:
         """What `remove` would remove, for people to read."""
         with connection.server_errors():
-            found = [f"table {SCHEMA}.{name}, {size}" for name, size in self._tables()]
+            lines = [f"table {SCHEMA}.{name}, {size}" for name, size in self._tables()]
             if self._made_here():
-                found.append(f"schema {SCHEMA}, unless something else is in it")
-        return found
+                lines.append(f"schema {SCHEMA}, unless something else is in it")
+        return lines
 
     def remove(self) -> Sequence[str]:
         """Drops the trials' tables and, where keybench made it and nothing else is in it, the schema.

@@ -11,13 +11,13 @@ legacy: 64 bits of ticks since 0001-01-01 and 24 bits of counter. v7: 48-bit Uni
 before the variant, 14 after it), 48 random bits. v8time: the low 60 bits of the ticks, which start again at
 3654-06-18, and 22 bits of counter. The `-sql` layouts are the same keys after `ToSqlGuid`, for SQL Server.
 
-The counter goes up by one a key, whatever the clock does, and starts at `GetInt32(500000)`, in v7 at `GetInt32(512)`;
-the first key has one more. Order breaks where the counter wraps inside one reading, and where the clock steps back.
+The counter goes up by one a key, whatever the clock does. It starts at `GetInt32(500000)`, in v7 at `GetInt32(512)`,
+and the first key has one more. Order breaks where the counter wraps inside one reading, and where the clock steps back.
 
-Entropy: four bytes a try for the counter's start (`dotnet.get_int32`), then in v7 six bytes a key.
+Entropy: four bytes for each draw of `get_int32`, then in v7 six bytes a key.
 
-Quirks, kept: nothing but the counter's start is random in legacy and v8time; legacy keys have no version and no
-variant. `decode` reads the byte map. The library's own reader goes by today's date: `buvinghausen_reader.to_datetime`.
+Quirks, kept: in legacy and v8time only the counter's start is random; legacy keys have no version and no variant.
+`decode` reads the byte map. The library's own reader depends on the current time: `reader.to_datetime`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def get_int32(entropy: Entropy, below: int) -> int:
 
 
 class CountingLayout(TwoFormLayout):
-    """What the three have in common: a time, and a counter of `counter_bits` that starts below `starts_below`."""
+    """What the three share: a time, and a counter of `counter_bits` that starts below `starts_below`."""
 
     counter_bits: ClassVar[int]
     starts_below: ClassVar[int]
@@ -70,11 +70,11 @@ class CountingLayout(TwoFormLayout):
 
     @abstractmethod
     def fingerprint(self, machine: str, pid: int) -> int:
-        """The bits of r8 … r15 that all keys of a process share."""
+        """The bits of r8 … r15 that are the same in all keys of a process."""
 
     @abstractmethod
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
-        """Puts the keys of these readings into `data`, in plain form."""
+        """Puts the keys with these readings and counters into `data`, in plain form."""
 
 
 class CountingStream(TwoFormStream):
@@ -127,7 +127,7 @@ class V7(CountingLayout):
     counter_bits, starts_below, first, last = 26, 512, UNIX_EPOCH, UNIX_48_BIT_LAST
 
     def fingerprint(self, machine: str, pid: int) -> int:  # noqa: ARG002
-        """Nothing of the process is in these keys."""
+        """Only the variant: these keys hold nothing of the process."""
         return _VARIANT
 
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
@@ -164,7 +164,7 @@ class V8Time(CountingLayout):
         _from_words(data, high, counters << np.uint64(40) | np.uint64(fingerprint))
 
     def decode(self, keys: Keys) -> Decoded:
-        """The tick, taken to lie before 3654, and as numbers: counter, process id, machine.
+        """The tick, assuming a time before 3654, and as numbers: counter, process id, machine.
 
         UsageError for a key of another version or variant.
         """
@@ -205,13 +205,13 @@ def _pair(
 ) -> tuple[CountingLayout, CountingLayout]:
     """The plain form and the one for SQL Server."""
 
-    def form(suffix: str, told: str, order: Order, diagram: str, for_sql: bool) -> CountingLayout:
+    def form(suffix: str, purpose: str, order: Order, diagram: str, for_sql: bool) -> CountingLayout:
         used = {letter: meaning for letter, meaning in {**_SHARED, **legend}.items() if letter in diagram}
         if for_sql:
             used = {letter: f"{meaning} (bytes as ToSqlGuid places them)" for letter, meaning in used.items()}
         return kind(
             name + suffix,
-            summary + told,
+            summary + purpose,
             source,
             order=order,
             for_sql=for_sql,
@@ -239,7 +239,7 @@ LAYOUTS = (
         _LEGACY_TIME,
         {"T": "ticks since 0001-01-01"},
         "no version and no variant: MariaDB's uuid refuses many of the keys",
-        "the original's reader no longer knows keys made after 2056-01-27T22:30:34Z",
+        "the original's reader does not recognise keys made after 2056-01-27T22:30:34Z",
         _COLLIDE,
     ),
     *_pair(

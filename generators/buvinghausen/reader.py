@@ -1,14 +1,14 @@
-"""The reader of buvinghausen's SequentialGuid (6.x `Guid.ToDateTime`): what it takes a GUID for, and when.
+"""The reader of buvinghausen's SequentialGuid (6.x `Guid.ToDateTime`): the time that it finds in a GUID.
 
-It does not know which layout made a GUID. In turn, on the bytes as they are and after `FromSqlGuid`:
+It does not know which layout made a GUID. It tries these rules on the bytes as they are, then after `FromSqlGuid`:
 
-- RFC variant: version 8 is 60 bits of ticks, version 7 milliseconds since 1970, any other no time;
-- another variant: 64 bits of ticks where r0 is 8, unless r7 and r8 look like those of a version 7 or 8 for SQL Server;
-- the time counts only from 1970 to one second from now.
+- RFC variant: version 8 is 60 bits of ticks, version 7 is milliseconds since 1970, any other version is no time.
+- Another variant: 64 bits of ticks if r0 is 8, unless r7 and r8 look like those of a version 7 or 8 for SQL Server.
+- A time is accepted only from 1970 to one second from now.
 
-So keys made ahead of this machine's clock hold no time for it, and legacy keys stop being known when r0 becomes 9, at
-2056-01-27T22:30:34Z. Legacy keys of machines whose hash begins with the bits of the RFC variant, a quarter of all, are
-not known since 5. A random version 4 GUID is taken for a time where the second reading happens to fit.
+So keys made ahead of this machine's clock have no time. Legacy keys have none from 2056-01-27T22:30:34Z on, where r0
+becomes 9, and, since version 5, none if the machine's hash begins with the bits of the RFC variant, as a quarter do. A
+random version 4 GUID has a time if its bytes after `FromSqlGuid` happen to fit.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _MS_MASK = (1 << 48) - 1
 
 
 def to_datetime(keys: Keys, now: int) -> tuple[Ticks, NDArray[np.bool_]]:
-    """The ticks that it reads, and for which GUIDs it reads any (others give 0), where this machine's clock says `now`.
+    """The ticks that it reads when the clock shows `now`, 0 where it reads none, and for which GUIDs it reads any.
 
-    Raises UsageError for keys that are no GUIDs.
+    Raises UsageError for keys that are not GUIDs.
     """
     ticks, known = _read(keys, now)
     if not known.all():

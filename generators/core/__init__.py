@@ -1,1 +1,1 @@
-"""What the layouts share: keys, clocks, entropy, processes, bits, compiled loops."""
+"""What the layouts share: clocks, entropy, processes, the fields of keys, compiled kernels."""

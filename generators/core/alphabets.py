@@ -1,6 +1,6 @@
-"""Numbers as text in the alphabets of key layouts, digit by digit and in bulk.
+"""Numbers as text in the alphabets of key layouts, in bulk.
 
-A number of up to 128 bits is held as two words, its high and its low 64 bits.
+A number of up to 128 bits is two words: its high and its low 64 bits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WORD: Final = 64
 
 
 def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes) -> Bytes:
-    """The last `count` digits of `bits` bits each: uint8 (n, count)."""
+    """The last `count` digits, of `bits` bits each, of the numbers: uint8 (n, count)."""
     text = np.empty((count, len(low)), np.uint8)
     mask = np.uint64((1 << bits) - 1)
     letters = np.frombuffer(alphabet, np.uint8)
@@ -49,7 +49,7 @@ def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes
 
 
 def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> tuple[Words, Words]:
-    """What `text_of_bits` wrote; UsageError for a character that is not in the alphabet."""
+    """The numbers that `text_of_bits` wrote; UsageError for a character outside of the alphabet."""
     digits = digits_of_text(layout, keys, alphabet)
     high, low = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.uint64)
     for column in range(digits.shape[1]):
@@ -61,7 +61,7 @@ def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> tuple[W
 
 
 def digits_of_text(layout: str, keys: Keys, alphabet: bytes) -> Bytes:
-    """Each character's place in the alphabet; UsageError for one that is not in it."""
+    """Each character's position in the alphabet; UsageError for one outside of it."""
     places = np.full(256, 255, np.uint8)
     places[np.frombuffer(alphabet, np.uint8)] = np.arange(len(alphabet))
     digits = places[keys.data]

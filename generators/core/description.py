@@ -1,6 +1,6 @@
-"""What every layout says about itself: which bits hold what, which instants fit, how keys ascend, who may share it.
+"""What a layout declares: the meaning of each bit, the instants that fit, how keys ascend, what makes them unique.
 
-`show`, `list`, `decode`, single use and the tests of all layouts read nothing else.
+`list`, `show`, `decode`, `generators.new` and the tests of all layouts use nothing else.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ascent = Literal["always", "forward", "by time", "by block", "no"]
-"""How keys ascend in the layout's order, each compared with the ones before.
+"""How keys ascend in the layout's order, each compared with those before.
 
-always    each above all before, even when the clock steps back
-forward   each above all before while the clock does not step back
-by time   those of a later quantum (`Timestamp.resolution`) above those of an earlier; inside one in no order
-by block  as by time, but quanta are numbers of keys
-no        in no order
+always    each is above all before, even when the clock steps back
+forward   each is above all before while the clock does not step back
+by time   keys of a later time quantum (`Timestamp.resolution`) are above earlier ones; inside a quantum no order
+by block  as by time, with blocks of keys in place of time quanta
+no        no order
 """
 
 Uniqueness = Literal["random", "process", "machine", "worker id", "plan"]
-"""What keeps keys apart when several threads and processes make them. Threads of a process share one stream, locked.
+"""What makes keys unique when several processes make them. Threads of a process share one locked stream.
 
 random     enough random bits in each key: nothing to agree on
-process    something of the process is in each key (random bytes, or machine and process id)
-machine    something of the machine is in each key, nothing of the process: one process a machine
-worker id  a number that somebody must hand out, `Process.index`, below `Description.worker_ids`
-plan       numbers from the plan of a run; nobody but a runner can hand them out
+process    each key holds something of the process (random bytes, or machine and process id)
+machine    each key holds something of the machine, nothing of the process: one process a machine
+worker id  a number below `Description.worker_ids` that somebody must assign, `Process.index`
+plan       numbers from the plan of a run; only a runner can assign them
 """
 
 STANDARD: Final[Mapping[str, str]] = MappingProxyType(
     {"R": "random, new for each key", "V": "version", "X": "variant of RFC 9562"}
 )
-"""Letters whose meaning a layout's legend may leave out."""
+"""Letters that a layout's legend need not explain."""
 
 _FIELD: Final = re.compile(r"([A-Za-z])([1-9]\d*)(?::([0-9a-f]+))?")
 
 
 @dataclass(frozen=True)
 class Part:
-    """Neighbouring bits (characters, in layouts of kind text) of one meaning; `value` where they are fixed."""
+    """Consecutive bits (characters, in layouts of kind text) with one meaning; `value` where they are fixed."""
 
     letter: str
     width: int
@@ -55,12 +55,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Timestamp:
-    """The time in a key. `first` and `last` are the ticks between which a key tells its reading.
+    """The time in a key. From the tick `first` to `last`, the key holds the clock's reading.
 
-    `resolution` is how far, in ticks, what is read back may lie from the reading; keys whose readings lie two of them
-    apart ascend. Outside of first … last a reading is `refused` (UsageError, naming the range), or the key holds
-    `another instant`, as the original's does. `readable` is false where `decode` gives no instant.
-    `period` is after how many ticks the field starts again, where keys ascend across less than all of first … last.
+    `resolution`: the instant read back is at most so many ticks from the reading, and keys whose readings are twice as
+    far apart ascend. Outside of first … last a reading is `refused` (UsageError, naming the range), or the key holds
+    `another instant`, as the original's key does. `readable` is false if `decode` gives no instant. `period` is the
+    number of ticks after which the field starts again, if it does so within first … last.
     """
 
     unit: str
@@ -74,14 +74,14 @@ class Timestamp:
 
 @dataclass(frozen=True)
 class Description:
-    """The facts of one layout.
+    """What one layout declares.
 
-    `diagram` names the bits from the first of the text (RFC order) to the last, or an integer's from the sign bit on:
-    a letter, a number of bits, and a colon and the hexadecimal value where it is fixed: `T48 V4:7 R12 X2:2 R62`.
+    `diagram` lists the bits in RFC order, the order of the text, or those of an integer from the sign bit on. Each part
+    is a letter and a number of bits, then a colon and the hexadecimal value if it is fixed: `T48 V4:7 R12 X2:2 R62`.
     Layouts of kind text count characters instead of bits. `legend` explains the letters that `STANDARD` does not.
-    Letters in `random` are drawn anew for each key; all others depend on clock, process or the keys before.
-    `within` is how the keys of one stream ascend, `across` those of several processes with one clock.
-    `counts_from_clock` names the decoded field, if any, that started at the clock's ticks without being a key's time.
+    Parts with letters in `random` are drawn for each key; all others depend on the clock, the process or earlier keys.
+    `within`: how the keys of one stream ascend; `across`: those of several processes with one clock.
+    `counts_from_clock` names a decoded field that started at the clock's ticks but is no key's time, if there is one.
     """
 
     diagram: str
@@ -101,11 +101,11 @@ class Description:
         if unexplained or set(self.legend) - letters:
             raise ValueError(f"the diagram {self.diagram!r} and the legend of {sorted(self.legend)} do not match")
         if (self.uniqueness == "worker id") != (self.worker_ids is not None):
-            raise ValueError("worker_ids is how many worker ids there are, for layouts that need one")
+            raise ValueError("worker_ids, the number of worker ids, belongs to uniqueness by worker id, and only to it")
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The diagram's parts, in order; ValueError for one that cannot be read."""
+        """The diagram's parts, in order; ValueError for a part that cannot be read."""
         parts: list[Part] = []
         start = 0
         for text in self.diagram.split():
@@ -126,7 +126,7 @@ class Description:
 
     @property
     def random_width(self) -> int:
-        """How many of them are drawn anew for each key."""
+        """Bits (characters) that are drawn for each key."""
         return sum(part.width for part in self.parts if part.letter in self.random)
 
     @cached_property
@@ -140,7 +140,7 @@ class Description:
         return np.repeat([part.letter in letters for part in self.parts], [part.width for part in self.parts])
 
     def fixed(self) -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
-        """Which bits are the same in every key, and all bits of a key where they are: bool and uint8 (width,)."""
+        """Which bits are the same in every key, and their values, 0 for other bits: bool and uint8 (width,)."""
         mask, bits = np.zeros(self.width, np.bool_), np.zeros(self.width, np.uint8)
         for part in self.parts:
             if part.value is not None:

@@ -1,4 +1,4 @@
-"""Sources of base GUIDs: random ones, as .NET's `Guid.NewGuid` makes them, and given ones."""
+"""Sources of base GUIDs: random GUIDs, as .NET's `Guid.NewGuid` makes them, and given ones."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from keybench.model.keys import Bytes
 
 
 class Guids(Protocol):
-    """What streams draw their base GUIDs from."""
+    """Where streams get their base GUIDs."""
 
     def fill(self, out: Bytes) -> None:
         """Puts the next GUIDs into `out`: uint8 (n, 16), contiguous, in RFC order."""
         ...
 
     def draw(self, out: Bytes) -> int | None:
-        """`fill`, but for the version and the RFC variant: the version that is yet to be set, or None.
+        """As `fill`, but may leave the version and variant to the caller: returns the version to set, or None.
 
-        For those who pass over the GUIDs anyway: `bits.put_u48` sets it on the way.
+        A caller that changes the GUIDs anyway, such as `bits.put_u48`, sets it in the same pass.
         """
         ...
 
@@ -44,13 +44,13 @@ class RandomGuids:
         stamp_version(out, self.draw(out))
 
     def draw(self, out: Bytes) -> int:
-        """The random bytes, to which version 4 is wanting."""
+        """Random bytes; the caller sets version 4."""
         self._entropy.fill(out)
         return 4
 
 
 class ProvidedGuids:
-    """GUIDs that somebody else's provider makes."""
+    """The GUIDs of a given provider."""
 
     def __init__(self, provider: GuidProvider) -> None:
         self._provider = provider
@@ -60,12 +60,12 @@ class ProvidedGuids:
         out[:] = self._provider.take(len(out))
 
     def draw(self, out: Bytes) -> None:
-        """The provider's next GUIDs, which keep the version that they have."""
+        """The provider's next GUIDs; they keep their version."""
         self.fill(out)
 
 
 class ScriptedGuids:
-    """The given GUIDs, in order; LookupError when they run out. For reproducing a published value."""
+    """The given GUIDs, in order; LookupError when there are no more. To reproduce a published value."""
 
     def __init__(self, guids: Bytes) -> None:
         self._guids = guids

@@ -1,7 +1,7 @@
 """What a key layout is, and the registry of all of them.
 
-A family of layouts is one module with a `LAYOUTS` sequence; the registry finds it by the entry points of the group
-`keybench.layouts`, which name this package and any other distribution's module.
+A family of layouts is a module or folder with a `LAYOUTS` sequence. The registry finds it by the entry points of the
+group `keybench.layouts`: they name the package `generators`, and modules of other distributions.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ from keybench.model.keys import Bytes, Ints, Keys, Kind, Order
 from keybench.plugins import discover
 
 Composer = Callable[[int, int], int]
-"""Makes one GUID, as a number, of a reading in nanoseconds since 1970 and of 128 random bits."""
+"""Makes one GUID, as a number, from a reading in nanoseconds since 1970 and 128 random bits."""
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """What can be read back from keys: `ticks` (int64, 100 ns since 0001-01-01 UTC) and the layout's other fields,
-    each an array of n values."""
+    """What keys hold: `ticks` (int64, 100 ns since 0001-01-01 UTC) and the layout's other fields, n values each."""
 
     ticks: Ints | None = None
     fields: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
@@ -70,7 +69,7 @@ class NameProvider(Protocol):
 
 
 class Stream(ABC):
-    """One writer's source of keys of one layout. Picklable; `take(n)` equals n times `take(1)`."""
+    """One writer's source of keys of one layout. It can be pickled; `take(n)` equals n times `take(1)`."""
 
     @abstractmethod
     def take(self, n: int) -> Keys:
@@ -81,14 +80,13 @@ class Stream(ABC):
 class Layout(ABC):
     """How the bits of a key are composed.
 
-    `order` is the byte order in which the layout ascends; `reads_clock` says when its streams read the clock;
-    `description` is what `show`, `list`, `decode` and the tests of all layouts go by.
-    Instances are immutable and picklable: all state is in the stream.
+    `order` is the byte order in which the layout ascends, and `reads_clock` says when its streams read the clock.
+    Instances are immutable and can be pickled: all state is in the stream.
     """
 
     reads_clock: ClassVar[Literal["each key", "at construction", "never"]] = "each key"
     one_counter: ClassVar[bool] = False
-    """Whether one server makes the keys of all writers, in order of arrival, so that one stream stands for all."""
+    """Whether a server makes the keys of all writers, in order of arrival: then one stream serves all writers."""
 
     name: str
     summary: str
@@ -116,17 +114,17 @@ class Layout(ABC):
         """A new stream for one writer; `guids` and `names` replace the sources of base GUIDs and names."""
 
     def composer(self) -> Composer | None:
-        """For GUIDs of which nothing but one reading and random bits decides: how to make one without arrays.
+        """How to make one GUID without arrays, if it depends on nothing but one reading and random bits; else None.
 
         The 128 bits are the first 16 bytes of entropy that a stream takes for the key, most significant byte first.
-        None where there is more to it, or where nobody needs single keys faster than a stream makes them.
+        A layout may return None if a stream makes single keys fast enough.
         """
         return None
 
     def decode(self, keys: Keys) -> Decoded:
-        """Reads back what the original can read back, or what the byte map holds.
+        """Reads what the original's reader reads or, where there is none, what the byte map holds.
 
-        Raises NothingToRead where the layout holds nothing that can be read.
+        Raises NothingToRead if the keys hold nothing that can be read.
         """
         raise NothingToRead(
             f"{self.name} keys hold no time and no counter: nothing in these {len(keys)} can be decoded."
@@ -135,28 +133,28 @@ class Layout(ABC):
 
 @cache
 def layouts() -> Mapping[str, Layout]:
-    """Every layout by name, in the order of discovery. Two layouts of one name are an error."""
-    found: dict[str, Layout] = {}
+    """Every layout by name and alias, in the order of discovery. UsageError for two layouts with one name."""
+    by_name: dict[str, Layout] = {}
     for module, family in discover("keybench.layouts", "LAYOUTS"):
         if not isinstance(family, Sequence):
             raise UsageError(f"{module}.LAYOUTS must be a sequence of Layout instances.")
         for layout in family:
             if not isinstance(layout, Layout):
-                raise UsageError(f"{module}.LAYOUTS holds {layout!r}, which is no Layout.")
+                raise UsageError(f"{module}.LAYOUTS holds {layout!r}, which is not a Layout.")
             width = {"uuid": 128, "int": 64}.get(layout.kind, layout.description.width)
             if layout.description.width != width:
                 raise UsageError(
                     f"{module}: the diagram of {layout.name} has {layout.description.width} bits: make it {width}."
                 )
             for name in (layout.name, *layout.aliases):
-                if name in found and found[name] != layout:
+                if name in by_name and by_name[name] != layout:
                     raise UsageError(f"two layouts are called {name!r}; the second is in {module}: rename one.")
-                found[name] = layout
-    return found
+                by_name[name] = layout
+    return by_name
 
 
 def layout(name: str) -> Layout:
-    """The layout called `name`, or one of whose aliases it is; UsageError with close matches otherwise."""
+    """The layout with this name or alias; UsageError with close matches if there is none."""
     try:
         return layouts()[name]
     except KeyError:

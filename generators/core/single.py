@@ -1,8 +1,8 @@
 """One key at a time: `new("uuid-v7")`, for programs that use a layout and measure nothing.
 
-Safe with threads (a layout has one source in a process), after a fork (a child starts sources of its own, with its
-process id and entropy of its own) and when the clock steps back: where the clock keeps keys apart, the last reading
-stands until the clock is there again. Entropy comes from the operating system (it keys an AES stream).
+This is safe with threads (a process has one locked source for each layout), after a fork (a child starts new sources,
+with its own process id and entropy), and when the clock steps back: layouts that are unique by their time see the
+highest reading until the clock has passed it. The operating system gives the key of the AES entropy.
 
 The sources are the only global state of this package.
 """
@@ -31,20 +31,20 @@ Key = uuid.UUID | int | str | bytes
 Source = Callable[[], Key]
 
 AHEAD: Final = 256
-"""Keys, or their random bits, made at once where the time of the call does not go into them."""
+"""Keys, or random bits for keys, made ahead, where they do not hold the time of the call."""
 
 _sources: Final[dict[tuple[str, int | None], Source]] = {}
 _inherited: Final[set[tuple[str, int | None]]] = set()
-"""Numbers that the process which forked this one had been given."""
+"""Layouts with the worker numbers that the process which forked this one had used."""
 _starting = Lock()
 
 
 def new(name: str, *, worker: int | None = None) -> Key:
     """A new key of that layout: uuid.UUID, int, str or bytes, by the layout's kind.
 
-    `worker` is the number of this process, which layouts need that cannot tell processes apart by themselves; somebody
-    must hand the numbers out so that no two processes have the same one. The other layouts do not look at it.
-    Raises UsageError for an unknown name and where a worker number is missing, too large, or another process's.
+    `worker` is the number of this process, for layouts whose keys are not unique without one; no two processes may have
+    the same number. Other layouts ignore it.
+    Raises UsageError for an unknown name and for a worker number that is missing, too large, or another process's.
     """
     try:
         source = _sources[name, worker]
@@ -63,39 +63,39 @@ def _started(name: str, worker: int | None) -> Source:
 
 
 def _process(chosen: Layout, worker: int | None) -> Process:
-    """This process as the layout is to see it; UsageError where it cannot be unique."""
-    name, said, process = chosen.name, chosen.description, Process.current()
-    if said.uniqueness == "plan":
+    """This process for the layout; UsageError if its keys could not be unique."""
+    name, description, process = chosen.name, chosen.description, Process.current()
+    if description.uniqueness == "plan":
         raise UsageError(
-            f"{name} keys are made of row numbers or names that somebody plans, and a single key has none: let the "
-            f"database number the rows, or take a layout that needs no plan, such as uuid-v7."
+            f"{name} keys are made of row numbers or names from a plan, and a single key has none: let the "
+            f"database number the rows, or use a layout that needs no plan, such as uuid-v7."
         )
-    if said.uniqueness in {"random", "process"}:
+    if description.uniqueness in {"random", "process"}:
         return process
     if worker is None:
         raise UsageError(
-            f"nothing in {name} keys tells processes of one machine apart: give each process a number of its own, as "
+            f"{name} keys of two processes on one machine can be equal: give each process a number of its own, as "
             f"in new({name!r}, worker=0)."
         )
-    most = said.worker_ids or sys.maxsize
+    most = description.worker_ids or sys.maxsize
     if not 0 <= worker < most:
         raise UsageError(f"worker {worker} does not fit {name} keys: choose one from 0 to {most - 1}.")
     if (name, worker) in _inherited:
         raise UsageError(
             f"worker {worker} of {name} is the number of the process that forked this one: give this one another."
         )
-    if said.uniqueness == "machine":
+    if description.uniqueness == "machine":
         return replace(process, machine=f"{process.machine}/{worker}")
     return replace(process, index=worker, of=most)
 
 
 def source(chosen: Layout, process: Process, clock: Clock, entropy: Entropy) -> Source:
-    """A source of single keys over any clock and entropy. Safe with threads; not to be shared over a fork."""
+    """A source of single keys with any clock and entropy. Safe with threads; a fork must not share it."""
     composer = chosen.composer()
     if composer is not None and type(clock) is SystemClock:
         return _composed(composer, entropy)
     if chosen.description.uniqueness != "random":
-        clock = HeldClock(clock)
+        clock = MonotonicClock(clock)
     stream = chosen.stream(process, clock, entropy)
     size = 1 if chosen.reads_clock == "each key" else AHEAD
     made: list[Key] = []
@@ -111,7 +111,7 @@ def source(chosen: Layout, process: Process, clock: Clock, entropy: Entropy) -> 
 
 
 def _composed(compose: Composer, entropy: Entropy) -> Source:
-    """Keys made of a reading and random bits drawn ahead, without an array for each: as fast as uuid.uuid4()."""
+    """Keys made of a reading and random bits drawn ahead, without arrays: as fast as uuid.uuid4()."""
     pool: list[int] = []
     lock = Lock()
     now = time.time_ns
@@ -125,7 +125,7 @@ def _composed(compose: Composer, entropy: Entropy) -> Source:
         return last
 
     def key() -> uuid.UUID:
-        # A list's pop is one step that no other thread can divide: no number is used twice.
+        # A list's pop is atomic: no two threads get the same number.
         try:
             random = pool.pop()
         except IndexError:
@@ -141,7 +141,7 @@ _unknown: Final = uuid.SafeUUID.unknown
 
 
 def _uuid(number: int) -> uuid.UUID:
-    """The same as uuid.UUID(int=number), without its checks of the arguments."""
+    """uuid.UUID(int=number), without the checks of its arguments."""
     made = _blank(uuid.UUID)
     _set(made, "int", number)
     _set(made, "is_safe", _unknown)
@@ -149,7 +149,7 @@ def _uuid(number: int) -> uuid.UUID:
 
 
 def objects(keys: Keys) -> list[Key]:
-    """Keys as Python objects, for few of them: uuid.UUID, int, str or bytes."""
+    """A few keys as Python objects: uuid.UUID, int, str or bytes."""
     if keys.kind == "int":
         return list(keys.data.tolist())
     rows = [row.tobytes() for row in keys.data]
@@ -158,8 +158,8 @@ def objects(keys: Keys) -> list[Key]:
     return [row.decode("ascii") for row in rows] if keys.kind == "text" else list(rows)
 
 
-class HeldClock(Clock):
-    """Another clock that never goes back: where that one does, its highest reading stands."""
+class MonotonicClock(Clock):
+    """A clock over another one that never goes back: while that one is behind, it shows the highest reading."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -168,7 +168,7 @@ class HeldClock(Clock):
     def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
         """n readings, none below any before."""
         ticks, odd = self._clock.read_fine(n)
-        # Nanoseconds since 1970 as one number, so that both parts stay together; int64 holds it until 2262.
+        # Both parts as one number, nanoseconds since 1970; int64 holds it until 2262.
         ns = np.maximum(np.maximum.accumulate((ticks - UNIX_EPOCH) * 100 + odd), self._highest)
         if n:
             self._highest = int(ns[-1])
@@ -180,7 +180,7 @@ class HeldClock(Clock):
 
 
 def _forget() -> None:
-    """In a forked child: nothing of the parent's sources may be used again."""
+    """In a forked child: forgets the parent's sources, which must not be used again."""
     global _starting
     _inherited.update(_sources)
     _sources.clear()

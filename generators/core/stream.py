@@ -1,4 +1,4 @@
-"""What streams have in common: the sources that a writer brings, and keys made in chunks."""
+"""What streams share: a writer's sources, and making keys in chunks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from keybench.generators.core.process import Process
 from keybench.model.keys import Bytes, Ints, Keys, Kind
 
 CHUNK: Final = 32_768
-"""Keys made at once: 512 KiB, which the passes over them find in a cache near the core, and enough that the calls for
-each pass cost little."""
+"""Keys made at once: 512 KiB stay in a cache near the core between passes, and are enough that calls cost little."""
 
 
 @dataclass(frozen=True, eq=False)
 class Writer:
-    """Everything that a stream may draw from. `guids` gives random version 4 GUIDs unless replaced."""
+    """All sources that a stream can use. `guids` gives random version 4 GUIDs unless replaced."""
 
     process: Process
     clock: Clock
@@ -33,7 +32,7 @@ class Writer:
 
 
 class WriterLayout(Layout):
-    """A layout whose streams pick what they need from a `Writer`."""
+    """A layout whose streams take the sources that they need from a `Writer`."""
 
     def stream(
         self,
@@ -50,7 +49,7 @@ class WriterLayout(Layout):
 
     @abstractmethod
     def start(self, writer: Writer) -> Stream:
-        """A new stream that draws from `writer`."""
+        """A new stream with the sources of `writer`."""
 
 
 class GuidStream(Stream):
@@ -70,7 +69,7 @@ class GuidStream(Stream):
 
 
 class ChunkStream(Stream):
-    """A stream of keys of one kind, whichever it is, made a chunk at a time."""
+    """A stream of keys of any one kind, made a chunk at a time."""
 
     kind: Kind
 

@@ -1,22 +1,22 @@
-"""jhtodd's SequentialGuid, also published as Zaabee.SequentialGuid: six bytes of time and ten random ones.
+"""jhtodd's SequentialGuid, also published as Zaabee.SequentialGuid: six bytes of time and ten random bytes.
 
-ABP's SequentialGuidGenerator is the same code: `SequentialAtEnd` unless set otherwise, `SequentialAsString` set by its
-MySQL and PostgreSQL modules, `SequentialAsBinary` by the Oracle ones.
+ABP's SequentialGuidGenerator is the same code. Its default is `SequentialAtEnd`; its MySQL and PostgreSQL modules set
+`SequentialAsString`, its Oracle modules `SequentialAsBinary`.
 
 Byte maps (n0 … n15 are the bytes in .NET order; T the low 48 bits of the milliseconds since 0001-01-01, most
 significant byte first; R0 … R9 the ten random bytes of a key):
 
-jhtodd-string   r0 … r5 T        n6 … n15 R0 … R9       for text and for PostgreSQL's uuid
+jhtodd-string   r0 … r5 T        n6 … n15 R0 … R9       for text and PostgreSQL's uuid
 jhtodd-binary   n0 … n5 T        n6 … n15 R0 … R9       for bytes as .NET binds them (Oracle RAW)
 jhtodd-end      n0 … n9 R0 … R9  n10 … n15 T            for SQL Server
 
-The article says of version and variant that they could easily be added back: jhtodd-string-v4, jhtodd-binary-v4 and
-jhtodd-end-v4 are the three with the bits of RFC 9562 version 4 over six of the random ones (the first four of r6, the
-first two of r8; in no form do they touch the time). Nobody published these.
+The article says that version and variant could easily be added back: jhtodd-string-v4, jhtodd-binary-v4 and
+jhtodd-end-v4 are the three forms with version 4 and variant of RFC 9562 over six of the random bits (the first four of
+r6, the first two of r8; in no form is this a part of the time). Nobody has published them.
 
 Quirks, kept: no version and no variant, so a quarter of the keys is no valid UUID of any version. The string form
-reverses only Data1 and Data2, hence R1 comes before R0 in its text. The time wraps at 8920-08-03T05:31:50.656Z. Keys of
-one millisecond come in no order. Nothing upstream reads the time back; `decode` reads the byte map.
+reverses only Data1 and Data2, so R1 is before R0 in its text. The time wraps at 8920-08-03T05:31:50.656Z. Keys of one
+millisecond come in no order. Nothing upstream reads the time; `decode` reads the byte map.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _RANDOM_BYTES: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Sequential(WriterLayout):
-    """One of the three forms: where time and random bytes go, and in which byte order the time counts.
+    """One of the three forms: where time and random bytes go, and in which byte order the time is.
 
-    `versioned` forms carry the version and variant that the published ones lack.
+    `versioned` forms have the version and variant that the published ones lack.
     """
 
     random_at: Literal[0, 6]
@@ -51,11 +51,11 @@ class Sequential(WriterLayout):
     versioned: bool = False
 
     def start(self, writer: Writer) -> Stream:
-        """A stream of GUIDs, each with its own random bytes and clock reading."""
+        """A stream of GUIDs, each with its own clock reading and random bytes."""
         return Sequentials(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The millisecond, taken to lie before the first wrap; UsageError for a version and variant that lack."""
+        """The millisecond, assuming that the time has not wrapped; UsageError where version 4 is missing."""
         if self.versioned:
             require_version(self.name, keys, 4)
         return Decoded(get_u48(keys, self.time_at, self.time_order).view(np.int64) * TICKS_PER_MS)
@@ -79,7 +79,7 @@ class Sequentials(GuidStream):
             swap_net(data)
             put_u48(data, 10, milliseconds(ticks), version)
         else:
-            # Time goes over Data1 and Data2, so that only Data3 is left to swap.
+            # The time overwrites Data1 and Data2, so only Data3 has to be swapped.
             swap_third_field(data)
             if layout.time_order == "net":
                 put_u48_net(data, milliseconds(ticks), version)
@@ -100,7 +100,7 @@ def _forms(
     time_at: Literal[0, 10],
     aliases: tuple[str, ...],
 ) -> tuple[Sequential, Sequential]:
-    """A form as published, and with version and variant."""
+    """A form as published, and the same with version and variant."""
 
     def layout(versioned: bool) -> Sequential:
         nothing = "no version and no variant: MariaDB's uuid refuses a quarter of the keys"

@@ -1,30 +1,31 @@
 """RT.Comb (Richard Tallent, 4.0.3): a GUID of which six bytes are overwritten with a date and time.
 
-Each of the three providers below comes with each of the two date strategies, and each pair once more with timestamps
-that never repeat (`-no-repeat`: `rt_comb_timestamps.UtcNoRepeat`, 4 ms unless replaced). `Provider.Sql`, `.PostgreSql`
-and `.Oracle` = `.SqliteBinary` have `UnixDates`; `Provider.Legacy` is the first with `SqlDates`. The replaceable GUID
-provider is the stream's `guids`; a base GUID (16 bytes of entropy) is taken before the clock is read.
+There is a layout for each of the three providers below with each of the two date strategies, and for each such pair
+with timestamps that never repeat (`-no-repeat`: `timestamps.UtcNoRepeat`, 4 ms unless replaced). `Provider.Sql`,
+`.PostgreSql` and `.Oracle` = `.SqliteBinary` use `UnixDates`; `Provider.Legacy` is `Provider.Sql` with `SqlDates`. The
+stream's `guids` are RT.Comb's replaceable GUID provider. A base GUID takes 16 bytes of entropy, before the clock is
+read.
 
 Byte maps (G base GUID, T date and time):
 
 SqlProvider         r0 … r9 G   r10 … r15 T      ascends in SQL Server's order
 PostgreSqlProvider  r0 … r5 T   r6 … r15 G       ascends in RFC order
-BinaryProvider      the same in .NET order: n0 … n5 T, n6 … n15 G
+BinaryProvider      n0 … n5 T   n6 … n15 G       ascends in .NET order
 
-T, most significant byte first: `UnixDates` 48 bits of milliseconds since 1970; `SqlDates` 16 bits of days since 1900
-and 32 bits of 1/300 s since midnight, as in SQL Server's datetime. Version and variant are the base GUID's, untouched.
-Keys of one millisecond (or 1/300 s) come in no order, save those that never repeat themselves.
+T, most significant byte first: `UnixDates` has 48 bits of milliseconds since 1970; `SqlDates` has 16 bits of days since
+1900 and 32 bits of 1/300 s since midnight, as in SQL Server's datetime. Version and variant are the base GUID's. Keys
+of one millisecond (or 1/300 s) come in no order, except with timestamps that never repeat.
 
 RT.Comb's T-SQL functions make the same keys: `NewComb` those of rt-comb-sql, from whole milliseconds without the double
-arithmetic below, `NewCombLegacy` those of rt-comb-legacy, from a time that SQL Server has rounded to 1/300 s. All rows
-of one statement get the same time there.
+arithmetic below; `NewCombLegacy` those of rt-comb-legacy, from a time that SQL Server has rounded to 1/300 s. There all
+rows of one statement get the same time.
 
 Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
 
-- Both strategies compute with doubles, which cannot tell every tick any more: since 1998 the last tick of a
-  millisecond (since 2027 the last two) is stored as the next millisecond, and the last ticks before midnight (since
-  2014 four) get the next day's number from `SqlDates` with this day's time, a day too late.
-- `UnixDates` stores instants before 1970 as the low 48 bits of a negative number, which read back as another date.
+- Both strategies compute with doubles, which cannot distinguish all ticks: since 1998 the last tick of a millisecond
+  (since 2027 the last two) is stored as the next millisecond. With `SqlDates`, the last ticks before midnight (since
+  2014 four) get the next day's number with this day's time, a day too late.
+- `UnixDates` stores instants before 1970 as the low 48 bits of a negative number, which is read as another date.
 - `SqlDates` truncates to 1/300 s where SQL Server rounds, and days wrap: 2079-06-07 and 1900-01-01 are both 0. Where
   the cast of a double that fits no ushort differs between runtimes, this is .NET 8's and earlier on x64.
 - Reading 1/300 s back: .NET 7 and later keep 100 ns (`ticks` here), earlier ones and .NET Framework round to
@@ -52,7 +53,7 @@ _SQL_LAST: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 5
 
 @dataclass(frozen=True, kw_only=True)
 class Comb(WriterLayout):
-    """One pair of provider and date strategy, and where its timestamps come from."""
+    """One pair of provider and date strategy, with a source of timestamps."""
 
     provider: Provider
     dates: DateStrategy
@@ -68,7 +69,7 @@ class Comb(WriterLayout):
 
 
 class Combs(GuidStream):
-    """Base GUIDs, each with a timestamp of its own."""
+    """Base GUIDs, each with its own timestamp."""
 
     def __init__(self, layout: Comb, writer: Writer) -> None:
         self._layout = layout
@@ -82,24 +83,24 @@ class Combs(GuidStream):
         readings = require_instants(self._layout.name, self._clock.read(len(data)))
         ticks = self._timestamps.next(readings)
         if ticks is not readings:
-            require_instants(self._layout.name, ticks[-1:])  # they never fall, and each is a reading or later
+            require_instants(self._layout.name, ticks[-1:])  # they never fall, and none is below its reading
         self._layout.provider.put(data, self._layout.dates.encode(ticks), version)
 
 
-_UNCHANGED: Final = "whatever version and variant the base GUID has stay: a key says 4, random, whatever it sorts like"
-_MARIADB: Final = "MariaDB's uuid sorts version 4 by its end: there these keys are random"
+_UNCHANGED: Final = "the base GUID's version and variant stay: a key has version 4, random, although it ascends"
+_MARIADB: Final = "MariaDB's uuid sorts version 4 by its end, which is random here"
 _LATE: Final = "the last four ticks before midnight read back a day late"
 _MEANINGS: Final = {"U": "milliseconds since 1970", "D": "days since 1900", "T": "1/300 s since midnight"}
 _NO_REPEAT: Final = (
-    "timestamps lie 4 ms apart: more than 250 keys a second run ahead of the clock",
-    "after a step back of the clock timestamps stay ahead of it",
+    "timestamps are 4 ms apart: more than 250 keys a second run ahead of the clock",
+    "after the clock steps back, timestamps stay ahead of it",
 )
 
 
 def _comb(
     name: str, called: str, provider: Provider, order: Order, unix: bool, diagram: str, *aliases: str
 ) -> tuple[Comb, Comb]:
-    """One pair of provider and strategy: with a timestamp for each reading, and with timestamps that never repeat."""
+    """One pair of provider and strategy, with the clock's timestamps, and with timestamps that never repeat."""
     dates, strategy = (UnixDates(), "UnixDateTimeStrategy") if unix else (SqlDates(), "SqlDateTimeStrategy")
     shuffled = ", in .NET's byte order" if order == "net" else ""
     legend = {letter: meaning + shuffled for letter, meaning in _MEANINGS.items() if letter in diagram}
@@ -112,10 +113,10 @@ def _comb(
     caveats = (_UNCHANGED, *([] if order == "mssql" else [_MARIADB]), *([] if unix else [_LATE]))
     source = f"github.com/richardtallent/RT.Comb {type(provider).__name__.removesuffix('Provider')}CombProvider"
 
-    def layout(suffix: str, told: str, timestamps: TimestampProvider, ascent: Ascent, more: tuple[str, ...]) -> Comb:
+    def layout(suffix: str, feature: str, timestamps: TimestampProvider, ascent: Ascent, more: tuple[str, ...]) -> Comb:
         return Comb(
             name + suffix,
-            f"{called}{told}",
+            f"{called}{feature}",
             f"{source} + {strategy}",
             order=order,
             aliases=tuple(alias + suffix for alias in aliases),

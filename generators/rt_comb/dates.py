@@ -26,11 +26,11 @@ class DateStrategy(ABC):
 
     @abstractmethod
     def encode(self, ticks: Ticks) -> Words:
-        """The six bytes of each instant, as numbers of which the low 48 bits count."""
+        """The six bytes of each instant, as the low 48 bits of numbers."""
 
     @abstractmethod
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
-        """The instants of six bytes each; UsageError where the original throws. `dates` were taken from `keys`."""
+        """The instants of six bytes each, which come from `keys`; UsageError where the original throws."""
 
 
 @Elementwise
@@ -43,7 +43,7 @@ class UnixDates(DateStrategy):
     """Milliseconds since 1970."""
 
     def encode(self, ticks: Ticks) -> Words:
-        """Truncated towards 1970 after a division of doubles, negative numbers modulo 2^48."""
+        """Divided as doubles, then truncated towards 1970; negative numbers modulo 2^48."""
         milliseconds: Ticks = _unix_milliseconds(ticks)
         return milliseconds.view(np.uint64)
 
@@ -58,11 +58,11 @@ class SqlDates(DateStrategy):
     """Days since 1900 and 1/300 s since midnight, as the original COMB of 2002."""
 
     def encode(self, ticks: Ticks) -> Words:
-        """Both truncated after computing with doubles; days modulo 2^16."""
+        """Both computed as doubles, then truncated; days modulo 2^16."""
         return sql_datetime(ticks)
 
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
-        """The instant; UsageError for a time component that is negative or exceeds 24 hours (exactly 24 are read)."""
+        """The instant; UsageError for a time component that is negative or above 24 hours."""
         units = dates.astype(np.uint32).view(np.int32).astype(np.int64)
         refuse_keys(layout, keys, units < 0, "its time component is negative")
         refuse_keys(layout, keys, units > _UNITS_PER_DAY, "its time component exceeds 24 hours")

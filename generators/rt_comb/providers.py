@@ -10,7 +10,7 @@ from keybench.model.keys import Bytes, Keys
 
 
 class Provider(ABC):
-    """Where the six bytes go."""
+    """Which six bytes of a GUID hold the date."""
 
     @abstractmethod
     def put(self, guids: Bytes, dates: Words, version: int | None = None) -> None:

@@ -1,7 +1,7 @@
-"""RT.Comb's timestamp providers: what a COMB's date is made of, if not of `DateTime.UtcNow` alone.
+"""RT.Comb's timestamp providers: which time a COMB gets, the clock's reading or one that never repeats.
 
-A provider is part of a layout (`Comb.timestamps`) and starts anew with each of its streams. Another one can be put in
-its place: `dataclasses.replace(layout("rt-comb-sql"), timestamps=…)`.
+A provider is part of a layout (`Comb.timestamps`) and starts anew with each stream. It can be replaced:
+`dataclasses.replace(layout("rt-comb-sql"), timestamps=…)`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _LONGEST: Final = 86_400_000.0
 
 
 class Timestamps(ABC):
-    """The timestamps of one stream, with what they remember of earlier ones. Picklable."""
+    """The timestamps of one stream, with the state between them. Can be pickled."""
 
     @abstractmethod
     def next(self, readings: Ticks) -> Ticks:
-        """One timestamp for each clock reading, in order."""
+        """The next timestamps, one for each clock reading, in order."""
 
 
 class TimestampProvider(ABC):
-    """Where a layout's timestamps come from. Immutable."""
+    """A layout's source of timestamps. Immutable."""
 
     @abstractmethod
     def start(self) -> Timestamps:
@@ -38,7 +38,7 @@ class UtcNow(TimestampProvider):
     """The clock readings themselves."""
 
     def start(self) -> Timestamps:
-        """Nothing to remember."""
+        """Timestamps without state."""
         return Readings()
 
 
@@ -52,13 +52,13 @@ class Readings(Timestamps):
 
 @dataclass(frozen=True)
 class UtcNoRepeat(TimestampProvider):
-    """`UtcNoRepeatTimestampProvider`: a reading less than `increment_ms` after the last timestamp counts as that much.
+    """`UtcNoRepeatTimestampProvider`: each timestamp is at least `increment_ms` after the one before.
 
-    So timestamps run ahead of the clock while more keys are made than fit, 250 a second at the default of 4 ms, and
-    stay ahead where the clock steps back. Below 1 ms COMBs of `UnixDates` repeat, below 3.34 ms those of `SqlDates`.
+    So timestamps run ahead of the clock while more keys are made than fit, 250 a second with the default of 4 ms, and
+    stay ahead when the clock steps back. Below 1 ms COMBs of `UnixDates` repeat, below 3.34 ms those of `SqlDates`.
 
-    The increment becomes ticks as in `DateTime.AddMilliseconds` of .NET 7 and later: 3.34 ms are 33,399. Earlier ones
-    round it to whole milliseconds.
+    The increment becomes ticks as in `DateTime.AddMilliseconds` of .NET 7 and later: 3.34 ms are 33,399 ticks. Earlier
+    versions round it to whole milliseconds.
     """
 
     increment_ms: float = 4.0
@@ -66,7 +66,7 @@ class UtcNoRepeat(TimestampProvider):
     def __post_init__(self) -> None:
         if not 1 / TICKS_PER_MS <= self.increment_ms <= _LONGEST:
             raise UsageError(
-                f"timestamps cannot lie {self.increment_ms} ms apart: choose an increment from one tick (0.0001) "
+                f"timestamps cannot be {self.increment_ms} ms apart: choose an increment from one tick (0.0001) "
                 "to a day (86400000)."
             )
 
@@ -77,15 +77,15 @@ class UtcNoRepeat(TimestampProvider):
         return whole * TICKS_PER_MS + int((self.increment_ms - whole) * TICKS_PER_MS)
 
     def start(self) -> Timestamps:
-        """A last timestamp of 0001-01-01."""
+        """Timestamps that start from 0001-01-01."""
         return Spaced(self.step)
 
 
 class Spaced(Timestamps):
     """Timestamps at least `step` apart.
 
-    The original compares the milliseconds since the last one with the increment; at a distance of `step`, which the
-    comparison may call too short for its rounding, both branches give the reading.
+    The original compares the milliseconds since the last timestamp with the increment, as doubles. At a distance of
+    exactly `step` rounding can give either result, and both branches return the reading.
     """
 
     def __init__(self, step: int) -> None:
@@ -101,4 +101,4 @@ class Spaced(Timestamps):
 
 
 UTC_NOW: Final = UtcNow()
-"""What a provider has that is given none."""
+"""The default provider."""

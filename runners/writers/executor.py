@@ -12,9 +12,8 @@ from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from typing import Protocol
 
-from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.runners.writers.pool import Progress

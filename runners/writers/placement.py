@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from keybench.databases.capabilities import HasCoordinationTable
+from keybench.databases.core.coordination import HasCoordinationTable
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.runners.planning.plan import Request

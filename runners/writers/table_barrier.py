@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from keybench.databases.capabilities import HasCoordinationTable
 from keybench.databases.contract import Address
-from keybench.databases.core.coordination import CoordinationTable, LoadState
+from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable, LoadState
 from keybench.databases.registry import engine
 from keybench.errors import ServerError
 from keybench.runners.writers.barrier import FINISHED, Barrier, Release

@@ -11,11 +11,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.databases.capabilities import LoadsInBulk, MakesKeys, ReadsInOrder
+from keybench.databases.capabilities import MakesKeys, ReadsInOrder
 from keybench.errors import ServerError, VerificationError
 from keybench.model.byteorder import rank
 from keybench.model.column import Column
 from keybench.model.keys import Keys
+from keybench.model.load_path import LoadsInBulk
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, ServerKeys, Table

@@ -167,7 +167,7 @@ def test_a_wrong_password_is_not_shown(engine: Engine, owner: Any) -> None:
 def test_a_user_who_may_make_nothing_is_told_what_to_ask_for(engine: Engine, owner: Any) -> None:
     error = failure(engine, owner.url(PASSWORD, "stranger"))
     assert isinstance(error, EnvironmentMissing)
-    assert f" refuses keybench a place of its own: {owner.title}: " in str(error)
+    assert f" does not let keybench create its schema or tables: {owner.title}: " in str(error)
     assert "\nLet its administrator run: CREATE " in str(error)
 
 
@@ -265,7 +265,7 @@ def test_after_kill_and_clean_everything_is_as_it_was(
         wait_for(owner.table_is_there)
         second = failure(engine, owner.url(PASSWORD))
         assert "another run of keybench is using it" in str(second)
-        with closing(engine.leftovers(owner.url(PASSWORD))) as left:
+        with closing(engine.owned_schema(owner.url(PASSWORD))) as left:
             assert left.in_use()
             assert left.remove() == []
         wait_for(owner.table_is_there)
@@ -276,9 +276,9 @@ def test_after_kill_and_clean_everything_is_as_it_was(
     wait_for(owner.idle)
     assert owner.table_is_there()
 
-    with closing(engine.leftovers(owner.url(PASSWORD))) as left:
+    with closing(engine.owned_schema(owner.url(PASSWORD))) as left:
         assert not left.in_use()
-        table, place = left.found()
+        table, place = left.contents()
         assert table.startswith(f"table {owner.table}, ")
         assert place == f"{owner.place_of_its_own}, unless something else is in it"
     done = command("runners.clean", "--server", url, "--yes", **secret)

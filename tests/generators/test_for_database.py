@@ -72,5 +72,5 @@ def test_what_names_no_dialect_is_refused_without_being_shown(text) -> None:
     with pytest.raises(UsageError) as refused:
         for_database(text)
     assert str(refused.value) == (
-        "a database is named by a dialect, such as postgresql, or by a URL, such as postgresql://me@db/shop."
+        "name a database by a dialect, such as postgresql, or by a URL, such as postgresql://me@db/shop."
     )

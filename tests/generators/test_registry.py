@@ -105,7 +105,7 @@ def test_another_distribution_plugs_in_a_layout(module, plugged) -> None:
             'LAYOUTS = (Zero("acme-zero", "", "", order="none", description=TWENTY),)',
             "acme_layouts: the diagram of acme-zero has 160 bits: make it 128.",
         ),
-        ('LAYOUTS = ("uuid-v9",)', "acme_layouts.LAYOUTS holds 'uuid-v9', which is no Layout."),
+        ('LAYOUTS = ("uuid-v9",)', "acme_layouts.LAYOUTS holds 'uuid-v9', which is not a Layout."),
         ("LAYOUTS = 9", "acme_layouts.LAYOUTS must be a sequence of Layout instances."),
     ],
 )

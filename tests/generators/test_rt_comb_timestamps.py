@@ -86,8 +86,7 @@ def test_an_increment_without_sense_is_refused(milliseconds) -> None:
     with pytest.raises(UsageError) as refused:
         UtcNoRepeat(milliseconds)
     assert str(refused.value) == (
-        f"timestamps cannot lie {milliseconds} ms apart: "
-        "choose an increment from one tick (0.0001) to a day (86400000)."
+        f"timestamps cannot be {milliseconds} ms apart: choose an increment from one tick (0.0001) to a day (86400000)."
     )
 
 

@@ -1,14 +1,18 @@
-"""What is recorded of a run before it begins."""
+"""How a run begins, and what its command line does around it."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from keybench.errors import UsageError
+from keybench.results.store.database import Store
 from keybench.runners.launch import command_line
 from keybench.runners.options import licences_accepted, names, server_names, without_password
+from keybench.runners.trials.model_trial import ModelTrial
+from tests.runners.conftest import Run
 
 URL = "postgresql://me:s3cret@db.example/bench"
 
@@ -47,3 +51,20 @@ def test_accepted_licences_are_forgotten_after_the_command(before: str | None, m
     with pytest.raises(UsageError, match="unknown database 'sql'"), licences_accepted("sql"):
         pass
     assert os.environ.get("KEYBENCH_ACCEPT_EULA") == before
+
+
+@pytest.mark.parametrize("options", [(), ("--debug",)])
+def test_a_traceback_is_stored_and_printed_if_asked_for(
+    refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    def defect(self: ModelTrial) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(ModelTrial, "measure", defect)
+    done = refused("--db", "sqlite", "--server", "model", "--rows", "10", "--blocks", "1", *options)
+    assert done.returncode == 1
+    assert "ZeroDivisionError: a defect" in done.stdout
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    assert all(trial.traceback.endswith("\nZeroDivisionError: a defect\n") for trial in trials)
+    assert done.stderr.count("Traceback (most recent call last)") == (len(trials) if options else 0)

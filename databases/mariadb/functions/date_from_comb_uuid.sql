@@ -1,12 +1,12 @@
--- date_from_comb_uuid(UUID): when a COMB was made, in UTC, of those that new_comb_uuid(), RT.Comb's Provider.Sql or its
--- T-SQL function NewComb makes: their time is in the last six bytes. The counterpart of its T-SQL function DateFromComb.
+-- date_from_comb_uuid(UUID): the time, in UTC, of a COMB that new_comb_uuid(), RT.Comb's Provider.Sql or its T-SQL
+-- function NewComb made, with the time in the last six bytes. The counterpart of its T-SQL function DateFromComb.
 --
 --   SELECT date_from_comb_uuid(id) FROM orders
 --
--- Any GUID is read, whoever made it: one that is no such COMB gives some other date. NULL beyond the year 9999, where
--- .NET and SQL Server fail.
+-- It takes any GUID: one that is not such a COMB gives a meaningless date. NULL after the year 9999, where .NET and SQL
+-- Server fail.
 --
--- Tested on MariaDB 10.11, made for 10.7 and newer. One expression: clients need no DELIMITER.
+-- Tested on MariaDB 10.11, made for 10.7 and newer. It is one expression, so clients need no DELIMITER.
 DROP FUNCTION IF EXISTS date_from_comb_uuid;
 CREATE FUNCTION date_from_comb_uuid(comb UUID) RETURNS DATETIME(3)
 DETERMINISTIC NO SQL

@@ -1,18 +1,17 @@
--- new_comb_uuid(): a COMB for MariaDB's type uuid, as RT.Comb's Provider.Sql makes it: a random GUID whose last six bytes
--- are milliseconds since 1970. Byte for byte what RT.Comb's T-SQL function NewComb makes for SQL Server.
+-- new_comb_uuid(): a COMB for MariaDB's type uuid, as RT.Comb's Provider.Sql makes it: a random GUID whose last six
+-- bytes are milliseconds since 1970. The bytes are those that RT.Comb's T-SQL function NewComb makes for SQL Server.
 --
 --   INSERT INTO orders (id, ...) VALUES (new_comb_uuid(), ...)
 --
--- * So that it need not be named, a trigger, because a column's DEFAULT may not call stored functions:
+-- * To fill the column by default, use a trigger, because a column's DEFAULT may not call stored functions:
 --     CREATE TABLE orders (id UUID DEFAULT UUID() PRIMARY KEY, ...)
 --     CREATE TRIGGER orders_id BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = new_comb_uuid()
--- * The time is last, because MariaDB compares a uuid of this kind from its last six bytes on. For BINARY(16) there is
---   new_comb().
+-- * The time is last, because MariaDB compares the last six bytes of such a uuid first. For BINARY(16) use new_comb().
 -- * All rows of one statement share one time, as they do in SQL Server.
--- * Keys of one millisecond come in no order. Version and variant stay those of the random GUID: a key says 4.
+-- * Keys of the same millisecond are in random order. Version and variant are those of the random GUID: version 4.
 -- * create_comb_uuid(base, instant) makes the COMB of a GUID and an instant in UTC, as Create(Guid, DateTime) in .NET.
 --
--- Tested on MariaDB 10.11, made for 10.10 and newer. Each statement is one expression: clients need no DELIMITER.
+-- Tested on MariaDB 10.11, made for 10.10 and newer. Each statement is one expression, so clients need no DELIMITER.
 DROP FUNCTION IF EXISTS new_comb_uuid;
 DROP FUNCTION IF EXISTS create_comb_uuid;
 CREATE FUNCTION create_comb_uuid(base UUID, instant DATETIME(6)) RETURNS UUID

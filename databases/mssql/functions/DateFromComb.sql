@@ -1,9 +1,9 @@
--- DateFromComb(uniqueidentifier): when a COMB was made (UTC), of those that NewComb() or RT.Comb's Provider.Sql makes.
+-- DateFromComb(uniqueidentifier): the time, in UTC, of a COMB that NewComb() or RT.Comb's Provider.Sql made.
 --
 --   SELECT dbo.DateFromComb(id) FROM dbo.Orders;
 --
--- Any GUID is read, whoever made it: one that is no such COMB gives some other date. NULL beyond the year 9999, where
--- RT.Comb's own function fails.
+-- It takes any GUID; one that is not such a COMB gives a meaningless date. NULL after the year 9999, where RT.Comb's
+-- own function fails.
 --
 -- Written from documentation for SQL Server 2022, not yet run on a server. It is created in the schema dbo.
 CREATE OR ALTER FUNCTION dbo.DateFromComb(@comb uniqueidentifier)

@@ -1,8 +1,8 @@
--- DateFromCombLegacy(uniqueidentifier): when a COMB was made (UTC), of those that NewCombLegacy() or RT.Comb's
--- Provider.Legacy makes.
+-- DateFromCombLegacy(uniqueidentifier): the time, in UTC, of a COMB that NewCombLegacy() or RT.Comb's Provider.Legacy
+-- made.
 --
--- Any GUID is read, whoever made it; NULL where its time of day is negative or exceeds 24 hours, where RT.Comb's own
--- function fails: 24 hours themselves are the next midnight, as in RT.Comb's .NET code.
+-- It takes any GUID. NULL where the time of day is negative or more than 24 hours, where RT.Comb's own function fails;
+-- exactly 24 hours are the next midnight, as in RT.Comb's .NET code.
 --
 -- Written from documentation for SQL Server 2022, not yet run on a server. It is created in the schema dbo.
 CREATE OR ALTER FUNCTION dbo.DateFromCombLegacy(@comb uniqueidentifier)

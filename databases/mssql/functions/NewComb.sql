@@ -1,13 +1,13 @@
--- NewComb(): a COMB for a uniqueidentifier column, as RT.Comb's Provider.Sql makes it: a random GUID whose last six bytes
--- are milliseconds since 1970. It needs the view dbo.vwNewGuid (keybench databases sql mssql vwNewGuid).
+-- NewComb(): a COMB for a uniqueidentifier column, as RT.Comb's Provider.Sql makes it: a random GUID whose last six
+-- bytes are milliseconds since 1970. It needs the view dbo.vwNewGuid (keybench databases sql mssql vwNewGuid).
 --
 --   CREATE TABLE dbo.Orders (id uniqueidentifier NOT NULL DEFAULT dbo.NewComb() PRIMARY KEY, …);
 --
 -- * The time is last, because SQL Server compares the last six bytes of a uniqueidentifier first.
--- * Milliseconds are whole: what is left of one is cut off. (RT.Comb's .NET code computes with doubles, which turn the
---   last tick of a millisecond into the next one; this does not.)
+-- * Milliseconds are truncated. (RT.Comb's .NET code computes with doubles, which turn the last tick of a millisecond
+--   into the next one; this does not.)
 -- * SQL Server evaluates SYSUTCDATETIME() once a statement: all rows of one INSERT … SELECT share a time.
--- * Keys of one millisecond come in no order. Version and variant stay those of the random GUID: a key says 4.
+-- * Keys of the same millisecond are in random order. Version and variant are those of the random GUID: version 4.
 --
 -- Written from documentation for SQL Server 2022, not yet run on a server. It is created in the schema dbo.
 CREATE OR ALTER FUNCTION dbo.NewComb()

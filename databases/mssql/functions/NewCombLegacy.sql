@@ -2,9 +2,9 @@
 -- whose last six bytes are days since 1900 (two) and 1/300 s since midnight (four): the low six of a datetime's eight.
 -- It needs the view dbo.vwNewGuid (keybench databases sql mssql vwNewGuid).
 --
--- * A datetime is rounded to the nearest 1/300 s; RT.Comb's .NET code cuts off instead.
+-- * A datetime is rounded to the nearest 1/300 s; RT.Comb's .NET code truncates instead.
 -- * Days wrap: 1900-01-01 and 2079-06-07 are both 0.
--- * Keys of one 1/300 s come in no order. Version and variant stay those of the random GUID: a key says 4.
+-- * Keys of the same 1/300 s are in random order. Version and variant are those of the random GUID: version 4.
 --
 -- Written from documentation for SQL Server 2022, not yet run on a server. It is created in the schema dbo.
 CREATE OR ALTER FUNCTION dbo.NewCombLegacy()

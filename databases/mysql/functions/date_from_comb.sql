@@ -1,12 +1,12 @@
--- date_from_comb(BINARY(16)): when a COMB was made, in UTC, of those that new_comb() or RT.Comb's Provider.PostgreSql
--- makes. The counterpart of RT.Comb's T-SQL function DateFromComb.
+-- date_from_comb(BINARY(16)): the time, in UTC, of a COMB that new_comb() or RT.Comb's Provider.PostgreSql made. The
+-- counterpart of RT.Comb's T-SQL function DateFromComb.
 --
 --   SELECT date_from_comb(id) FROM orders
 --
--- Any GUID is read, whoever made it: one that is no such COMB gives some other date. NULL beyond the year 9999, where
--- .NET and SQL Server fail. COMBs made for SQL Server have their time in the last six bytes and are not for this one.
+-- It takes any GUID: one that is not such a COMB gives a meaningless date. NULL after the year 9999, where .NET and SQL
+-- Server fail. It does not read COMBs made for SQL Server, whose time is in the last six bytes.
 --
--- Tested on MariaDB 10.11, not on MySQL. One expression: clients need no DELIMITER.
+-- Tested on MariaDB 10.11, not on MySQL. It is one expression, so clients need no DELIMITER.
 DROP FUNCTION IF EXISTS date_from_comb;
 CREATE FUNCTION date_from_comb(comb BINARY(16)) RETURNS DATETIME(3)
 DETERMINISTIC NO SQL

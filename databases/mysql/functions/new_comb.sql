@@ -3,17 +3,17 @@
 --
 --   INSERT INTO orders (id, ...) VALUES (new_comb(), ...)
 --
--- * So that it need not be named, a trigger, because a column's DEFAULT may not call stored functions:
+-- * To fill the column by default, use a trigger, because a column's DEFAULT may not call stored functions:
 --     CREATE TABLE orders (id BINARY(16) DEFAULT '' PRIMARY KEY, ...)
 --     CREATE TRIGGER orders_id BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = new_comb()
--- * The time leads, because BINARY compares from the first byte. NewComb puts it last, for SQL Server.
--- * Milliseconds are whole, as NewComb counts them: what is left of one is cut off.
+-- * The time comes first, because BINARY compares from the first byte. NewComb puts it last, for SQL Server.
+-- * Milliseconds are truncated, as by NewComb.
 -- * All rows of one statement share one time, as they do in SQL Server.
--- * Keys of one millisecond come in no order. Version and variant stay those of the random GUID: a key says 4.
+-- * Keys of the same millisecond are in random order. Version and variant are those of the random GUID: version 4.
 -- * create_comb(base, instant) makes the COMB of a GUID and an instant in UTC, as Create(Guid, DateTime) does in .NET.
 --
--- Tested on MariaDB 10.11. RANDOM_BYTES is in MariaDB 10.10 and newer and in MySQL, where this has not been run. Each
--- statement is one expression: clients need no DELIMITER.
+-- Tested on MariaDB 10.11. RANDOM_BYTES is in MariaDB 10.10 and newer and in MySQL, on which this has not been run.
+-- Each statement is one expression, so clients need no DELIMITER.
 DROP FUNCTION IF EXISTS new_comb;
 DROP FUNCTION IF EXISTS create_comb;
 CREATE FUNCTION create_comb(base BINARY(16), instant DATETIME(6)) RETURNS BINARY(16)

@@ -1,9 +1,9 @@
--- date_from_comb: when a COMB was made (UTC), of those that new_comb or RT.Comb's Provider.PostgreSql makes.
--- The counterpart of RT.Comb's T-SQL function DateFromComb.
+-- date_from_comb: the time, in UTC, of a COMB that new_comb or RT.Comb's Provider.PostgreSql made. The counterpart of
+-- RT.Comb's T-SQL function DateFromComb.
 --
 --   SELECT date_from_comb(id) FROM orders;
 --
--- Any GUID is read, whoever made it: one that is no such COMB gives some other date. NULL beyond the year 9999.
+-- It takes any GUID; one that is not such a COMB gives a meaningless date. NULL after the year 9999.
 --
 -- Written from documentation for Oracle 23ai, not yet run on a server. It is created in your own schema.
 CREATE OR REPLACE FUNCTION date_from_comb(comb IN RAW)

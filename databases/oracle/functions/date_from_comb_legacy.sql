@@ -1,8 +1,8 @@
--- date_from_comb_legacy: when a COMB was made (UTC), of those that new_comb_legacy or RT.Comb's PostgreSqlCombProvider
--- with SqlDateTimeStrategy makes. The counterpart of RT.Comb's T-SQL function DateFromCombLegacy.
+-- date_from_comb_legacy: the time, in UTC, of a COMB that new_comb_legacy or RT.Comb's PostgreSqlCombProvider with
+-- SqlDateTimeStrategy made. The counterpart of RT.Comb's T-SQL function DateFromCombLegacy.
 --
--- Any GUID is read, whoever made it; NULL where its time of day is negative or exceeds 24 hours, where RT.Comb's .NET
--- code fails: 24 hours themselves are the next midnight, as there.
+-- It takes any GUID. NULL where the time of day is negative or more than 24 hours, where RT.Comb's .NET code fails;
+-- exactly 24 hours are the next midnight, as there.
 --
 -- Written from documentation for Oracle 23ai, not yet run on a server. It is created in your own schema.
 CREATE OR REPLACE FUNCTION date_from_comb_legacy(comb IN RAW)

@@ -3,13 +3,13 @@
 --
 --   INSERT INTO orders (id) VALUES (new_comb());
 --
--- * The time leads, because Oracle compares RAW from the first byte; NewComb puts it last, for SQL Server.
--- * .NET binds a GUID with the first eight bytes in another order: keys of Provider.Oracle are these, read that way.
--- * Milliseconds are whole, as NewComb counts them: what is left of one is cut off.
--- * Keys of one millisecond come in no order. No version or variant is set: all ten other bytes are random.
+-- * The time comes first, because Oracle compares RAW from the first byte; NewComb puts it last, for SQL Server.
+-- * .NET binds the first eight bytes of a GUID in another order: keys of Provider.Oracle are these keys in that order.
+-- * Milliseconds are truncated, as by NewComb.
+-- * Keys of the same millisecond are in random order. No version or variant is set: all ten other bytes are random.
 -- * Given a GUID and an instant it makes the COMB of these two, as Create(Guid, DateTime) does in .NET.
--- * It needs GRANT EXECUTE ON dbms_crypto for random bytes, and as a column's default a trigger: Oracle allows no
---   functions of one's own there.
+-- * It needs GRANT EXECUTE ON dbms_crypto for random bytes. To fill a column by default, use a trigger, because a
+--   column's DEFAULT may not call your own functions.
 --
 -- Written from documentation for Oracle 23ai, not yet run on a server. It is created in your own schema.
 CREATE OR REPLACE FUNCTION new_comb(

@@ -2,10 +2,10 @@
 -- SqlDateTimeStrategy: a random GUID whose first six bytes are days since 1900 (two) and 1/300 s since midnight (four).
 -- The counterpart of RT.Comb's T-SQL function NewCombLegacy.
 --
--- * The time leads, because Oracle compares RAW from the first byte; NewCombLegacy puts it last, for SQL Server.
--- * It is rounded to the nearest 1/300 s, as SQL Server's datetime is; RT.Comb's .NET code cuts off instead.
+-- * The time comes first, because Oracle compares RAW from the first byte; NewCombLegacy puts it last, for SQL Server.
+-- * It is rounded to the nearest 1/300 s, as SQL Server's datetime is; RT.Comb's .NET code truncates instead.
 -- * Days wrap: 1900-01-01 and 2079-06-07 are both 0.
--- * Keys of one 1/300 s come in no order. It needs GRANT EXECUTE ON dbms_crypto for random bytes.
+-- * Keys of the same 1/300 s are in random order. It needs GRANT EXECUTE ON dbms_crypto for random bytes.
 -- * Given a GUID and an instant it makes the COMB of these two, as Create(Guid, DateTime) does in .NET.
 --
 -- Written from documentation for Oracle 23ai, not yet run on a server. It is created in your own schema.

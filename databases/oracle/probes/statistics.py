@@ -37,7 +37,7 @@ KEPT = f"SELECT name, SUM(value) FROM {STATISTICS} GROUP BY name"  # noqa: S608
 
 _NO_STATISTICS = (
     "the writers' sessions may not read their statistics: GRANT SELECT ON v_$mystat and v_$statname as in "
-    "databases/oracle/owned_schema.py."
+    "databases/oracle/user.py."
 )
 _TWO_INDEXES = "Oracle counts the splits of a session's indexes together, and this trial's rows go into two."
 

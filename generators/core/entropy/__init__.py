@@ -1,7 +1,7 @@
 """Random bytes in bulk: AES-128 in counter mode, seeded or from the operating system.
 
-The keystream is consumed strictly in order, so `take(n, w)` equals n times `take(1, w)`, and `fill` gives what `take`
-would. It costs about as much as memcpy where AES instructions exist, which is why no weaker generator is used.
+The keystream is used strictly in order, so `take(n, w)` equals n times `take(1, w)`, and `fill` gives the same bytes as
+`take`. With AES instructions it costs about as much as memcpy, so there is no reason for a weaker generator.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Bytes = NDArray[np.uint8]
 
 
 class Entropy(ABC):
-    """A source of random bytes for one writer. Picklable, with its position."""
+    """A source of random bytes for one writer. It can be pickled, with its position."""
 
     @abstractmethod
     def take(self, n: int, width: int) -> Bytes:
         """The next n × width bytes: a fresh, writable uint8 array of shape (n, width)."""
 
     def fill(self, out: Bytes) -> None:
-        """Puts what `take` would give into `out`: uint8 (n, width), contiguous."""
+        """Puts the bytes that `take` would return into `out`: uint8 (n, width), contiguous."""
         out[:] = self.take(*out.shape)
 
     @abstractmethod
@@ -35,7 +35,7 @@ class Entropy(ABC):
 
 
 class AesEntropy(Entropy):
-    """AES-128-CTR keystream under one key, from its first byte on."""
+    """The AES-128-CTR keystream of one key, from its first byte on."""
 
     def __init__(self, key: bytes, position: int = 0) -> None:
         self._key = key
@@ -43,12 +43,12 @@ class AesEntropy(Entropy):
 
     @classmethod
     def system(cls) -> AesEntropy:
-        """Keyed from the operating system: never the same twice."""
+        """With a key from the operating system: never the same twice."""
         return cls(os.urandom(16))
 
     @classmethod
     def seeded(cls, *seed: int | str) -> AesEntropy:
-        """Keyed from a seed: the same values give the same bytes, any other value unrelated ones."""
+        """With a key from a seed: the same values give the same bytes, other values give unrelated ones."""
         return cls(hashlib.sha256(repr(seed).encode()).digest()[:16])
 
     def take(self, n: int, width: int) -> Bytes:
@@ -64,7 +64,7 @@ class AesEntropy(Entropy):
         self._stream.fill(out.reshape(-1).data)
 
     def partition(self, i: int, *, of: int) -> AesEntropy:
-        """A keystream under a key derived from this one, i and `of`."""
+        """The keystream of a key derived from this one, i and `of`."""
         return AesEntropy(hashlib.sha256(self._key + f"/{i}/{of}".encode()).digest()[:16])
 
     def __getstate__(self) -> tuple[bytes, int]:
@@ -76,19 +76,19 @@ class AesEntropy(Entropy):
 
 
 class SystemEntropy(Entropy):
-    """The operating system's own random bytes, asked for anew each time."""
+    """The operating system's random bytes, read from it each time."""
 
     def take(self, n: int, width: int) -> Bytes:
         """The next n × width bytes."""
         return np.frombuffer(bytearray(os.urandom(n * width)), np.uint8).reshape(n, width)
 
-    def partition(self, i: int, *, of: int) -> SystemEntropy:  # noqa: ARG002 (all of it is independent already)
-        """The same source: nobody gets bytes that another one got."""
+    def partition(self, i: int, *, of: int) -> SystemEntropy:  # noqa: ARG002 (its bytes are independent already)
+        """The same source: it gives nobody the bytes of another."""
         return self
 
 
 class PlainEntropy(Entropy):
-    """A plain pseudo-random generator (PCG64): fast anywhere, and predictable. For comparison alone."""
+    """A plain pseudo-random generator (PCG64): fast everywhere, but predictable. Only for comparison."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -97,7 +97,7 @@ class PlainEntropy(Entropy):
 
     @classmethod
     def seeded(cls, *seed: int | str) -> PlainEntropy:
-        """The same values give the same bytes, any other value unrelated ones."""
+        """The same values give the same bytes, other values give unrelated ones."""
         return cls(int.from_bytes(hashlib.sha256(repr(seed).encode()).digest(), "big"))
 
     def take(self, n: int, width: int) -> Bytes:
@@ -116,7 +116,7 @@ class PlainEntropy(Entropy):
 
 
 class ScriptedEntropy(Entropy):
-    """The given bytes, in order; LookupError when they run out. For reproducing a published value."""
+    """The given bytes, in order; LookupError when there are no more. To reproduce a published value."""
 
     def __init__(self, script: bytes) -> None:
         self._script = np.frombuffer(script, np.uint8)
@@ -133,6 +133,6 @@ class ScriptedEntropy(Entropy):
         return part.reshape(n, width).copy()
 
     def partition(self, i: int, *, of: int) -> ScriptedEntropy:
-        """Part i of the script cut into `of` equal parts."""
+        """Part i of the script, cut into `of` equal parts."""
         size = len(self._script) // of
         return ScriptedEntropy(self._script[i * size : (i + 1) * size].tobytes())

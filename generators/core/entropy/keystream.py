@@ -1,10 +1,10 @@
-"""The AES-128 keystream: the cipher over a counter of 128 bits that starts at 0 (NIST SP 800-38A, CTR).
+"""The AES-128 keystream: the encrypted values of a 128-bit counter that starts at 0 (NIST SP 800-38A, CTR).
 
-OpenSSL computes it in two ways. CTR may begin at any block. GCM (NIST SP 800-38D) encrypts with the same keystream
-under a counter of 96 bits that are given and 32 that count, of which it keeps the values 0 and 1 for itself; where
-processors have wide AES instructions it is faster than CTR all the same, as OpenSSL uses them for GCM alone. So long
-requests near the beginning of such a segment of 64 GiB are met by GCM, all others by CTR, and the bytes are the same.
-GCM's tag is never asked for.
+OpenSSL can compute it in two ways. CTR can begin at any block. GCM (NIST SP 800-38D) has the same keystream, but only
+32 bits of its counter count, the other 96 are given, and it uses the counts 0 and 1 for other things. Where processors
+have wide AES instructions GCM is still faster, because OpenSSL uses them for GCM only. So GCM makes the bytes of long
+requests near the beginning of a segment of 64 GiB (one value of the 96 bits), and CTR makes all others. The bytes are
+the same. GCM's tag is never computed.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from typing import Final
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
 PIECE: Final = 1 << 17
-"""Bytes made by one call: it costs half a microsecond beside the work, and the piece stays in a near cache."""
+"""Bytes made by one call. A call costs half a microsecond beside the work; a piece stays in a near cache."""
 
 SEGMENT: Final = 1 << 36
 """Bytes under one value of the counter's first 96 bits."""
 
 _LONG: Final = PIECE // 2
-"""Bytes at once that are worth a look at which way is faster."""
+"""Bytes in one call from which on it matters which way is faster."""
 
 _KEPT: Final = 32
-"""Bytes of each segment that GCM uses for other things."""
+"""Bytes at the beginning of each segment that GCM does not give."""
 
 _NEAR: Final = 1 << 20
-"""How far into a segment GCM may begin: it must make what lies before, too."""
+"""How far into a segment GCM may begin, as it has to make all bytes before, too."""
 
 _ZEROS: Final = memoryview(bytes(PIECE))
-"""What the keystream is added to. A constant: bytes need not be cleared before they are filled."""
+"""The plain text: encrypting zeros gives the keystream."""
 
 _NEVER: Final = 1 << 132
-"""Behind the last byte of all."""
+"""The end of a cipher without an end: beyond the last byte of the keystream."""
 
 
 class Keystream:
-    """The keystream of one key from a byte `position` on."""
+    """The keystream of one key, from the byte `position` on."""
 
     def __init__(self, key: bytes, position: int = 0) -> None:
         self.position = position
         self._key = key
         self._cipher: CipherContext | None = None
-        self._end = _NEVER  # where the cipher at work can go no further
+        self._end = _NEVER  # the position that the current cipher cannot pass
 
     def fill(self, out: memoryview) -> None:
-        """Puts the next bytes into `out`: a view of single bytes."""
+        """Puts the next bytes into `out`, a view of single bytes."""
         done = 0
         while done < len(out):
             size = min(len(out) - done, PIECE)
@@ -77,7 +77,7 @@ class Keystream:
         return cipher
 
     def _galois(self, segment: int, skipped: int) -> CipherContext:
-        """GCM, from so many bytes behind those that it keeps."""
+        """GCM, from `skipped` bytes after the first that it gives."""
         cipher = Cipher(algorithms.AES(self._key), modes.GCM(segment.to_bytes(12, "big"))).encryptor()
         cipher.update(bytes(skipped))
         return cipher
@@ -85,7 +85,7 @@ class Keystream:
 
 @cache
 def galois_is_faster() -> bool:
-    """Whether GCM makes a piece sooner than CTR here: tried once a process, which takes a tenth of a millisecond."""
+    """Whether GCM is faster than CTR on this machine: measured once a process, in a tenth of a millisecond."""
     room = memoryview(bytearray(PIECE))
 
     def seconds(mode: modes.CTR | modes.GCM) -> float:

@@ -82,6 +82,7 @@ SELECT SUM(sent) FROM [keybench].[keybench_board] WHERE load_id = ? AND writer >
 SELECT writer FROM [keybench].[keybench_board] WHERE load_id = ? AND writer >= 0 AND stage >= 0 AND gone = 0;
 UPDATE [keybench].[keybench_board] SET gone = 1 WHERE load_id = ? AND writer = ?;
 UPDATE [keybench].[keybench_board] SET gone = 1 WHERE load_id = ? AND writer < 0;
+SELECT 1;
 SELECT t.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) AND (t.name = ? OR EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name NOT IN (N'key', N'payload', N'row_id', N'created'))) ORDER BY t.name;
 SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 3 AND name = ? AND major_id = SCHEMA_ID(?);
 SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0 AND name = ?;

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from mssql_python.cursor import Cursor as RealCursor
 
-from keybench.databases.capabilities import LoadsInBulk
 from keybench.databases.contract import Address
 from keybench.databases.mssql import connection
 from keybench.databases.mssql.connection import drivers
@@ -22,6 +21,7 @@ from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
+from keybench.model.load_path import LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random, taken_by

@@ -12,13 +12,11 @@ from sqlglot import exp
 
 from keybench.databases.contract import Address
 from keybench.databases.core.functions import scripts
-from keybench.databases.mssql import connection, container, ddl, keys, settings
-from keybench.databases.mssql import owned_schema as database
+from keybench.databases.mssql import connection, container, database, ddl, keys, settings
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
-from keybench.databases.mssql.options import Options
 from keybench.databases.mssql.session import MssqlSession
-from keybench.databases.mssql.url import UrlLeftovers, UrlServer
+from keybench.databases.mssql.settings import Options
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random
@@ -57,7 +55,7 @@ ANSWERS = {
 def everything(record: Record, address: Address) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
     record.answers = {**ANSWERS, **coordination_statements.ANSWERS}
-    server = UrlServer("mssql://bench@db.example")
+    server = ENGINE.provision("mssql://bench@db.example", ENGINE.settings("durable", "default"))
     own = server.start()
     admin = MssqlAdmin(own)
     admin.versions(), admin.settings()
@@ -98,8 +96,8 @@ def everything(record: Record, address: Address) -> list[str]:
     admin.close()
     coordination_statements.everything(ENGINE.coordination_table(own))
     server.stop()
-    left = UrlLeftovers("mssql://bench@db.example/theirs")
-    left.found(), left.remove(), left.close()
+    left = ENGINE.owned_schema("mssql://bench@db.example/theirs")
+    left.contents(), left.remove(), left.close()
     master = connection.connect(address, "master")
     for versioning in ("rcsi", "snapshot", "adr"):
         database.create(master, Options(row_versioning=versioning), "FORCED")

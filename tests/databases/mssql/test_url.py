@@ -13,12 +13,11 @@ from urllib.parse import quote
 
 import pytest
 
-from keybench.databases.mssql import connection
-from keybench.databases.mssql import owned_schema as database
+from keybench.databases.mssql import connection, database
 from keybench.databases.mssql.connection import drivers, error_text
 from keybench.databases.mssql.engine import ENGINE
-from keybench.databases.mssql.options import Options
-from keybench.databases.mssql.url import UrlLeftovers, UrlServer, address_of
+from keybench.databases.mssql.settings import Options
+from keybench.databases.mssql.url import address_of
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_statements import ANSWERS
@@ -54,7 +53,7 @@ def test_urls_become_addresses() -> None:
         "driver": "pyodbc",
         "fill_factor": "80",
     }
-    assert hidden(repr(address), address, vars(UrlServer(f"mssql://a:{quote(PASSWORD, safe='')}@h")))
+    assert hidden(repr(address), address, vars(ENGINE.provision(f"mssql://a:{quote(PASSWORD, safe='')}@h", SETTINGS)))
     plain = address_of("sqlserver://h")
     assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)
     assert "Trusted_Connection={yes}" in connection.connection_string(plain, "master")
@@ -125,7 +124,7 @@ def loader(name, *rest):
     return real(name, *rest)
 importlib.import_module = loader
 from keybench.databases.mssql.connection.drivers import load
-from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.settings import Options
 from keybench.errors import EnvironmentMissing
 try:
     load(Options(driver="pyodbc"))
@@ -217,7 +216,7 @@ def answering(record: Record) -> Iterator[Record]:
 
 
 def test_without_a_database_one_is_made_and_dropped(answering: Record) -> None:
-    server = UrlServer("mssql://bench@db.example")
+    server = ENGINE.provision("mssql://bench@db.example", SETTINGS)
     address = server.start()
     assert address.parameters["database"] == "keybench"
     databases = [arguments[0].partition("DATABASE=")[2].partition(";")[0] for arguments, _ in answering.connected]
@@ -239,7 +238,7 @@ def test_in_a_database_that_was_named_only_the_schema_is_made_and_dropped(answer
     answering.answers[f"{mine}0"] = []
     answering.answers[f"{mine}3"] = [(database.MARK,)]
     answering.answers["SELECT t.name"] = [("keybench_rows", 8192)]
-    server = UrlServer("mssql://bench@db.example/shop")
+    server = ENGINE.provision("mssql://bench@db.example/shop", SETTINGS)
     server.start()
     server.stop()
     changing = [s for s in answering.statements() if s.startswith(("CREATE", "DROP", "ALTER", "EXEC"))]
@@ -255,7 +254,7 @@ def test_a_schema_that_was_there_stays(answering: Record) -> None:
     for part in ("0", "3"):
         answering.answers[f"SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = {part}"] = []
     answering.answers["SELECT name FROM sys.schemas"] = [("keybench",)]
-    server = UrlServer("mssql://bench@db.example/shop")
+    server = ENGINE.provision("mssql://bench@db.example/shop", SETTINGS)
     server.start()
     server.stop()
     assert not [s for s in answering.statements() if s.startswith(("CREATE", "DROP", "ALTER", "EXEC"))]
@@ -266,10 +265,10 @@ def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(answering: Record) -
     error = failure("mssql://bench@db.example/shop")
     assert str(error) == (
         "SQL Server at db.example:1433: another run of keybench is using it, and both would use the same tables.\n"
-        "Wait until that run has ended, or name another database in the URL."
+        "Wait until that run has ended, or choose another --server."
     )
     assert answering.names()[-1] == "close"
-    left = UrlLeftovers("mssql://bench@db.example/shop")
+    left = ENGINE.owned_schema("mssql://bench@db.example/shop")
     assert left.in_use()
     assert left.remove() == []
 
@@ -277,8 +276,9 @@ def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(answering: Record) -
 def test_a_user_who_may_create_nothing_is_told_what_to_ask_for(answering: Record) -> None:
     answering.refuse["CREATE DATABASE"] = "CREATE DATABASE permission denied in database 'master'."
     assert str(failure("mssql://bench@db.example")) == (
-        "SQL Server at db.example:1433 refuses the schema keybench: SQL Server: CREATE DATABASE permission denied in "
-        "database 'master'.\nLet its administrator make a database for you, as its owner, and name it in the URL."
+        "SQL Server at db.example:1433 does not let keybench create its schema or tables: SQL Server: CREATE DATABASE "
+        "permission denied in database 'master'.\n"
+        "Let its administrator make a database for you, as its owner, and name it in the URL."
     )
 
 

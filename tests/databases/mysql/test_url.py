@@ -101,9 +101,9 @@ def test_a_mariadb_asked_for_as_mysql_is_not_recorded_as_mysql_but_cleaned(guest
     assert isinstance(error, EnvironmentMissing)
     assert str(error).startswith("this server is MariaDB (10.")
     assert str(error).endswith(", not MySQL: use --db mariadb.")
-    with closing(MYSQL.leftovers(url)) as left:
+    with closing(MYSQL.owned_schema(url)) as left:
         assert left.place.startswith("MariaDB at ")
-        assert (left.in_use(), left.found(), left.remove()) == (False, [], [])
+        assert (left.in_use(), left.contents(), left.remove()) == (False, [], [])
 
 
 def test_what_refers_to_a_trials_table_is_not_torn_down(guest: Owner) -> None:
@@ -115,7 +115,7 @@ def test_what_refers_to_a_trials_table_is_not_torn_down(guest: Owner) -> None:
         guest.admin.rows(statement)
     before = guest.dump()
     try:
-        with closing(ENGINE.leftovers(guest.url(PASSWORD))) as left, pytest.raises(ServerError) as refused:
+        with closing(ENGINE.owned_schema(guest.url(PASSWORD))) as left, pytest.raises(ServerError) as refused:
             left.remove()
         assert "foreign key constraint" in str(refused.value)
         assert str(refused.value).endswith(": see to that object, then clean again.")

@@ -53,6 +53,7 @@ SELECT SUM(sent) FROM "keybench_board" WHERE load_id = :load_id AND writer >= 0
 SELECT writer FROM "keybench_board" WHERE load_id = :load_id AND writer >= 0 AND stage >= 0 AND gone = 0
 UPDATE "keybench_board" SET gone = 1 WHERE load_id = :load_id AND writer = :writer
 UPDATE "keybench_board" SET gone = 1 WHERE load_id = :load_id AND writer < 0
+SELECT 1 FROM dual
 SELECT t.table_name FROM user_tables t WHERE EXISTS (SELECT 1 FROM user_tab_columns c WHERE c.table_name = t.table_name AND c.column_name = 'KEY') AND NOT EXISTS (SELECT 1 FROM user_tab_columns c WHERE c.table_name = t.table_name AND c.column_name NOT IN ('KEY', 'PAYLOAD', 'CREATED')) AND t.table_name LIKE 'keybench%' ORDER BY t.table_name
 DROP TABLE "keybench_rows" PURGE
 DROP TABLE IF EXISTS "keybench_lock" PURGE

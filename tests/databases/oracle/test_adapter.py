@@ -13,14 +13,12 @@ from sqlglot import exp
 
 from keybench.databases.contract import Address
 from keybench.databases.core import array_session
-from keybench.databases.oracle import connection, container, ddl, keys
-from keybench.databases.oracle import owned_schema as user
+from keybench.databases.oracle import connection, container, ddl, keys, user
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.engine import ENGINE
-from keybench.databases.oracle.options import Options
 from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
-from keybench.databases.oracle.url import UrlLeftovers, UrlServer
+from keybench.databases.oracle.settings import Options
 from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
@@ -42,7 +40,7 @@ def everything(record: Record, address: Address) -> list[str]:
     record.answers = {"SELECT n.name": STATISTICS, "SELECT height": [(2, 9, 3, 90, 100, 1)]}
     record.answers |= coordination_statements.ANSWERS
     record.answers["SELECT segment_name"] = [("rows", 8192), ("rows_key", 8192)]
-    server = UrlServer("oracle://keybench@db.example/FREEPDB1")
+    server = ENGINE.provision("oracle://keybench@db.example/FREEPDB1", ENGINE.settings("durable", "default"))
     own = server.start()
     admin = OracleAdmin(own)
     admin.versions(), admin.settings()
@@ -80,8 +78,8 @@ def everything(record: Record, address: Address) -> list[str]:
     coordination_statements.everything(ENGINE.coordination_table(own))
     record.answers["SELECT t.table_name"] = [("keybench_rows",)]
     server.stop()
-    left = UrlLeftovers("oracle://keybench@db.example/FREEPDB1")
-    left.found(), left.remove(), left.close()
+    left = ENGINE.owned_schema("oracle://keybench@db.example/FREEPDB1")
+    left.contents(), left.remove(), left.close()
     record.answers = {user.SMALL_LOGS_IN_USE: [(1,)], user.SMALL_LOGS: [(1,), (2,)], user.EXISTS: [("KEYBENCH",)]}
     container.prepare(replace(address, server="container", settings=ENGINE.settings("fast", "small")))
     return list(dict.fromkeys(record.statements()))

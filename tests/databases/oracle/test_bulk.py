@@ -8,7 +8,6 @@ import numpy as np
 import oracledb
 import pytest
 
-from keybench.databases.capabilities import LoadsInBulk
 from keybench.databases.contract import Address
 from keybench.databases.oracle import session as load
 from keybench.databases.oracle.engine import ENGINE
@@ -16,6 +15,7 @@ from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
+from keybench.model.load_path import LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random, taken_by

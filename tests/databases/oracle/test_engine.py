@@ -16,7 +16,7 @@ import pytest
 from keybench.databases.oracle import connection, keys
 from keybench.databases.oracle.connection import error_text
 from keybench.databases.oracle.engine import ENGINE
-from keybench.databases.oracle.url import UrlLeftovers, UrlServer, address_of
+from keybench.databases.oracle.url import address_of
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.metric import Metric
@@ -72,7 +72,7 @@ def test_urls_become_addresses() -> None:
     assert address.secret
     assert address.secret.reveal() == PASSWORD
     assert dict(address.parameters) == {"unique": "no", "host": "h", "port": "77", "service": "XEPDB1", "user": "a@b"}
-    assert hidden(repr(address), vars(UrlServer(f"oracle://a:{quote(PASSWORD, safe='')}@h/s")))
+    assert hidden(repr(address), vars(ENGINE.provision(f"oracle://a:{quote(PASSWORD, safe='')}@h/s", SETTINGS)))
 
 
 @pytest.mark.parametrize("wrong", [f"oracle://a:{PASSWORD}@[::1/x", "oracle://h:port", "oracle://a@h", "oracle://h/s"])
@@ -140,7 +140,7 @@ def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(record: Record) -> N
     assert str(failure("oracle://me@db.example/s")).startswith(
         "Oracle at db.example:1521/s: another run of keybench is using it"
     )
-    left = UrlLeftovers("oracle://me@db.example/s")
+    left = ENGINE.owned_schema("oracle://me@db.example/s")
     assert left.in_use()
     assert left.remove() == []
 
@@ -148,7 +148,7 @@ def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(record: Record) -> N
 def test_a_user_without_rights_is_told_what_to_ask_for(record: Record) -> None:
     record.refuse["CREATE TABLE"] = "ORA-01031: insufficient privileges"
     text = str(failure("oracle://me@db.example/s"))
-    assert "refuses keybench a table of its own: Oracle: ORA-01031: insufficient privileges" in text
+    assert "does not let keybench create its schema or tables: Oracle: ORA-01031: insufficient privileges" in text
     assert "Let its administrator run: GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO KEYBENCH; " in text
 
 

@@ -132,13 +132,16 @@ def test_a_diagram_is_read_part_by_part() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Description("T48 80R"), "'80R' in 'T48 80R' is no letter and number of bits, such as T48 or V4:7"),
+        (
+            lambda: Description("T48 80R"),
+            "'80R' in 'T48 80R' is no letter and number of bits, such as T48 or V4:7",
+        ),
         (lambda: Description("V4:1f"), "'V4:1f' in 'V4:1f': the value needs more than 4 bits"),
         (lambda: Description("T48 R80"), "the diagram 'T48 R80' and the legend of [] do not match"),
         (lambda: Description("R80", {"T": "time"}), "the diagram 'R80' and the legend of ['T'] do not match"),
         (
             lambda: Description("R80", uniqueness="worker id"),
-            "worker_ids is how many worker ids there are, for layouts that need one",
+            "worker_ids, the number of worker ids, belongs to uniqueness by worker id, and only to it",
         ),
     ],
 )

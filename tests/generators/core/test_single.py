@@ -23,7 +23,7 @@ from keybench.generators.core.description import Uniqueness
 from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
 from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
-from keybench.generators.core.single import HeldClock, objects, source
+from keybench.generators.core.single import MonotonicClock, objects, source
 from keybench.model.keys import Keys
 
 ALL = {known.name: known for known in layouts().values()}
@@ -144,11 +144,11 @@ def test_a_key_carries_the_time_of_the_call(name) -> None:
 
 
 @pytest.mark.parametrize("name", NEED_A_NUMBER)
-def test_a_number_is_asked_for_where_nothing_else_tells_processes_apart(name) -> None:
+def test_a_number_is_required_where_nothing_else_makes_keys_unique(name) -> None:
     with pytest.raises(UsageError) as refused:
         new(name)
     assert str(refused.value) == (
-        f"nothing in {name} keys tells processes of one machine apart: give each process a number of its own, as in "
+        f"{name} keys of two processes on one machine can be equal: give each process a number of its own, as in "
         f"new('{name}', worker=0)."
     )
 
@@ -168,8 +168,8 @@ def test_planned_keys_are_refused(name) -> None:
     with pytest.raises(UsageError) as refused:
         new(name)
     assert str(refused.value) == (
-        f"{name} keys are made of row numbers or names that somebody plans, and a single key has none: let the "
-        "database number the rows, or take a layout that needs no plan, such as uuid-v7."
+        f"{name} keys are made of row numbers or names from a plan, and a single key has none: let the "
+        "database number the rows, or use a layout that needs no plan, such as uuid-v7."
     )
 
 
@@ -205,7 +205,7 @@ new(name, worker=3)
 def test_a_held_clock_never_goes_back_and_never_ahead(readings, cut) -> None:
     ticks = START + np.array(readings) // 1000
     odd = np.arange(len(ticks)) * 37 % 100
-    clock = HeldClock(VirtualClock(ticks, odd))
+    clock = MonotonicClock(VirtualClock(ticks, odd))
     cut = min(cut, len(ticks))
     parts = [clock.read_fine(cut), clock.read_fine(len(ticks) - cut)]
     shown = [pair for part in parts for pair in zip(*(half.tolist() for half in part), strict=True)]

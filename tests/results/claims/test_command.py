@@ -18,7 +18,7 @@ from keybench.results.claims import VERDICTS, ClaimRow, rows
 from keybench.results.claims.assemble import answers
 from keybench.results.claims.claim import claims as all_claims
 from keybench.results.claims.listing import Form, catalogue, written
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 ROOT = Path(__file__).parents[3]
 

@@ -1,4 +1,4 @@
-"""Worker processes: results in order, failures told, nothing left behind."""
+"""Worker processes: results in order, failures reported, no process left behind."""
 
 import operator
 import signal
@@ -25,9 +25,11 @@ def test_a_users_error_is_passed_on_and_the_others_are_ended() -> None:
     assert time.monotonic() - begin < 10
 
 
-def test_a_surprise_is_a_server_error_with_its_name() -> None:
-    with pytest.raises(ServerError, match=r"^ZeroDivisionError: division by zero$"):
+def test_an_unexpected_exception_is_a_server_error_with_its_name_and_traceback() -> None:
+    with pytest.raises(ServerError, match=r"^ZeroDivisionError: division by zero$") as caught:
         run_all(operator.truediv, [(3, 0)], timeout=30)
+    assert caught.value.traceback.startswith("Traceback (most recent call last):\n")
+    assert caught.value.traceback.endswith("\nZeroDivisionError: division by zero\n")
 
 
 def test_a_killed_worker_is_an_error() -> None:
