@@ -1,7 +1,7 @@
-"""Page models beside live servers: the same keys in the same order into both, and where the two differ.
+"""Compares page models with live servers: inserts the same keys in the same order into both, and shows differences.
 
-Engines, servers and columns come from the registry: whatever has a page model and a server that can be started here is
-compared, on orders of arrival that tell B-trees apart. It fails where leaf pages or density are not equal.
+It compares every engine of the registry that has a page model and a server that can be started here, in orders of
+arrival that tell B-trees apart. It fails if leaf pages or density are not equal.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _SAME = 1e-6
 
 def columns(on: Engine) -> list[Column]:
     """The engine's usual columns for GUIDs, GUIDs as text, and integers, each sized for keys of `streams`."""
-    found = [on.default_column("uuid", "rfc"), on.default_column("int", "rfc")]
-    found += [column for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
-    return found
+    chosen = [on.default_column("uuid", "rfc"), on.default_column("int", "rfc")]
+    chosen += [column for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
+    return chosen
 
 
 def tables(on: Engine, column: Column) -> Iterator[Table]:
-    """With and without payload, in each key role; roles that the model cannot tell apart are one."""
+    """Tables with and without payload, in each key role; roles with the same pages count as one."""
     keys = streams.keys(streams.random(_PROBE_ROWS), column)
     for payload in _PAYLOADS:
         known = set()
@@ -65,7 +65,7 @@ def tables(on: Engine, column: Column) -> Iterator[Table]:
 
 
 def real(on: Engine, address: Address, table: Table, keys: Keys) -> tuple[Mapping[Metric, float], float]:
-    """What the server's probes read after the keys went in, as far as they could, and rows a second of sending."""
+    """(what the server's probes read after the keys were inserted, rows a second of sending)"""
     admin = on.admin(address)
     try:
         admin.create(table)
@@ -82,9 +82,9 @@ def real(on: Engine, address: Address, table: Table, keys: Keys) -> tuple[Mappin
                 seconds += time.perf_counter() - begin
         finally:
             session.close()
-        found = [reading for probe in probes for reading in probe.after(table)]
+        probed = [reading for probe in probes for reading in probe.after(table)]
         admin.drop(table)
-        values = {r.metric: r.value for r in found if r.subject == KEY and r.value is not None}
+        values = {r.metric: r.value for r in probed if r.subject == KEY and r.value is not None}
         return values, len(keys) / seconds
     finally:
         admin.close()
@@ -110,13 +110,13 @@ def _line(
 ) -> tuple[str, bool]:
     parts, equal = [], True
     for metric, title in SHOWN.items():
-        if metric not in server or metric not in model:  # not adjacent, where a parent's pages lie in between
+        if metric not in server or metric not in model:  # for example nonadjacent, if a parent's pages lie in between
             continue
-        found, predicted = server[metric], model[metric] or 0.0
-        if abs(found - predicted) <= _SAME:
-            parts.append(f"{title} {found:,.6g}")
+        measured, predicted = server[metric], model[metric] or 0.0
+        if abs(measured - predicted) <= _SAME:
+            parts.append(f"{title} {measured:,.6g}")
         else:
-            parts.append(f"{title.upper()} {found:,.6g} / {predicted:,.6g} / {predicted - found:+,.4g}")
+            parts.append(f"{title.upper()} {measured:,.6g} / {predicted:,.6g} / {predicted - measured:+,.4g}")
             equal = equal and metric not in EXACT
     return f"  {what}: {' · '.join(parts)}   (model {speed:,.0f} × the server's rate)", equal
 

@@ -1,8 +1,8 @@
-"""Keys a second of every layout on one core, beside memcpy of as many keys and the hashes that some are made of.
+"""Keys a second of every layout on one core, relative to memcpy of the same number of keys, and to hash functions.
 
-Arrays are larger than the second-level caches and new each time, ours and the copy's alike: that is what `take` gives.
-The memory under them is the process's own already and touched before (`memory`), for both. Copying into an array that
-is there is shown beside it. The first repetition may import numba and compile loops; the median does not hold it.
+Arrays are larger than the second-level cache and new each time, for our keys and for the copy, because `take` returns
+new arrays. Their memory belongs to the process already and was touched before (`memory`). Copying into an existing
+array is shown too. The first repetition may import numba and compile loops; the median is not affected.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from keybench.model.byteorder import text36
 KEYS = 1 << 22
 """64 MiB of 16-byte keys."""
 FEWER = 1 << 20
-"""Of layouts that take longer than this machine's patience: text, and what is hashed."""
+"""Keys of slow layouts: text, and hashes."""
 SINGLE = 100_000
 _KEPT = 1 << 30
-"""Bytes that are touched before: the largest array, several times."""
+"""Bytes touched beforehand: several times the largest array."""
 
 HASHED = {"uuid-v3": "md5", "percona-week": "md5", "uuid-v5": "sha1", "uuid-v8-name": "sha256"}
-"""Layouts whose keys are digests, by the hash; the rate to reach is that of `openssl speed`."""
+"""Hash function of layouts whose keys are digests; their target is the rate of `openssl speed`."""
 
 _TARGETS = (
     (("uuid-v4",), 0.5),
     (("rt-comb", "jhtodd", "efcore", "morris", "hotguid", "dotnet-v7"), 0.3),
 )
 _EXACTLY = {"uuid-v7": 0.3}
-"""Targets of one layout, not of all whose names begin so."""
+"""Targets of a single layout; those above are for all names that begin so."""
 
 _OTHERS, _HASHES, _TEXT = 0.1, 0.8, 0.035
 _SINGLE_FACTOR = 15.0
@@ -50,13 +50,13 @@ _HASHED_BYTES = 32
 """A namespace and a short name."""
 
 
-def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (keys cost too little to be counted in rows)
+def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (keys are too cheap for that)
     """The lines of this part of the report."""
     yield f"\nKeys a second on one core: {KEYS:,} at once (text, hashes: {FEWER:,}), medians of {repetitions}"
     warm = "touched before" if memory.keep(_KEPT) else "fresh from the system: no glibc here to keep it"
     yield f"  clock readings lie ready; each take is a new array, and so is the copy; memory is {warm}"
-    way = "GCM" if galois_is_faster() else "CTR"
-    yield f"  keystream of {backend.openssl_version_text()} by {way}; loops compiled by numba {version('numba')}"
+    mode = "GCM" if galois_is_faster() else "CTR"
+    yield f"  keystream of {backend.openssl_version_text()} by {mode}; loops compiled by numba {version('numba')}"
     known = list(dict.fromkeys(layouts().values()))
     copy = _copy()
     ways: dict[str, Callable[[], float]] = {_COPY: copy, "memcpy into an old one": _copy_over()}
@@ -71,7 +71,7 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (keys
     one_by_one: dict[str, list[float]] = {name: [] for name in singles}
     for _ in range(repetitions):
         for name, way in ways.items():
-            # The measure of all others is taken beside each of them, as the machine may be slower for a while.
+            # The copy is timed beside each layout, because the machine may be slower for a while.
             times[_COPY].append(copy())
             times[name].append(way())
         for name, make in singles.items():
@@ -111,7 +111,7 @@ def _target(name: str) -> float:
 
 
 def _timed(work: Callable[[], object]) -> float:
-    # The time that the processor worked for this process: others that have work to do do not lengthen it.
+    # Processor time of this process: other processes do not add to it.
     begin = time.process_time()
     kept = work()
     seconds = time.process_time() - begin
@@ -155,7 +155,7 @@ def _calling(make: Callable[[], object]) -> float:
 
 
 def _openssl(digest: str) -> float | None:
-    """Seconds a digest of a short message, as `openssl speed` measures them; None where there is no openssl."""
+    """Seconds for a digest of a short message, measured by `openssl speed`; None without openssl."""
     if shutil.which("openssl") is None:
         return None
     command = ["openssl", "speed", "-mr", "-seconds", "1", "-bytes", str(_HASHED_BYTES), "-evp", digest]

@@ -1,7 +1,7 @@
-"""MariaDB: our session's ways to send rows beside the `mariadb` client with the same rows in the same transactions.
+"""MariaDB: our session's ways to send rows, relative to the `mariadb` client with the same rows and transactions.
 
-The client sends INSERTs of many rows, beside which stand our arrays, which MariaDB gets, and our INSERTs of many rows,
-which MySQL gets; and LOAD DATA beside LOAD DATA.
+The client's INSERTs of many rows are compared with our arrays (the default for MariaDB) and with our INSERTs of many
+rows (the default for MySQL); its LOAD DATA with our LOAD DATA.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LAYOUTS = ("uuid-v4", "uuid-v7")
 
 
 def compare(rows: int, repetitions: int) -> Iterator[str]:
-    """The lines of this part of the report; one that says why where no server is installed."""
+    """The lines of this part of the report; one line with the reason if no server is installed."""
     if reason := ENGINE.missing("local"):
         yield f"\nMariaDB: left out, {reason}"
         return
@@ -77,7 +77,7 @@ def _measure(address: Address, scratch: Path, rows: int, repetitions: int) -> It
 
 
 def _script(table: Table, keys: Keys, way: Way, scratch: Path) -> Path:
-    """One statement a transaction; LOAD DATA's rows each in a file of its own."""
+    """A script with one statement a transaction. Rows for LOAD DATA are in files, one for each transaction."""
     payload = Payload(table.payload).rows(0, len(keys))
     lines = []
     if way == "load data":
@@ -94,7 +94,7 @@ def _script(table: Table, keys: Keys, way: Way, scratch: Path) -> Path:
 
 
 def _client(address: Address, script: Path) -> float:
-    """Seconds of the client's whole run, its start (some 10 ms) included."""
+    """Seconds of the client's whole run, with its start (about 10 ms)."""
     given = address.parameters
     command = ["mariadb", "--no-defaults", "--local-infile=1", "--max-allowed-packet=1G"]
     command += [f"--socket={given['unix_socket']}", f"--user={given['user']}", given["database"]]

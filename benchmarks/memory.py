@@ -1,7 +1,7 @@
-"""Memory that stays with the process, so that what is timed is work and not the system's handing out of pages.
+"""Keeps freed memory in the process, so that a timing does not include getting pages from the system.
 
-Large arrays otherwise come from the system each time and go back to it, and the first touch of each page is cleared
-by the kernel: on a virtual machine that costs many times the work on the page.
+Otherwise large arrays come from the system each time and go back to it, and the kernel clears each page when it is
+first touched. On a virtual machine that costs many times the work on the page.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _NEVER: Final = 2**31 - 1
 
 
 def keep(size: int) -> bool:
-    """Makes glibc keep freed memory, and touches so many bytes once; False, and nothing done, without glibc.
+    """Makes glibc keep freed memory, and touches `size` bytes once. Does nothing and returns False without glibc.
 
-    mallopt(3): no array is mapped on its own any more (M_MMAP_MAX; M_MMAP_THRESHOLD ends at 32 MiB), and nothing freed
-    is given back (M_TRIM_THRESHOLD). Both hold until the process ends.
+    mallopt(3): no array gets a mapping of its own (M_MMAP_MAX; M_MMAP_THRESHOLD ends at 32 MiB), and freed memory is
+    not returned (M_TRIM_THRESHOLD). Both last until the process ends.
     """
     if platform.libc_ver()[0] != "glibc":
         return False

@@ -1,6 +1,6 @@
-"""Rows a second through the page models, beside a stable sort of as many random 64-bit integers in the same run.
+"""Rows a second through the page models, relative to a stable sort of the same number of random 64-bit integers.
 
-The ranks are ready made; ranking is timed and shown apart. Memory is what the peak of a process of its own grows by.
+Ranks are made beforehand; ranking is timed separately. Memory is the growth of the peak of a separate process.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _OTHER_TARGETS = {
     "mysql": {"random": 0.3, "increasing": 0.8},
     "sqlite": {"random": 0.2, "increasing": 2.0},
 }
-"""Of engines whose leaves are not independent of their neighbours."""
+"""Targets of engines whose leaves depend on their neighbours."""
 _MEMORY_TARGET = 24.0
 _SERVER_TARGET = 15
 _THREADS = 2
 _THREADED = f"random, {_THREADS} threads"
 _AT_ONCE = f"{_THREADS} models at once"
-"""What this machine's cores and memory let two threads do that have nothing in common but the ranks."""
+"""Limit of this machine's cores and memory: two threads that share only the ranks."""
 _RANKED = "ranking of 16-byte keys"
 
 
-def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (its row counts are those of the targets)
+def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the targets fix the row counts)
     """The lines of this part of the report."""
     for n in ROWS:
         times = max(1, repetitions if n <= 1_000_000 else repetitions // 5)
@@ -71,7 +71,7 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (its 
 
 
 def _model(on: Engine, **parameters: float | str) -> PageModel | SizedByValue | None:
-    """Of the usual column for GUIDs, the key clustered where the engine can; None of an engine without a model."""
+    """The model for the usual GUID column, with a clustered key where the engine has that; None without a model."""
     try:
         return on.page_model(Table("benchmark", columns(on)[0], _PAYLOAD), **parameters)
     except UsageError:
@@ -79,7 +79,7 @@ def _model(on: Engine, **parameters: float | str) -> PageModel | SizedByValue | 
 
 
 def _beside_server(on: Engine, kind: str, repetitions: int) -> Iterator[str]:
-    """A load each, profile fast: the server does what a model knows and more, and is the peer whose place it takes."""
+    """Loads a live server with profile `fast`, and compares its rate with the model's."""
     column, model = columns(on)[0], _model(on)
     if model is None:
         return
@@ -121,21 +121,21 @@ def _speed(n: int, repetitions: int) -> Iterator[str]:
             ways[on.title, _AT_ONCE] = partial(_at_once, alone)
     for way in ways.values():
         if n <= ROWS[0]:
-            way()  # compiled, or loaded from the cache
-    found: dict[tuple[str, str], list[float]] = {name: [] for name in ways}
+            way()  # compiles kernels, or loads them from the cache
+    seconds_of: dict[tuple[str, str], list[float]] = {name: [] for name in ways}
     sorts = []
     for _ in range(repetitions):
-        for name, way in ways.items():
+        for measured, way in ways.items():
             sorts.append(_timed(lambda: np.sort(values, kind="stable")))
-            found[name].append(_timed(way))
+            seconds_of[measured].append(_timed(way))
     sort = median(sorts)
     yield f"  {'sort':<34} {1e9 * sort / n:7.1f} ns a row"
-    for (title, what), seconds in found.items():
+    for (title, what), seconds in seconds_of.items():
         ratio = sort / median(seconds)
         line = f"  {title or 'all':<12} {what:<21} {1e9 * median(seconds) / n:7.1f} ns a row   {ratio:6.2f} × sort"
         if what in (_THREADED, _AT_ONCE):
             work = 1 if what == _THREADED else _THREADS
-            line += f"   {work * median(found[title, 'random']) / median(seconds):5.2f} × one core"
+            line += f"   {work * median(seconds_of[title, 'random']) / median(seconds):5.2f} × one core"
         if target := targets.get((title, what)):
             line += f"   target ≥ {target:g}: {'met' if ratio >= target else 'NOT met'}"
         yield line
@@ -161,21 +161,21 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Prints what the peak of this process grows by, in bytes a row, while one engine's model takes random ranks."""
+    """Prints by how many bytes a row the peak memory of this process grows while a model takes random ranks."""
     name, n = sys.argv[1], int(sys.argv[2])
     model = _model(engines()[name])
     if model is None or isinstance(model, SizedByValue):
         raise SystemExit(f"there is no page model of {name} with entries of one size")
     ranks = streams.random(n)
     model.insert(streams.random(1000))
-    Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # Linux: resets the peak
     before = _peak()
     model.insert(ranks)
     print((_peak() - before) / n)
 
 
 def _peak() -> int:
-    """The most memory that this process had at a time, in bytes."""
+    """Peak memory of this process, in bytes."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) * 1024
 

@@ -1,4 +1,4 @@
-"""Two ways of doing one thing, interleaved, so that what else the machine does falls on both; ratios of medians."""
+"""Compares two ways of doing one thing, interleaved, so that other load affects both; ratios of medians."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def keys(name: str, n: int) -> Keys:
 
 
 def send(session: Session, batches: Sequence[object]) -> tuple[float, float]:
-    """(seconds, share of them that the processor worked in this process) of sending all batches, as a writer does."""
+    """Sends all batches as a writer does. Returns (seconds, share of them that this process used the processor)."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -54,7 +54,7 @@ def send(session: Session, batches: Sequence[object]) -> tuple[float, float]:
 
 
 def require_rows(admin: Admin, table: Table, rows: int) -> None:
-    """VerificationError unless the table holds that many rows: a load that lost some proves nothing."""
+    """VerificationError unless the table has that many rows: a load that lost rows proves nothing."""
     held = sum(len(part) for part in admin.stored_keys(table))
     if held != rows:
         raise VerificationError(f"{table.name} holds {held:,} of {rows:,} rows: the comparison is void. Report this.")
@@ -62,14 +62,14 @@ def require_rows(admin: Admin, table: Table, rows: int) -> None:
 
 @dataclass(frozen=True)
 class Pair:
-    """Seconds of ours and of the peer's, repetition by repetition."""
+    """Seconds of ours and of the peer, by repetition."""
 
     ours: tuple[float, ...]
     peer: tuple[float, ...]
 
     @property
     def ratio(self) -> float:
-        """Ours over the peer's, of medians."""
+        """Median of ours over median of the peer."""
         return median(self.ours) / median(self.peer)
 
     def line(self, title: str, target: float) -> str:
@@ -82,12 +82,12 @@ class Pair:
 
 
 def met(value: float, target: float, unit: str = "") -> str:
-    """The target beside the figure as it is printed, to two digits."""
+    """The target, and whether the figure meets it when rounded to two digits, as it is printed."""
     return f"target ≤ {target:g}{unit}: {'met' if round(value, 2) <= target else 'NOT met'}"
 
 
 def interleave(repetitions: int, ours: Callable[[], float], peer: Callable[[], float]) -> Pair:
-    """Runs both as often, one after the other, each first in every second repetition."""
+    """Runs both in turn, with the other one first in every second repetition."""
     times: tuple[list[float], list[float]] = ([], [])
     for repetition in range(repetitions):
         for which in (0, 1) if repetition % 2 == 0 else (1, 0):

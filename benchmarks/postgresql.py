@@ -1,4 +1,4 @@
-"""PostgreSQL: our session beside `psql -f` with one COPY a transaction, in text, of the same rows."""
+"""PostgreSQL: our session relative to `psql -f` with the same rows, one text COPY a transaction."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _measure(address: Address, scratch: Path, rows: int, repetitions: int) -> It
 
 
 def _script(table: Table, keys: Keys, payload: Payload) -> bytes:
-    """One COPY a transaction, between two readings of the server's clock."""
+    """A script with one COPY a transaction, between two readings of the server's clock."""
     rows = len(keys)
     lines = np.concatenate(
         [
@@ -95,7 +95,7 @@ def _script(table: Table, keys: Keys, payload: Payload) -> bytes:
 
 
 def _psql(address: Address, script: Path) -> float:
-    """Seconds between the two readings: psql's start and its connection are not in them."""
+    """Seconds between the two readings, without the start of psql and its connection."""
     given = address.parameters
     done = subprocess.run(
         [

@@ -1,4 +1,4 @@
-"""Time to draw the report of a run of 10,000 trials, in seconds of processor time of a process of its own."""
+"""Time to draw the report of a run of 10,000 trials: seconds of processor time of a separate process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import MODEL
-from keybench.results.store.store import Environment, Run, Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Environment, Run, Trial
 
 TARGET = 10.0
 """Seconds."""
@@ -32,21 +33,21 @@ _RUN = "b16b16b16b"
 _PREDICTED = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION, Metric.INTERIOR_SPLITS)
 
 
-def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the size is that of the target)
+def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the target fixes the size)
     """The lines of this part of the report."""
     with tempfile.TemporaryDirectory(prefix="kb-report-") as folder:
         path = Path(folder) / "results.sqlite"
         count = write(path)
-        found = [drawn(path) for _ in range(min(repetitions, 3))]
-    seconds = median(seconds for seconds, _ in found)
+        draws = [drawn(path) for _ in range(min(repetitions, 3))]
+    seconds = median(seconds for seconds, _ in draws)
     met = "met" if seconds < TARGET else "NOT met"
-    yield f"\nReport: a run of {count:,} trials, {LAYOUTS} layouts on {DATABASES} databases, medians of {len(found)}"
-    size = found[0][1] / 2**20
+    yield f"\nReport: a run of {count:,} trials, {LAYOUTS} layouts on {DATABASES} databases, medians of {len(draws)}"
+    size = draws[0][1] / 2**20
     yield f"  {seconds:5.1f} s of processor time   target < {TARGET:g} s: {met}; a page of {size:.1f} MiB"
 
 
 def drawn(path: Path) -> tuple[float, int]:
-    """(seconds of processor time of the command from start to end, bytes of the page)."""
+    """(seconds of processor time of the whole command, bytes of the page)"""
     page = path.with_suffix(".html")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "keybench.results.report", "latest", "--results", str(path), "-o", str(page)]
@@ -56,7 +57,7 @@ def drawn(path: Path) -> tuple[float, int]:
 
 
 def write(path: Path, blocks: int = BLOCKS, names: int = LAYOUTS) -> int:
-    """Makes a results file of random figures through the store; how many trials it has."""
+    """Makes a results file of random figures through the store. Returns its number of trials."""
     chosen = [CONTROL, *(name for name in layouts() if name != CONTROL)][:names]
     databases = list(engines())[:DATABASES]
     rng = np.random.default_rng(1)

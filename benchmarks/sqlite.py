@@ -1,4 +1,4 @@
-"""SQLite: our session beside a C program that binds and steps the same rows in the same transactions."""
+"""SQLite: our session relative to a C program that binds and steps the same rows in the same transactions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAYOUTS = ("uuid-v4", "uuid-v7")
 _SOURCE = Path(__file__).with_name("sqlite_peer.c")
 
 Peer = Callable[[Address, Table, Path, int], tuple[float, str]]
-"""Loads the rows of a file into the table; seconds, and the version of SQLite."""
+"""Loads the rows of a file into the table. Returns (seconds, version of SQLite)."""
 
 
 def compare(rows: int, repetitions: int) -> Iterator[str]:
@@ -39,7 +39,7 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:
         name = "sqlite3 of Python's library (executemany)" if program is None else "a C loop binding and stepping"
         yield f"\nSQLite: apsw session ÷ {name}"
         if lacking:
-            yield f"  the C peer cannot be built ({lacking}): Python's own sqlite3 stands in, and the target is not its"
+            yield f"  the C peer cannot be built ({lacking}): Python's sqlite3 takes its place; ignore the target"
         address = provision.start()
         try:
             yield from _measure(address, peer, Path(scratch), rows, repetitions)
@@ -76,13 +76,13 @@ def _measure(address: Address, peer: Peer, scratch: Path, rows: int, repetitions
             return seconds
 
         yield pairs.interleave(repetitions, ours, theirs).line(name, TARGET)
-    yield f"  SQLite {versions['ours']} (ours, in apsw), {versions['peer']} (peer): a difference in it is in the ratio"
+    yield f"  SQLite {versions['ours']} (ours, in apsw), {versions['peer']} (peer): other versions, other ratios"
     admin.drop(table)
     admin.close()
 
 
 def _compile(folder: Path) -> tuple[Path | None, str]:
-    """The C peer, built in a folder; else None and the reason."""
+    """Builds the C peer in a folder. Returns (the program, ""), or (None, the reason)."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         return None, "no C compiler: apt-get install gcc libsqlite3-dev"
@@ -118,7 +118,7 @@ def _native(program: Path) -> Peer:
 
 
 def _library(address: Address, table: Table, file: Path, rows: int) -> tuple[float, str]:
-    """Python's own sqlite3, which every machine has."""
+    """Loads with Python's own sqlite3, which every machine has."""
     data = file.read_bytes()
     texts, width = data[16 * rows :].decode("ascii"), table.payload
     values = [(data[16 * i : 16 * i + 16], texts[width * i : width * i + width]) for i in range(rows)]

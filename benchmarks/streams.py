@@ -19,17 +19,17 @@ def _chance(seed: int) -> np.random.Generator:
 
 
 def increasing(n: int) -> Numbers:
-    """Each key above all before."""
+    """Each key is above all before."""
     return np.arange(n)
 
 
 def descending(n: int) -> Numbers:
-    """Each key below all before."""
+    """Each key is below all before."""
     return np.arange(n)[::-1].copy()
 
 
 def random(n: int) -> Numbers:
-    """In no order."""
+    """In random order."""
     return _chance(7).permutation(n)
 
 
@@ -45,12 +45,12 @@ def ranges(n: int) -> Numbers:
 
 
 def same_millisecond(n: int) -> Numbers:
-    """A time of milliseconds in front, random behind, 200 keys to the millisecond."""
+    """The milliseconds first, then random bits; 200 keys in each millisecond."""
     return (np.arange(n) // 200 << 40) + (_chance(17).permutation(n) << 8)
 
 
 def wrapping(n: int) -> Numbers:
-    """The low part of the time in front, as in version 1: it ascends and begins anew, 22 times in all."""
+    """The low part of the time first, as in version 1: it ascends and starts again, 22 times in all."""
     period = -(-n // 22)
     return np.arange(n) % period * 22 + np.arange(n) // period
 
@@ -69,7 +69,7 @@ STREAMS: dict[str, Callable[[int], Numbers]] = {
 
 
 def keys(numbers: Numbers, column: Column) -> Keys:
-    """Keys of the kind that the column takes, which ascend with the numbers."""
+    """Keys of a kind that the column takes, in the order of the numbers."""
     if "int" in column.kinds:
         return Keys(numbers.astype(np.int64), "int")
     data = np.zeros((len(numbers), 16), np.uint8)

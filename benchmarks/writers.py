@@ -1,6 +1,6 @@
-"""Many writers: their combined rate beside one writer's and beside pgbench; what planning a trial costs.
+"""Many writers: their combined rate relative to one writer and to pgbench, and the cost of planning a trial.
 
-Our writers send COPY, which pgbench cannot. Beside it they send its statement, through the harness's own loop.
+Our writers send COPY, which pgbench cannot. For the comparison they send pgbench's statement through their own loop.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from keybench.runners.planning.sources import key_sources
 from keybench.runners.planning.target import Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.runners.writers import load as writers
 from keybench.runners.writers import pool
 from keybench.runners.writers.barrier import BarrierHandle
+from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
 from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
 
@@ -73,15 +73,15 @@ def _rates(target: Target, rows: int, repetitions: int) -> Iterator[str]:
     """COPY of 1,000 rows a transaction."""
     yield f"\nMany writers: {rows:,} rows by COPY, {pairs.ROWS_PER_TX:,} a transaction, profile fast, beside one writer"
     for layout in ("uuid-v7", "uuid-v4"):
-        found: dict[int, list[float]] = {count: [] for count in COUNTS}
+        rates: dict[int, list[float]] = {count: [] for count in COUNTS}
         for _ in range(repetitions):
             for count in COUNTS:
-                found[count].append(rows / _load(target, layout, count, rows))
-        alone = found[COUNTS[0]]
+                rates[count].append(rows / _load(target, layout, count, rows))
+        alone = rates[COUNTS[0]]
         for count in COUNTS[1:]:
-            ratios = sorted(many / one for many, one in zip(found[count], alone, strict=True))
+            ratios = sorted(many / one for many, one in zip(rates[count], alone, strict=True))
             yield (
-                f"  {layout:<10} {count} writers {median(found[count]) / 1000:7.1f} thousand rows/s   one "
+                f"  {layout:<10} {count} writers {median(rates[count]) / 1000:7.1f} thousand rows/s   one "
                 f"{median(alone) / 1000:7.1f}   ratio {median(ratios):.2f} (pairs {ratios[0]:.2f} … {ratios[-1]:.2f})"
             )
 
@@ -92,7 +92,7 @@ def _load(target: Target, layout: str, count: int, rows: int) -> float:
     table = trial.table(request.scenario)
     admin = target.engine.admin(target.address)
     admin.create(table)
-    loaded = writers.load(
+    loaded = load_rows(
         target.address, table, key_sources(request, trial), rows_per_tx=pairs.ROWS_PER_TX,
         skew_rows=100 * pairs.ROWS_PER_TX, timeout=3600,
     )  # fmt: skip
@@ -103,18 +103,18 @@ def _load(target: Target, layout: str, count: int, rows: int) -> float:
 
 
 class _Inserts(PostgresSession):
-    """A session that sends pgbench's statement."""
+    """A session that sends the statement of pgbench."""
 
     def __init__(self, address: Address, table: Table) -> None:
         super().__init__(address, table)
         self._expect(self._raw.prepare(b"insert", _statement(table, "$1").encode()), pq.ExecStatus.COMMAND_OK)
 
     def prepare(self, keys: Keys, *_: object) -> Sequence[object]:  # type: ignore[override]
-        """The text, once a row."""
+        """The text, once for each row."""
         return [_TEXT.encode()] * len(keys)
 
     def send(self, batch: object) -> int:
-        """One row, its own transaction."""
+        """Sends one row in its own transaction."""
         assert isinstance(batch, bytes)
         done = self._raw.exec_prepared(b"insert", [batch])
         return self._expect(done, pq.ExecStatus.COMMAND_OK).command_tuples or 0
@@ -158,7 +158,7 @@ def _pair(target: Target, program: Path, count: int, repetitions: int) -> str:
 
     def ours() -> float:
         admin.create(table)
-        loaded = writers.load(
+        loaded = load_rows(
             target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, pool=_Pool()
         )
         pairs.require_rows(admin, table, _SINGLE_ROWS)
@@ -182,7 +182,7 @@ def _pair(target: Target, program: Path, count: int, repetitions: int) -> str:
 
 
 def _pgbench(program: Path, address: Address, table: Table, clients: int) -> float:
-    """Seconds from pgbench's first transaction to its last, by the rate that it tells without its connecting."""
+    """Seconds from pgbench's first transaction to its last, from the rate that it prints without connection time."""
     given = address.parameters
     transactions = _SINGLE_ROWS // clients
     with tempfile.TemporaryDirectory() as scratch:
@@ -203,7 +203,7 @@ def _pgbench(program: Path, address: Address, table: Table, clients: int) -> flo
 
 
 def _share(target: Target, rows: int, repetitions: int) -> Iterator[str]:
-    """Of a whole trial with eight writers: its plan, once, and all keys, which writers and verification make each."""
+    """Share of planning and keys in a trial of eight writers. Keys count twice: writers and verification make them."""
     yield f"\nMany writers: planning and key streams in a trial of {rows:,} rows, scenario autoscale"
     work = load_scenario("autoscale")
     work = work.model_copy(update={"load": work.load.model_copy(update={"rows_per_tx": 100, "skew_rows": 1000})})
@@ -225,7 +225,7 @@ def _share(target: Target, rows: int, repetitions: int) -> Iterator[str]:
 
 
 def _day(repetitions: int) -> Iterator[str]:
-    """A day of 16 processes through a page model, from the plan to the pages, beside the model alone on those ranks."""
+    """A day of 16 processes, from the plan to the pages of a page model, relative to the model alone on those ranks."""
     yield f"\nA day of 16 processes, {DAY_ROWS:,} rows: plan, keys, ranks and page model, beside the page model alone"
     spells = [(i * 600, 40_000 + i * 500, 45_000 + i * 300, 86_400) for i in range(16)]
     listed = "".join(
@@ -239,22 +239,22 @@ def _day(repetitions: int) -> Iterator[str]:
         for layout in DAY_LAYOUTS:
             request, trial = _planned(on, work, layout, "binary16-mssql", DAY_ROWS)
             table = trial.table(work)
-            _through(on, replace(trial, rows=1_000_000), request, table)  # compiled, or loaded from the cache
-            found = [_through(on, trial, request, table) for _ in range(max(3, repetitions // 2))]
-            ratio = median(model / whole for whole, model in found)
+            _through(on, replace(trial, rows=1_000_000), request, table)  # compiles kernels or loads them
+            timings = [_through(on, trial, request, table) for _ in range(max(3, repetitions // 2))]
+            ratio = median(model / whole for whole, model in timings)
             yield (
-                f"  {on.title:<12} {layout:<18} {1e9 * median(w for w, _ in found) / DAY_ROWS:7.1f} ns a row, the "
-                f"model {1e9 * median(m for _, m in found) / DAY_ROWS:7.1f}   {ratio:.2f} × its rate   "
+                f"  {on.title:<12} {layout:<18} {1e9 * median(w for w, _ in timings) / DAY_ROWS:7.1f} ns a row, the "
+                f"model {1e9 * median(m for _, m in timings) / DAY_ROWS:7.1f}   {ratio:.2f} × its rate   "
                 f"target ≥ {DAY_TARGET:g}: {'met' if ratio >= DAY_TARGET else 'NOT met'}"
             )
 
 
 def _through(on: Engine, trial: TrialPlan, request: Request, table: Table) -> tuple[float, float]:
-    """(seconds of the whole, seconds of the model), of the processor: all of it is one thread."""
+    """(seconds of processor time of everything, of the model alone); all of it runs in one thread."""
     model = on.page_model(table)
     begin = time.process_time()
     ranks = ranked(sort_words(keys_in_order(key_sources(request, trial)), table.column.order))
     between = time.process_time()
-    model.insert(ranks)  # type: ignore[call-arg,arg-type]
+    model.insert(ranks)  # type: ignore[call-arg]
     end = time.process_time()
     return end - begin, end - between

@@ -16,7 +16,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 int64 = cast("Callable[[Any], int]", np.int64)
-"""To kernels `np.int64`, which no literal and no narrower number is: each of those would be compiled anew."""
+"""`np.int64` in kernels. A literal or a narrower number has another type, for which a kernel would be compiled anew."""
 
 _NAME = b"keybench.compiled"
 _PREFIX = "kernels-"
@@ -25,50 +25,50 @@ _PREFIX = "kernels-"
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles a function of numbers and arrays at its first call for each set of argument types.
 
-    The machine code is kept (`_directory`; beside the module, or in the user's cache directory, where that cannot be
-    written), so that a second process starts at once. The lock of the interpreter is released while it runs, and
-    indices are not checked: tests do that (`NUMBA_BOUNDSCHECK=1`).
+    The machine code is cached (`_directory`; if that cannot be written, in the user's cache directory), so that a second
+    process starts at once. The function releases the interpreter lock and does not check indices. Tests do that
+    (`NUMBA_BOUNDSCHECK=1`).
     """
-    found: Callable[P, R] = _kept(lambda **kept: numba.njit(nogil=True, error_model="numpy", **kept)(function))
-    return found
+    compiled: Callable[P, R] = _cached(lambda **cache: numba.njit(nogil=True, error_model="numpy", **cache)(function))
+    return compiled
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """As `kernel`, for what is a line, or what only one other kernel calls, and often: it becomes a part of its caller.
+    """As `kernel`, for a function that becomes part of its caller: one line, or called often by one kernel only.
 
-    A call hands over seven words for each array, and counts references to it: more work than many a short loop.
+    A call passes seven words for each array and counts references to it. That is more work than many short loops.
     """
-    found: Callable[P, R] = _kept(
-        lambda **kept: numba.njit(nogil=True, error_model="numpy", forceinline=True, **kept)(function)
+    compiled: Callable[P, R] = _cached(
+        lambda **cache: numba.njit(nogil=True, error_model="numpy", forceinline=True, **cache)(function)
     )
-    return found
+    return compiled
 
 
 def elementwise(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiles a rule of numbers into one for arrays of one shape; where the machine code is kept, `kernel` says."""
-    found: Callable[..., Any] = _kept(lambda **kept: numba.vectorize(**kept)(rule))  # type: ignore[no-untyped-call]
-    return found
+    """Compiles a function of numbers into one of arrays of one shape. Machine code is cached as for `kernel`."""
+    compiled: Callable[..., Any] = _cached(lambda **cache: numba.vectorize(**cache)(rule))  # type: ignore[no-untyped-call]
+    return compiled
 
 
-def _kept(compiled: Callable[..., Any]) -> Any:
-    """What `compiled(cache=True)` gives, with `_directory` for the machine code."""
+def _cached(compile_: Callable[..., Any]) -> Any:
+    """The result of `compile_(cache=True)`, with the machine code in `_directory`."""
     settings: Any = numba.config
     given = settings.CACHE_DIR
     try:
         settings.CACHE_DIR = given or _directory()
-        return compiled(cache=True)
-    except RuntimeError:  # there is no directory at all that can be written: every process compiles anew
-        return compiled()
+        return compile_(cache=True)
+    except RuntimeError:  # no directory can be written: every process compiles anew
+        return compile_()
     finally:
         settings.CACHE_DIR = given
 
 
 @cache
 def _directory() -> str:
-    """Where machine code is kept: a folder named by the text of all modules with kernels; those of other texts go.
+    """The folder of machine code, named by a hash of all modules with kernels. Folders of other hashes are removed.
 
-    By itself numba looks at the module of a kernel alone, and goes on using code into which a kernel of another module,
-    changed since, was compiled.
+    Left to itself, numba only watches a kernel's own module. It would go on using machine code that contains an older
+    version of another module's kernel.
     """
     root = Path(__file__).parent
     folder = root / "__pycache__" / f"{_PREFIX}{_fingerprint(root)}"

@@ -1,5 +1,5 @@
-"""What kernels (`keybench.compiled`) need of memory beyond numba: `memmove`, many times faster than a loop, and arrays
-to which no references are counted."""
+"""Memory operations that numba lacks, for kernels: `memmove`, many times faster than a loop, and arrays whose
+references are not counted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
 
 
 move = cast("Callable[[NDArray[Any], int, int, int], None]", intrinsic(_move))
-"""`move(array, to, begin, count)`: array[to : to + count] becomes what array[begin : begin + count] was."""
+"""`move(array, to, begin, count)` copies array[begin : begin + count] to array[to : to + count]; they may overlap."""
 
 
 def _uncounted(_context: Any, arrays: Any) -> Any:
@@ -54,7 +54,7 @@ def _uncounted(_context: Any, arrays: Any) -> Any:
 
 T = TypeVar("T", bound=tuple[Any, ...])
 uncounted = cast("Callable[[T], T]", intrinsic(_uncounted))
-"""`uncounted(arrays)`: the same tuple of arrays (and numbers), but only the caller keeps the arrays in memory.
+"""`uncounted(arrays)` is the same tuple of arrays and numbers, without counting references to the arrays.
 
-Counting references to arrays that are handed on takes longer than many a short loop.
+Only the caller's tuple keeps them in memory. Counting references takes longer than many short loops.
 """

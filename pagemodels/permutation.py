@@ -1,4 +1,4 @@
-"""Whether numbers are 0 … n − 1, each once: what ranks must be before a page model indexes its arrays with them."""
+"""Checks that numbers are 0 … n − 1, each once: page models index arrays with ranks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from keybench.errors import UsageError
 
 
 def require(ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), threads: int = 1) -> None:
-    """What a page model is given must be a permutation and ascending numbers of rows (`PageModel.insert`).
+    """UsageError unless the ranks are a permutation and the checkpoints ascending numbers of rows (`PageModel.insert`).
 
-    UsageError where it is not: ranks are indices of arrays whose bounds compiled loops do not check.
+    Compiled loops use ranks as indices of arrays and do not check bounds.
     """
     n = len(ranks)
     if not is_permutation(ranks, threads):
@@ -25,7 +25,7 @@ def require(ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), threads: 
 
 
 def is_permutation(numbers: NDArray[np.int64], threads: int = 1) -> bool:
-    """Whether `numbers`, int64 (n,), are 0 … n − 1, each once. Each thread looks at some of them."""
+    """Whether `numbers`, int64 (n,), are 0 … n − 1, each once. Each thread checks a part."""
     n = len(numbers)
     if threads == 1:
         return _mark(numbers, n, _bits(n))
@@ -48,7 +48,7 @@ def _bits(n: int) -> NDArray[np.uint64]:
 
 @kernel
 def _mark(numbers: NDArray[np.int64], n: int, seen: NDArray[np.uint64]) -> bool:
-    """Sets each number's bit; whether all are from 0 to n − 1 and none was set before."""
+    """Sets each number's bit. Returns whether all numbers are from 0 to n − 1 and no bit was set before."""
     one = np.uint64(1)
     for number in numbers:
         if number < 0 or number >= n:

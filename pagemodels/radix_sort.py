@@ -1,4 +1,4 @@
-"""Ranking keys by their first words, compiled: one pass to pack them, one to give each its rank."""
+"""Ranking many keys, compiled: sorts their first words by radix, and gives each key its rank."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from numpy.typing import NDArray
 from keybench.compiled import kernel
 
 _DIGIT = 11
-"""Bits that a pass of the sort looks at, at most."""
+"""Maximum bits of a digit."""
 _GROUP = 12
-"""Binary logarithm of the words in a group that is sorted by itself, where they are spread evenly."""
+"""Binary logarithm of the words in a group, if they are spread evenly; each group is sorted by itself."""
 _SHORT = 48
-"""Words that are sorted by comparing them."""
+"""Maximum words that are sorted by insertion."""
 _ONE = np.uint64(1)
 _RUN = 64
-"""Longest run that is put in order by comparing each with all."""
+"""Longest run of equal leading bits that is sorted by insertion."""
 
 
 def packed_words(words: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
-    """Ascending words, each with the foremost bits that tell the keys apart and, in its last bits, the key's place.
+    """(ascending words, bits of a place). A word has the leading bits that tell the keys apart, then the key's place.
 
-    Also returned: how many bits the place has. `words`: (n, w) as of `pagemodel.ranked`, n at least 1.
+    `words`: uint64 (n, w) as in `ranking.ranked`, n at least 1.
     """
     n = len(words)
     places = max(1, (n - 1).bit_length())
     lowest, spare = _spread(words[:, 0])
-    # Where the first words are near one another, bits of the second fill up.
+    # If the first words are near one another, bits of the second ones fill the rest.
     filled = words.shape[1] > 1 and spare > places
     second, unused = _spread(words[:, 1]) if filled else (np.uint64(0), 0)
     packed = np.empty(n, np.uint64)
@@ -37,14 +37,14 @@ def packed_words(words: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
 
 
 def _spread(words: NDArray[np.uint64]) -> tuple[np.uint64, int]:
-    """The lowest, and how many bits are not needed to tell how far above it the others are."""
-    lowest, highest = map(np.uint64, _span(words))  # a kernel gives Python's integers, and takes those as signed
+    """(the lowest, leading bits that are 0 in all distances from it)"""
+    lowest, highest = map(np.uint64, _span(words))  # kernels return Python integers, which they would take as signed
     return lowest, 64 - max(1, int(highest - lowest).bit_length())
 
 
 def ranks_of(words: NDArray[np.uint64], packed: NDArray[np.uint64], places: int) -> NDArray[np.int64] | None:
-    """The rank of each key, from its words and the packed first ones; None where many agree in the bits that are left
-    of those, or two keys are the same."""
+    """The rank of each key, from its words and the packed ones; None if many agree in the packed bits, or two keys are
+    the same."""
     if not _settle(words, packed, np.uint64(places)):
         return None
     ranks = np.empty(len(packed), np.int64)
@@ -69,8 +69,8 @@ def _pack(
     bits: NDArray[np.uint64],
     packed: NDArray[np.uint64],
 ) -> bool:
-    """Whether they ascend already. `second` is the lowest of the second words, `bits` are those not needed of the
-    first words, those of places, those not needed of the second words, and by how many to move these (0: none)."""
+    """Returns whether the packed words ascend already. `second` is the lowest second word. `bits`: unused leading bits
+    of the first words, bits of a place, unused leading bits of the second words, and their shift (0: not used)."""
     ascending, before = True, np.uint64(0)
     spare, places, unused, moved = bits
     for i in range(len(words)):
@@ -85,10 +85,10 @@ def _pack(
 
 @kernel
 def _sorted(packed: NDArray[np.uint64], spare: NDArray[np.uint64], places: int) -> None:
-    """Puts the words in ascending order; `spare` is room for as many.
+    """Sorts the words in place; `spare` has room for the same number.
 
-    They are parted by their first bits into groups that a second-level cache holds, and each group is sorted there by
-    radix, its last digit first, without the places, which stand in order: two thirds of the time of passes over all.
+    The first bits divide them into groups that fit a second-level cache. Each group is sorted there by radix, last
+    digit first, without the places, which are in order already. This takes two thirds of the time of passes over all.
     """
     first = max(1, min(_DIGIT, places - _GROUP))
     shift = np.uint64(64 - first)
@@ -116,7 +116,7 @@ def _sorted(packed: NDArray[np.uint64], spare: NDArray[np.uint64], places: int) 
 def _sort_group(
     here: NDArray[np.uint64], there: NDArray[np.uint64], places: int, width: np.uint64, counts: NDArray[np.int32]
 ) -> None:
-    """Sorts `here` by all digits into `there`."""
+    """Sorts `here` by all digits into `there`. Both are overwritten."""
     n, mask = len(here), (_ONE << width) - _ONE
     if n <= _SHORT:
         for i in range(n):
@@ -135,7 +135,7 @@ def _sort_group(
     back = False
     for digit in range(len(counts)):
         shift, begin = np.uint64(places) + np.uint64(digit) * width, np.int32(0)
-        if counts[digit, (here[0] >> shift) & mask] == n:  # all agree: nothing to move
+        if counts[digit, (here[0] >> shift) & mask] == n:  # all have the same digit: nothing to move
             continue
         for value in range(counts.shape[1]):
             count = counts[digit, value]
@@ -160,7 +160,7 @@ def _below(words: NDArray[np.uint64], one: np.uint64, other: np.uint64) -> bool:
 
 @kernel
 def _settle(words: NDArray[np.uint64], packed: NDArray[np.uint64], places: np.uint64) -> bool:
-    """Orders short runs of packed words that agree before the places by the whole words; whether that is all of it."""
+    """Sorts runs of packed words with equal leading bits by the whole keys; False for a long run or equal keys."""
     last, first = (np.uint64(1) << places) - np.uint64(1), 0
     while first < len(packed):
         end = first + 1

@@ -1,8 +1,9 @@
-"""The page model of an index that is not unique, where each key has as many entries: a foreign key's.
+"""The page model of an index with the same number of entries for each key: that of a foreign key.
 
-Engines keep no equal entries in a b-tree: what finds the row (a rowid, a TID, the primary key) belongs to the entry and
-decides between equal keys (PostgreSQL from 12 on, InnoDB, SQLite, SQL Server, Oracle). Children arrive with their
-parents, so that the entries of a key lie in order of arrival: entry j of the key with rank r has rank r · times + j.
+Engines keep no equal entries in a b-tree: what identifies the row (a rowid, a TID, the primary key) belongs to the
+entry and decides between equal keys (PostgreSQL from 12 on, InnoDB, SQLite, SQL Server, Oracle). Children arrive with
+their parents, so that the entries of a key lie in order of arrival: entry j of the key with rank r has rank
+r · times + j.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from keybench.pagemodels.stats import PageStats
 
 
 def repeated(model: PageModel | SizedByValue, times: int) -> PageModel | SizedByValue:
-    """The model that inserts `times` successive entries for each key it is given. Checkpoints are in keys."""
+    """The model that inserts `times` successive entries for each key. Checkpoints are in keys."""
     return SizedRepeated(model, times) if isinstance(model, SizedByValue) else Repeated(model, times)
 
 
@@ -37,19 +38,19 @@ class Repeated:
 
 @dataclass(frozen=True)
 class SizedRepeated:
-    """Entries as long as the key's value makes them; a SizedByValue."""
+    """Entries of the size that the key's value needs; a SizedByValue."""
 
     model: SizedByValue
     times: int
 
     def sizes(self, keys: Keys) -> NDArray[np.uint16]:
-        """What an entry of each key takes, in bytes: (n,)."""
+        """Bytes of an entry of each key: (n,)."""
         return self.model.sizes(keys)
 
     def insert(
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
-        """As `Repeated.insert`; `sizes` in order of arrival, as the ranks."""
+        """As `Repeated.insert`; `sizes` are in order of arrival, like the ranks."""
         entries, places = _entries(ranks, self.times), _scaled(checkpoints, self.times)
         return _in_keys(self.model.insert(entries, places, sizes=np.repeat(sizes, self.times)), self.times)
 
@@ -63,5 +64,5 @@ def _scaled(checkpoints: Sequence[int], times: int) -> list[int]:
 
 
 def _in_keys(stats: PageStats, times: int) -> PageStats:
-    """The figures with checkpoints counted in keys again."""
+    """The figures with checkpoints in keys again."""
     return replace(stats, checkpoints=tuple(replace(at, rows=at.rows // times) for at in stats.checkpoints))

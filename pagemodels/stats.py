@@ -70,7 +70,7 @@ class PageStats:
     edge_splits: int
     interior_splits: int
     density: float
-    """Used share of the leaf pages, in %, by the engine's own definition."""
+    """Used share of the leaf pages in %, by the engine's own definition."""
     fragmentation: float
     """Order fragmentation in %, by the engine's own definition."""
     back_links: float

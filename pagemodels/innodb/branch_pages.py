@@ -19,30 +19,29 @@ from keybench.pagemodels.memory import move
 Ints = NDArray[Any]
 
 RECORDS, FREED, TOP, LAST, BASE, LEVEL, LEFT, RIGHT, NUMBER = range(9)
-"""Of each page: records, free places in its heap, places in its heap, the key inserted last (or FORGOTTEN), where its
-records begin, its level (1 above the leaves), its neighbours (−1 none), its number in the file."""
+"""Fields of a page: records, free places in its heap, places in its heap, the key inserted last (or FORGOTTEN), where
+its records begin, its level (1 above the leaves), its neighbours (−1 none), its number in the file."""
 _FIELDS = 9
 
 MINIMUM, FORGOTTEN = 0, -1
-"""The key of the first node pointer of a level, which is below every other; and no last key."""
+"""The key of the first node pointer of a level, which is below all others; the value for "no last key"."""
 
 ROOT, HEIGHT, PAGES, GIVEN_BACK = range(4)
-"""Of `facts`: the root's page (−1 while it is a leaf), levels above the leaves, branch pages ever taken, and given
-back."""
+"""Fields of `facts`: the root's page (−1 while it is a leaf), levels above the leaves, branch pages ever taken, branch
+pages given back."""
 ATTEMPTS, NEIGHBOURS, MERGES = range(4, 7)
-"""Splits begun on all levels; those that went into the right neighbour instead; merges."""
+"""Splits begun on all levels; those that used the right neighbour instead; merges."""
 SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS = range(7, 13)
-"""Bytes of a record, and how many fit; bytes of a page for records and directory, and of all of it; number of the
-branch segment, that of the leaves being the next; whether the heap shrinks when its topmost record is deleted
-(MariaDB)."""
+"""Bytes of a record; records that fit a page; bytes of a page for records and directory; bytes of a page; number of the
+branch segment (the leaves have the next one); whether the heap shrinks when its topmost record is deleted (MariaDB)."""
 PENDING = 16
-"""What is still to do above a split, four numbers each, the last first."""
+"""The first of the pending changes above a split, four numbers each; the last one is done first."""
 _FACTS = PENDING + 4 * 64
 
 MARGIN = 64
-"""Pages and extents that one row may take at most: two a level, and levels are few."""
+"""Maximum pages and extents that one row takes: two for each level, and levels are few."""
 _FILL = 0.5
-"""Share of a page that is expected to be used; where it is less, memory grows on the way."""
+"""Expected used share of a page. If it is less, memory grows on the way."""
 _GROWTH = 1.25
 
 
@@ -52,7 +51,7 @@ class Tree(NamedTuple):
     keys: Ints
     """int64: ranks plus 1, in ascending order in each page."""
     places: Ints
-    """uint16: the place of each record in its page's heap, and from the page's end backwards the free ones."""
+    """uint16: the place of each record in its page's heap; from the page's end backwards, the free places."""
     children: Ints
     """int32: the pages that node pointers lead to: leaves from level 1, else branch pages."""
     state: Ints
@@ -64,7 +63,7 @@ class Tree(NamedTuple):
 
 
 def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool) -> Tree:
-    """No branch pages yet, but room for those that so many leaves mostly need; `grow` where they need more."""
+    """No branch pages yet, but room for those that so many leaves usually need; `grow` makes room for more."""
     room = page_bytes - PAGE_HEADER
     places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
     facts = np.zeros(_FACTS, np.int64)
@@ -98,14 +97,14 @@ def grow(tree: Tree) -> None:
 
 @kernel
 def free_bytes(tree: Tree, records: int, more: int) -> int:
-    """Bytes beside so many records in a page, with a directory for `more` of them; negative where there are none."""
+    """Free bytes of a page with so many records, after a directory for `more` of them; negative if there are none."""
     facts = tree.facts
     return int(facts[ROOM] - records * facts[SIZE] - directory(records + more))
 
 
 @kernel
 def last_not_above(tree: Tree, page: int, key: int) -> int:
-    """Place of the last node pointer with a key not above this one."""
+    """Place of the last node pointer whose key is not above this one."""
     keys, base, n = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
     begin = base
     while n > 1:
@@ -117,7 +116,7 @@ def last_not_above(tree: Tree, page: int, key: int) -> int:
 
 @kernel
 def position(tree: Tree, page: int, key: int) -> int:
-    """How many records of a page have a lower key."""
+    """Number of records in a page with a lower key."""
     keys, base, n = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
     at = 0
     while at < n:
@@ -172,7 +171,7 @@ def remove(tree: Tree, page: int, at: int, number: int) -> None:
 
 @kernel
 def reorganise(tree: Tree, page: int) -> None:
-    """Copies the records into a fresh page: the heap is in key order and has no free places."""
+    """Copies the records into a fresh page: the heap is then in key order, without free places."""
     state = tree.state
     base = state[page, BASE]
     for i in range(state[page, RECORDS]):
@@ -198,7 +197,7 @@ def move_end(tree: Tree, page: int, first: int, target: int) -> None:
 
 @kernel
 def link(tree: Tree, page: int, left: int, right: int) -> None:
-    """Puts a page between two neighbours, either of which may be none."""
+    """Puts a page between two neighbours, either of which may be missing (−1)."""
     state = tree.state
     state[page, LEFT], state[page, RIGHT] = left, right
     if left >= 0:
@@ -228,7 +227,7 @@ def find(tree: Tree, key: int, level: int) -> int:
 
 @kernel
 def lead_to(tree: Tree, father: int, old: int, new: int) -> None:
-    """Lets the node pointer that leads to one page lead to another."""
+    """Redirects the node pointer that leads to one page to another."""
     begin = tree.state[father, BASE]
     for i in range(begin, begin + tree.state[father, RECORDS]):
         if tree.children[i] == old:

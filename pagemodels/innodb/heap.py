@@ -16,29 +16,30 @@ from keybench.compiled import kernel
 Ints = NDArray[Any]
 
 LOWER, UPPER, NEXT, PREVIOUS, PAGE, RECORDS, TOP, FREE, LAST, HIGHEST = range(10)
-"""Of each slot: its range of ranks, its neighbours (−1 none), its page; of that its records, places in its heap, the
-first free one of them (−1 none), the rank inserted last (−1 forgotten) and the highest one."""
+"""Fields of a slot: its range of ranks, its neighbours (−1 none), its page; of that page the records, the places in its
+heap, the first free place (−1 none), the rank inserted last (−1 forgotten) and the highest rank."""
 _FIELDS = 16  # a cache line
 
 ROW, WHAT, KIND, FULL, SEPARATOR, WITHIN, OTHER = range(7)
-"""Of each event: the row, what it did, as which kind of split that counts, the page that was full; the key of the node
-pointer that is new; a key that still leads to the page whose node pointer changes; the other page."""
+"""Fields of an event: the row, what it did, the kind of split, the page that was full, the key of the new node pointer,
+a key that still leads to the page whose node pointer changes, the other page."""
 NEIGHBOUR, UP, DOWN = range(3)
-"""The row went into the right neighbour, or a new page took the upper or the lower part."""
+"""The row went into the right neighbour; a new page took the upper part; a new page took the lower part."""
 APPEND, EDGE, INTERIOR = range(3)
 
 LEAVES, EVENTS, SHIFT = range(3)
-"""Of `facts`: pages, events, log2 of the width of a cell."""
+"""Fields of `facts`: pages, events, log2 of the width of a cell."""
 SIZE, ROOM, SIXTEENTH, CLUSTERED, SHRINKS, SAFE = range(3, 9)
-"""Bytes of a record; of a page for records and directory; a sixteenth of a page; whether that is kept free for updates;
-whether the heap shrinks when its topmost record is deleted (MariaDB); records below which no rule refuses one more."""
+"""Bytes of a record; bytes of a page for records and directory; a sixteenth of a page; whether that is kept free for
+updates; whether the heap shrinks when its topmost record is deleted (MariaDB); a number of records below which no rule
+refuses another."""
 _FACTS = 9
 
 FREED = np.uint32(1 << 31)
-"""Marks a free place, which holds one more than the next; above all ranks."""
+"""Marks a free place, whose other bits are the next free place + 1; above all ranks."""
 _GROWTH = 1.25
 _FILL = 0.62
-"""Share of a page that is expected to be used; where it is less, memory grows on the way."""
+"""Expected used share of a page. If it is less, memory grows on the way."""
 
 
 class Leaves(NamedTuple):
@@ -60,12 +61,12 @@ class Leaves(NamedTuple):
 
 @kernel
 def directory(records: int) -> int:
-    """Bytes that InnoDB holds back for the directory: two for each four records, rounded up."""
+    """Bytes that InnoDB reserves for the directory: two for each four records, rounded up."""
     return (2 * records + 3) // 4
 
 
 def new(size: int, page_bytes: int, room: int, rows: int, *, clustered: bool, shrinks: bool) -> Leaves:
-    """One empty leaf, and room for as many as so many rows mostly need; `grow` where they need more."""
+    """One empty leaf, and room for the leaves that so many rows usually need; `grow` makes room for more."""
     places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
     pages = int(rows / (places * _FILL)) + 64
     shift = max(0, (places // 12).bit_length() - 1)
@@ -93,7 +94,7 @@ def grow(leaves: Leaves) -> None:
 
 @kernel
 def free_bytes(facts: Ints, records: int) -> int:
-    """Bytes beside so many records, with a directory for one more; negative where there are none."""
+    """Free bytes with so many records, after a directory for one more; negative if there are none."""
     return int(facts[ROOM] - records * facts[SIZE] - directory(records + 1))
 
 
@@ -109,7 +110,7 @@ def adjacent(heap: Ints, top: int, one: int, other: int) -> bool:
 
 @kernel
 def is_full(leaves: Leaves, slot: int, rank: int) -> bool:
-    """Whether a record cannot simply be put into a leaf."""
+    """Whether a leaf takes no further record without a split."""
     facts, slots = leaves.facts, leaves.slots
     n, top, size = slots[slot, RECORDS], slots[slot, TOP], facts[SIZE]
     free = max(0, free_bytes(facts, n))
@@ -127,7 +128,7 @@ def is_full(leaves: Leaves, slot: int, rank: int) -> bool:
 
 @kernel
 def put(leaves: Leaves, slot: int, rank: int) -> None:
-    """Inserts a record: into the place freed last, or on top of the heap."""
+    """Inserts a record into the place freed last, or on top of the heap."""
     slots = leaves.slots
     heap, place = leaves.heaps[slots[slot, PAGE]], slots[slot, FREE]
     if place >= 0:
@@ -143,7 +144,7 @@ def put(leaves: Leaves, slot: int, rank: int) -> None:
 
 @kernel
 def release(leaves: Leaves, slot: int, place: int) -> None:
-    """Puts a place in front of the free ones."""
+    """Adds a place at the head of the free places."""
     slots = leaves.slots
     leaves.heaps[slots[slot, PAGE], place] = FREED | np.uint32(slots[slot, FREE] + 1)
     slots[slot, FREE] = place
@@ -151,7 +152,7 @@ def release(leaves: Leaves, slot: int, place: int) -> None:
 
 @kernel
 def reorganise(leaves: Leaves, slot: int) -> None:
-    """Copies the records into a fresh page: the heap is in key order and has no free places."""
+    """Copies the records into a fresh page: the heap is then in key order, without free places."""
     slots = leaves.slots
     heap = leaves.heaps[slots[slot, PAGE]]
     n = 0
@@ -165,7 +166,7 @@ def reorganise(leaves: Leaves, slot: int) -> None:
 
 @kernel
 def gather(leaves: Leaves, slot: int, low: int, high: int) -> int:
-    """The records from `low` to below `high`, with their places, in `scratch`; their number."""
+    """Writes the records from `low` to below `high`, with their places, to `scratch`. Returns their number."""
     slots, scratch = leaves.slots, leaves.scratch
     heap = leaves.heaps[slots[slot, PAGE]]
     n = 0
@@ -183,5 +184,5 @@ def rank_of(item: Any) -> int:
 
 @kernel
 def place_of(item: Any) -> int:
-    """Its place in the heap."""
+    """The place in the heap of an item of `scratch`."""
     return int(np.int64(item & np.uint64(0xFFFF)))

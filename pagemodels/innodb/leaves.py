@@ -62,7 +62,7 @@ from keybench.pagemodels.selection import select
 
 @kernel
 def _assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
-    """Names the slot in the cells whose first rank is from `low` to below `high`."""
+    """Writes the slot to the cells whose first rank is from `low` to below `high`."""
     shift = leaves.facts[SHIFT]
     width = (1 << shift) - 1
     leaves.cells[(low + width) >> shift : min((high + width) >> shift, len(leaves.cells))] = slot
@@ -70,7 +70,7 @@ def _assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
 
 @kernel
 def _divide(leaves: Leaves, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
-    """A new, empty page takes one part of a leaf's range; the slots of the old page and of the new one."""
+    """A new, empty page takes one part of a leaf's range. Returns the slots of the old page and of the new one."""
     slots, facts = leaves.slots, leaves.facts
     other = facts[LEAVES]
     facts[LEAVES] += 1
@@ -97,7 +97,7 @@ def _divide(leaves: Leaves, slot: int, separator: int, new_is_left: bool) -> tup
 
 @kernel
 def _give(leaves: Leaves, slot: int, right: int, border: int) -> tuple[int, int]:
-    """The ranks from `border` on go from a leaf to its right neighbour; the slots of both then."""
+    """The ranks from `border` on go from a leaf to its right neighbour. Returns the new slots of both."""
     slots = leaves.slots
     lower, old, upper = slots[slot, LOWER], slots[slot, UPPER], slots[right, UPPER]
     if old - border > border - lower + upper - old:
@@ -179,7 +179,7 @@ def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
 
 @kernel
 def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> None:
-    """Records below the new one's predecessor move to a new page on the left; the last insertion was its successor."""
+    """The last insertion was the new record's successor: records below its predecessor move to a new left page."""
     facts, slots, scratch, page = leaves.facts, leaves.slots, leaves.scratch, leaves.slots[slot, PAGE]
     at = gather(leaves, slot, 0, rank)
     scratch[:at].sort()
@@ -203,8 +203,10 @@ def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> No
 
 @kernel
 def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int) -> int:
-    """Inserts rows from `begin` until `end`, or until memory must grow; the row to go on from. Without ranks, keys are
-    in order of arrival."""
+    """Inserts rows from `begin` until `end`, or until memory must grow. Returns the row to go on from.
+
+    Without ranks, keys are in order of arrival.
+    """
     leaves = uncounted(leaves)
     heaps, slots, cells, facts = leaves.heaps, leaves.slots, leaves.cells, leaves.facts
     shift, safe, given = facts[SHIFT], facts[SAFE], len(ranks) > 0
@@ -232,7 +234,7 @@ def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int) -> int:
 
 
 def events_of(leaves: Leaves) -> NDArray[np.int64]:
-    """All events, in the order of the rows: int64 (events, 7)."""
+    """All events in order of the rows: int64 (events, 7)."""
     return leaves.events[: leaves.facts[EVENTS]]
 
 

@@ -22,7 +22,7 @@ def _has_room(tree: Tree, space: Space) -> bool:
 
 @kernel
 def follow(tree: Tree, space: Space, events: Ints, begin: int, end: int) -> int:
-    """Does what the events ask for, from `begin` on, of rows before `end`, or until memory must grow; the next one."""
+    """Replays the events from `begin` on, of rows before `end`, or until memory must grow. Returns the next event."""
     for at in range(begin, len(events)):
         if events[at, ROW] >= end or not _has_room(tree, space):
             return at
@@ -34,7 +34,7 @@ def follow(tree: Tree, space: Space, events: Ints, begin: int, end: int) -> int:
 def follow_both(
     table: Tree, index: Tree, space: Space, rows: Ints, entries: Ints, done: int, begin: int
 ) -> tuple[int, int]:
-    """`follow` of an index beside a table, into which each row goes first; the next event of either."""
+    """As `follow`, for an index beside a table, into which each row goes first. Returns the next event of either."""
     table, index, space = uncounted(table), uncounted(index), uncounted(space)
     while begin < len(entries):
         row = entries[begin, ROW]

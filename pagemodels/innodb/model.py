@@ -40,29 +40,29 @@ class Parameters:
 
 @dataclass(frozen=True)
 class InnodbStats(PageStats):
-    """What InnoDB has besides."""
+    """The figures of InnoDB."""
 
     split_counter: int | None = 0
-    """Of `index_page_splits`, with what its table adds: MariaDB counts each attempt on any level, MySQL each split."""
+    """`index_page_splits`, with those of its table: MariaDB counts each attempt on any level, MySQL each split."""
     merges: int = 0
-    """What it adds to `index_page_merge_successful`."""
+    """`index_page_merge_successful` of the index."""
     file_pages: int = 0
     """Pages of the table's file."""
 
 
 @dataclass(frozen=True)
 class InnodbModel:
-    """An index by the sizes of its records in bytes: in leaves and in branch pages."""
+    """An index with records of these sizes, in bytes, in leaves and in branch pages."""
 
     leaf_bytes: int
     branch_bytes: int
     clustered: bool = True
     table: InnodbModel | None = None
-    """The clustered index of a table by row id or date, which takes pages of the same file, for a secondary index."""
+    """For a secondary index: the clustered index, by row id or date, of the table in the same file."""
     mysql: bool = False
     page_bytes: int = PAGE_BYTES
     rows: NDArray[np.int64] | None = field(default=None, compare=False)
-    """(n,): ranks of the rows in that table, where they do not arrive in its order."""
+    """(n,): ranks of the rows in that table, if they do not arrive in its order."""
 
     def __post_init__(self) -> None:
         for size in (self.leaf_bytes, self.branch_bytes):

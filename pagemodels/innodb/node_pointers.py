@@ -41,7 +41,7 @@ from keybench.pagemodels.innodb.tree import DELETE, LIFT, MERGE, PUT, RELEASE, R
 
 @kernel
 def work(tree: Tree, space: Space, todo: int) -> None:
-    """Does what is on the list, and what that puts there."""
+    """Does the pending changes, and those that they add."""
     while todo > 0:
         todo -= 1
         at = PENDING + 4 * todo
@@ -69,7 +69,7 @@ def work(tree: Tree, space: Space, todo: int) -> None:
 
 @kernel
 def _delete(tree: Tree, page: int, child: int, todo: int) -> int:
-    """Deletes the node pointer to a child, the last if there are two."""
+    """Deletes the node pointer to a child, the last one if there are two."""
     state, keys = tree.state, tree.keys
     level = state[page, LEVEL]
     if state[page, RECORDS] < 2 and page != tree.facts[ROOT]:
@@ -79,7 +79,7 @@ def _delete(tree: Tree, page: int, child: int, todo: int) -> int:
         at -= 1
     todo = later(tree, todo, MERGE, level, page, 0)
     if at == 0 and state[page, LEFT] >= 0:
-        # The page's own node pointer gets the key of its next record.
+        # The page's own node pointer gets the key of the page's next record.
         todo = later(tree, todo, PUT, level + 1, keys[state[page, BASE] + 1], page)
         todo = later(tree, todo, REMOVE_FIRST, level, page, 0)
         return later(tree, todo, DELETE, level + 1, find(tree, keys[state[page, BASE]], level + 1), page)
@@ -91,7 +91,7 @@ def _delete(tree: Tree, page: int, child: int, todo: int) -> int:
 
 @kernel
 def _discard(tree: Tree, page: int, todo: int) -> int:
-    """Gives back a page whose only node pointer goes. Its neighbour goes up where the root has no other child then."""
+    """Gives back a page whose only node pointer goes. Its neighbour goes up if the root then has no other child."""
     state = tree.state
     level, left, right = state[page, LEVEL], state[page, LEFT], state[page, RIGHT]
     father = find(tree, tree.keys[state[page, BASE]], level + 1)
@@ -105,7 +105,7 @@ def _discard(tree: Tree, page: int, todo: int) -> int:
 
 @kernel
 def _fits(tree: Tree, page: int, sibling: int) -> bool:
-    """Whether a page's records can go to its sibling, which is reorganised where its free places are in the way."""
+    """Whether a page's records fit its sibling, which is reorganised if its free places are in the way."""
     if sibling < 0:
         return False
     state = tree.state
@@ -120,7 +120,7 @@ def _fits(tree: Tree, page: int, sibling: int) -> bool:
 
 @kernel
 def _lift(tree: Tree, page: int, todo: int) -> int:
-    """The records of a level's only page go up into the root. Here the page takes the root's number instead."""
+    """Moves the records of a level's only page into the root. Here the page takes the root's number instead."""
     state, root = tree.state, tree.facts[ROOT]
     if state[page, LEVEL] + 1 != tree.facts[HEIGHT]:
         return todo
@@ -133,7 +133,7 @@ def _lift(tree: Tree, page: int, todo: int) -> int:
 
 @kernel
 def _merge(tree: Tree, page: int, todo: int) -> int:
-    """Merges a page that is less than half full with its left or else its right sibling, if it fits there."""
+    """Merges a page that is less than half full with its left, or else its right sibling, if the records fit there."""
     state, keys, children = tree.state, tree.keys, tree.children
     level, left, right, n = state[page, LEVEL], state[page, LEFT], state[page, RIGHT], state[page, RECORDS]
     if page == tree.facts[ROOT]:

@@ -19,17 +19,17 @@ Ints = NDArray[Any]
 EXTENT = 64
 _ONE = np.int64(1)
 _FRAGMENT_LIMIT = 32
-"""Pages that a segment takes singly before it takes extents."""
+"""Single pages that a segment takes before it takes extents."""
 _MAXIMUM_RESERVE = 256
 
 OWNER, COUNT, USED, PREVIOUS, NEXT = range(5)
-"""Of each extent: its segment, or nobody, or shared by single pages; its used pages, and a bit for each; the extents
+"""Fields of an extent: its segment, _NOBODY or _SHARED; the number of its used pages, and a bit for each; the extents
 before and after it in its list (−1 none)."""
 _NOBODY, _SHARED = 0, -1
 
 SIZE, LIMIT, _MYSQL, _SEGMENTS, _LISTS = 0, 1, 2, 3, 32
-"""Of `facts`: pages of the file; pages whose extents are initialised; the flavour; three numbers a segment; three a
-list."""
+"""Fields of `facts`: pages of the file; pages whose extents are initialised; whether it is MySQL; then three numbers
+for each segment, and three for each list."""
 _FULL, _IN_PARTIAL, _SINGLE = 0, 1, 2  # of a segment: full extents, used pages of partly used ones, single pages
 _FREE, _FRAGMENTS = 0, 1  # lists; a segment s has 2 s for its empty extents and 2 s + 1 for its partly used ones
 _HEAD, _TAIL, _LENGTH = 0, 1, 2
@@ -97,13 +97,13 @@ def _remove(space: Space, which: int, extent: int) -> None:
 
 @kernel
 def _extend(space: Space) -> None:
-    """A megabyte at a time at first, four from 32 on."""
+    """Grows the file by 1 MiB, or by 4 MiB from 32 MiB on."""
     space.facts[SIZE] += EXTENT if space.facts[SIZE] < 32 * EXTENT else 4 * EXTENT
 
 
 @kernel
 def reserve(space: Space) -> None:
-    """What each insertion that may split asks for first: the file grows until enough extents are free."""
+    """Grows the file until enough extents are free: each insertion that may split asks for this first."""
     facts = space.facts
     if facts[SIZE] == EXTENT and _length(space, _FREE) == 0 and space.extents[0, COUNT] + 2 <= EXTENT:
         return  # below one extent a file grows by pages
@@ -119,7 +119,7 @@ def reserve(space: Space) -> None:
 
 @kernel
 def _initialise(space: Space) -> None:
-    """Up to four more extents for the list of free ones; every 256th holds descriptors and is shared."""
+    """Adds up to four extents to the list of free ones. Every 256th extent holds descriptors and is shared."""
     facts = space.facts
     if facts[SIZE] < facts[LIMIT] + 4 * EXTENT:
         _extend(space)
@@ -142,7 +142,7 @@ def _is_free(space: Space, extent: int) -> bool:
 
 @kernel
 def _take(space: Space, hint: int) -> int:
-    """The extent of the hint if it is free, else the first that is; in no list any more."""
+    """Takes the hint's extent from the list of free ones if it is free, else the first free one."""
     extent = hint // EXTENT
     if not _is_free(space, extent):
         if _length(space, _FREE) == 0:
@@ -156,7 +156,8 @@ def _take(space: Space, hint: int) -> int:
 def _assign(space: Space, segment: int, extent: int) -> None:
     """Gives an extent that is in no list to a segment.
 
-    The source means to add those behind it to a large segment, but only if that has no empty one: never after this.
+    The source also adds the extents behind it to a large segment, but only if that has no empty extent, which is never
+    so after this.
     """
     space.extents[extent, OWNER] = segment
     _append(space, 2 * segment, extent)
@@ -200,7 +201,7 @@ def _mark(space: Space, segment: int, page: int) -> int:
 
 @kernel
 def single(space: Space, segment: int, hint: int) -> int:
-    """A page of a shared extent: the hint's if that is one, else the first; none of them free, of the hint's own."""
+    """A single page of a shared extent: the hint's extent if it is shared, else the first, else a new one."""
     extent = hint // EXTENT
     if not (
         hint < space.facts[LIMIT] and space.extents[extent, OWNER] == _SHARED and space.extents[extent, COUNT] < EXTENT
@@ -263,7 +264,7 @@ def allocate(space: Space, segment: int, hint: int, direction: int) -> int:
 
 @kernel
 def release(space: Space, segment: int, page: int) -> None:
-    """Gives a page back; an extent without any goes to the end of the free ones."""
+    """Gives a page back. An extent without used pages goes to the end of the free ones."""
     extent = page // EXTENT
     shared = space.extents[extent, OWNER] == _SHARED
     which = _FRAGMENTS if shared else 2 * segment + 1

@@ -48,7 +48,7 @@ PUT, DELETE, REMOVE_FIRST, MERGE, LIFT, RELEASE = range(6)
 
 @kernel
 def new_page(tree: Tree, level: int, number: int) -> int:
-    """A page of a level with that number in the file."""
+    """A new page of a level, with its number in the file."""
     facts, state = tree.facts, tree.state
     page = facts[PAGES]
     facts[PAGES] += 1
@@ -66,7 +66,7 @@ def start(tree: Tree, space: Space) -> None:
 
 @kernel
 def enter(tree: Tree, space: Space, event: Ints) -> int:
-    """What a leaf that had no room for a row does here (`pagemodel_leaves`); the length of the list of things to do."""
+    """The changes here for an event of a full leaf (`leaves.py`). Returns the length of the list of pending changes."""
     reserve(space)
     facts, numbers, full, other, key = (
         tree.facts, tree.leaves, event[leaf.FULL], event[leaf.OTHER], event[leaf.SEPARATOR] + 1
@@ -92,7 +92,7 @@ def enter(tree: Tree, space: Space, event: Ints) -> int:
 
 @kernel
 def is_full(tree: Tree, page: int) -> bool:
-    """Whether a record cannot simply be put into a page."""
+    """Whether a page takes no further record without a split."""
     state, size = tree.state, tree.facts[SIZE]
     n = state[page, RECORDS]
     free = max(0, free_bytes(tree, n, 1))
@@ -104,7 +104,7 @@ def is_full(tree: Tree, page: int) -> bool:
 
 @kernel
 def later(tree: Tree, todo: int, what: int, level: int, one: int, other: int) -> int:
-    """Puts something on the list of things to do; its new length."""
+    """Adds a change to the list of pending changes. Returns its new length."""
     at = PENDING + 4 * todo
     tree.facts[at], tree.facts[at + 1], tree.facts[at + 2], tree.facts[at + 3] = what, level, one, other
     return todo + 1
@@ -117,8 +117,10 @@ def _allocate(tree: Tree, space: Space, level: int, hint: int, direction: int) -
 
 @kernel
 def _raise_root(tree: Tree, space: Space) -> None:
-    """The root's records go to a new page below it. Here the old page takes the new number instead, and a new one the
-    root's."""
+    """Copies the root's records to a new page below it.
+
+    Here the old page takes the new page number instead, and a new page takes the root's.
+    """
     state, page = tree.state, tree.facts[ROOT]
     level, number = state[page, LEVEL], state[page, NUMBER]
     state[page, NUMBER] = _allocate(tree, space, level, 0, 0)
@@ -130,7 +132,7 @@ def _raise_root(tree: Tree, space: Space) -> None:
 
 @kernel
 def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, todo: int) -> int:
-    """Inserts a record that `is_full` refused; the new length of the list of things to do above."""
+    """Inserts a record that `is_full` refused. Returns the new length of the list of pending changes."""
     reserve(space)
     state, keys, facts = tree.state, tree.keys, tree.facts
     if page == facts[ROOT]:
@@ -166,8 +168,7 @@ def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, to
 
 @kernel
 def _split_down(tree: Tree, space: Space, page: int, at: int, key: int, child: int, todo: int) -> int:
-    """Records below the new one's predecessor move to a new page on the left, which the old one's node pointer then
-    leads to."""
+    """Moves the records below the new one's predecessor to a new left page, which gets the old page's node pointer."""
     state, keys = tree.state, tree.keys
     level, base = state[page, LEVEL], state[page, BASE]
     first = at - 1 if at > 1 else at

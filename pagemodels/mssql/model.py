@@ -34,17 +34,17 @@ class Parameters:
     """What can be set."""
 
     split_fraction: float = 0.5
-    """Share of a full leaf's rows, the new one included, that stays; try 0.48 to see how much depends on it."""
+    """Share of a full leaf's rows, with the new one, that stays. Try 0.48 to see how much depends on it."""
     split_point: str = "midpoint"
-    """`insertion_point`: insertions that ascend inside the index, each right behind the page's latest, split there."""
+    """`midpoint`; or `insertion_point`: a row that directly follows the page's latest one splits the page there."""
     row_versions: bool = False
-    """Whether the database keeps row versions: 14 bytes a row. EF Core creates databases so."""
+    """Whether the database keeps row versions, 14 bytes a row, as databases of EF Core do."""
     unique: bool = True
     """Whether the clustered index is declared unique; keys are distinct in either case."""
     payload: str = "char"
     """Type of the payload column: `char`, or `varchar` filled to its length."""
     structure: str = "index"
-    """What is modelled of a nonclustered key's table: its `index`, or the `heap` beneath it."""
+    """For a nonclustered key: whether to model its `index` or the `heap` beneath it."""
     beneath: str = "heap"
     """What a nonclustered key's table is: a `heap`, or clustered by an ascending `int` or `bigint`."""
     rid_varies: bool = False
@@ -77,7 +77,7 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
 
 
 def _once(table: Table, given: Parameters) -> PageModel:
-    """The same for one entry of each key."""
+    """The model for one entry of each key."""
     key = table.column.width
     fixed, variable = key + table.payload, []
     if given.payload == "varchar" and table.payload:

@@ -16,7 +16,7 @@ SLOT = 2
 VERSION_TAG = 14
 """On every row that was written while the database kept row versions (RCSI, snapshot isolation, ADR)."""
 RID = 8
-"""How an index on a heap finds a row: file, page, slot."""
+"""Address of a row in a heap: file, page, slot."""
 
 _LONGEST = 8060
 _HEAP_SHARE_PERCENT = 95
@@ -61,7 +61,7 @@ def rows_a_page(row: int) -> int:
 
 
 def rows_a_heap_page(row: int) -> int:
-    """Rows that a page of a heap gets: none any more once more than 95 % of it are used, which its PFS byte tells."""
+    """Rows of a page of a heap. It gets none once more than 95 % of it is used, which its PFS byte tells."""
     enough = PAGE_BYTES * _HEAP_SHARE_PERCENT // (100 * (row + SLOT)) + 1
     return min(rows_a_page(row), enough)
 

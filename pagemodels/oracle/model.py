@@ -43,7 +43,7 @@ class Parameters:
     unique: bool = True
     """Whether the index is unique; keys are distinct in either case."""
     right_edge: str = "90-10"
-    """What becomes of a full rightmost leaf at a new highest key: `90-10`, or `50-50` as in 9i."""
+    """How a full rightmost leaf splits at a new highest key: `90-10`, or `50-50` as in 9i."""
     threads: int = 1
     """Cores to use."""
 
@@ -68,7 +68,7 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
 
 
 def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
-    """The same for one entry of each key."""
+    """The model for one entry of each key."""
     if table.key == "clustered" and not given.unique:
         raise UsageError("the key of an index-organised table is unique: leave out unique, or make it nonclustered.")
     if table.column.form == "int":
@@ -87,7 +87,7 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
 
 
 def _of_numbers(table: Table, given: Parameters) -> SizedByValue:
-    """NUMBERs are as long as their digits make them, and leaves are halved by bytes."""
+    """NUMBERs have the size that their digits need, and leaves are halved by bytes."""
     none = _entry(table, given, 0)
 
     def sizes(keys: Keys) -> NDArray[np.uint16]:
@@ -112,7 +112,7 @@ def _entry(table: Table, given: Parameters, key: int) -> int:
 
 
 def _room(given: Parameters, entry: int) -> int:
-    """Entries of a leaf. Oracle wants two on it at least, else the rest of a row goes into an overflow segment."""
+    """Entries of a leaf. Oracle needs at least two, else the rest of a row goes into an overflow segment."""
     room = entries.leaf_bytes(given.initrans) // entry
     if room < 2:
         raise UsageError(

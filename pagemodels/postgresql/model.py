@@ -33,9 +33,9 @@ _BRANCH_FILLFACTOR = 70
 _TRUNCATED = 8 + LINE_POINTER
 """The first entry of a branch page keeps no key."""
 _HEAP_TID = 8
-"""A leaf's high key may need one more; where a leaf splits, that is held free though unique keys never use it."""
+"""Bytes of a row's address, reserved for the high key of a leaf that splits, although unique keys never use it."""
 _COMPRESSED_FROM = 507
-"""Bytes from which the key of an index entry may be compressed: above a sixteenth of a page with its length."""
+"""Minimum bytes of a key that may be compressed: above a sixteenth of a page with its length."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Parameters:
 
 
 _LEAF_SPLIT_DISTANCE = 0.05
-"""Share of a page's entries by which a split may be off the best (nbtsplitloc.c)."""
+"""Share of the bytes of a page's entries by which a split may differ from the best one (nbtsplitloc.c)."""
 
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the key's index; the table is a heap in all key roles.
 
-    UsageError for keys whose stored size depends on how well they compress, for so many equal ones that other rules of
-    splitting begin, and for the index on the moment of creation, where moments can be equal.
+    UsageError for keys whose size depends on compression, for so many entries of a key that other rules of splitting
+    begin, and for the index on the moment of creation, where moments can be equal.
     """
     if table.rows:
         raise UsageError("there is no page model of PostgreSQL's index on the moment of creation: look at the key's.")
@@ -85,13 +85,13 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
 
 
 def _density(space: int, used: int, pages: int) -> float:
-    """pgstatindex's: high keys count as used, and a line pointer's worth of each page as neither used nor free."""
+    """As pgstatindex: high keys count as used; 4 bytes of each page, a line pointer, are neither used nor free."""
     free = (space - LINE_POINTER) * pages - used
     return 100 - 100 * free / (space * pages)
 
 
 def _rule(space: int, item: int, first: int, fillfactor: int, reserve: int) -> Rule:
-    """Of pages with `space` bytes for items of `item`, the first of `first`; all but the rightmost have a high key."""
+    """For pages with `space` bytes for items of `item`, the first of `first`, and a high key in all but the last."""
     room_last = 1 + (space - first) // item
     room = 1 + (space - first - item) // item
     last = _kept(space, item, first, room_last + 1, 0, fillfactor, reserve)
@@ -100,7 +100,7 @@ def _rule(space: int, item: int, first: int, fillfactor: int, reserve: int) -> R
 
 
 def _between_keys(leaf: Rule, space: int, item: int, fillfactor: int, times: int) -> Rule:
-    """The rule of leaves whose keys have so many entries each."""
+    """The rule of leaves with so many entries of each key."""
     last = _choices(space, item, item, leaf.room_last + 1, 0, fillfactor, _HEAP_TID)
     other = _choices(space, item, item, leaf.room + 1, item, 50, _HEAP_TID)
     if times > (most := min(len(last), len(other))):
@@ -114,7 +114,7 @@ def _between_keys(leaf: Rule, space: int, item: int, fillfactor: int, times: int
 def _choices(
     space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int
 ) -> tuple[int, ...]:
-    """The splits of a leaf that are nearly as good as the best, given by what stays left, the best first."""
+    """The splits of a leaf that are nearly as good as the best: the items that stay left, the best first."""
     splits = _splits(space, item, first, items, high_key, fillfactor, reserve)
     tolerance = int((items - 1) * item * _LEAF_SPLIT_DISTANCE)
     near = [abs(left - splits[0]) * item <= tolerance for left in splits]
@@ -122,12 +122,12 @@ def _choices(
 
 
 def _kept(space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int) -> int:
-    """How many of the items stay left: the split whose free bytes, left and right, come out nearest to the factor."""
+    """Items that stay left in the split whose free bytes, left and right, come nearest to the fill factor."""
     return _splits(space, item, first, items, high_key, fillfactor, reserve)[0]
 
 
 def _splits(space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int) -> list[int]:
-    """What can stay left of the items, in the sequence in which nbtree prefers it."""
+    """Numbers of items that can stay left, in the order in which nbtree prefers them."""
     splits, differences = [], []
     for left in range(1, items):
         left_free = space - first - (left - 1) * item - (item + reserve)

@@ -1,4 +1,4 @@
-"""The sequence in which PostgreSQL's own sorting routine leaves equal elements.
+"""PostgreSQL's own sorting routine: the sequence in which it leaves equal elements (docs/internals/postgresql.md §3).
 
 Where two splits of a branch page are equally good, nbtree takes the one that its sort puts first. The sort is Bentley
 and McIlroy's quicksort ("Engineering a sort function", Software: Practice and Experience 23, 1993) with a check for
@@ -13,7 +13,7 @@ _FEW, _MANY = 7, 40
 
 
 def order(keys: Sequence[int]) -> list[int]:
-    """The places of the keys in the sequence that the routine leaves them in."""
+    """The places of the keys in the sequence in which the routine leaves them."""
     places = list(range(len(keys)))
     _sort(keys, places, 0, len(places))
     return places
@@ -36,7 +36,7 @@ def _sort(keys: Sequence[int], at: list[int], low: int, n: int) -> None:
 
 
 def _partition(keys: Sequence[int], at: list[int], low: int, n: int) -> tuple[int, int]:
-    """Around at[low]: smaller ones first, then equal ones, then larger ones; how many are smaller, how many larger."""
+    """Moves smaller elements than at[low] first, equal ones next, larger ones last. Returns (smaller, larger)."""
     key = keys[at[low]]
     a = b = low + 1
     c = d = low + n - 1
@@ -63,7 +63,7 @@ def _partition(keys: Sequence[int], at: list[int], low: int, n: int) -> tuple[in
 
 
 def _swap_runs(at: list[int], first: int, end: int, n: int) -> None:
-    """Swaps the n elements from `first` on with the n before `end`."""
+    """Swaps the n elements from `first` on with the n elements before `end`."""
     for i in range(n):
         _swap(at, first + i, end - n + i)
 

@@ -73,7 +73,10 @@ def balance(tree: Tree, file: Ints, leaf: int) -> None:
 
 @kernel
 def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
-    """The root's cells go to a new page below it. Here the old page takes the new number, and a new one the root's."""
+    """Moves the root's cells to a new page below it.
+
+    Here the old page takes the new number, and a new page takes the root's.
+    """
     pages, branches = tree.leaves if level == 0 else tree.branches, tree.branches
     at = page >> shift_of(tree, level)
     number = int64(pages[at, NUMBER])
@@ -105,8 +108,8 @@ def _append(tree: Tree, file: Ints, parent: int) -> None:
 
 @inlined
 def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
-    """Balances a child of a page with its siblings: one on either side, or two at an end."""
-    facts, branches, children, dealt = tree.facts, tree.branches, tree.children, tree.dealt
+    """Balances a child of a page with its siblings: one on each side, or two at an end."""
+    facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
     pages = tree.leaves if level == 0 else branches
     links, last, at = children_of(tree, parent), int64(branches[parent, CELLS]), int64(0)
     siblings = children[links : links + last + 1]
@@ -125,8 +128,8 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
             under += pages[place, CELLS] + 1
         alike &= pages[place, USED] == pages[place, CELLS] * facts[USUAL]
         n += pages[place, CELLS]
-        dealt[CHILD, i], dealt[OLD_END, i] = child, n
-        dealt[FILLED, i], dealt[TAKEN, i] = pages[place, USED], pages[place, NUMBER]
+        pool[CHILD, i], pool[OLD_END, i] = child, n
+        pool[FILLED, i], pool[TAKEN, i] = pages[place, USED], pages[place, NUMBER]
         if i < count - 1:
             n += ahead
             if not even:
@@ -137,7 +140,7 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
         number = divide_evenly(tree, n, count, level, ahead)
     else:
         number = divide_by_size(tree, n, count, level, ahead)
-    _renumber(file, dealt, count, number)
+    _renumber(file, pool, count, number)
     if number != count:
         move(children, links + number, links + count, last + 1 - first - count)
         branches[parent, CELLS] += number - count
@@ -149,62 +152,62 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
         branches[parent, USED] += (number - count) * facts[CELL_BYTES + 1]
     else:
         for i in range(number - 1):
-            branches[parent, USED] += cell_bytes(tree, dealt[BORDER, i], level + 1)
+            branches[parent, USED] += cell_bytes(tree, pool[BORDER, i], level + 1)
 
 
 @inlined
-def _renumber(file: Ints, dealt: Ints, count: int, number: int) -> None:
-    """Takes page numbers or gives them back, and puts them in order."""
+def _renumber(file: Ints, pool: Ints, count: int, number: int) -> None:
+    """Takes page numbers or gives some back, and sorts them."""
     for i in range(count, number):
-        dealt[TAKEN, i] = take(file, dealt[TAKEN, i - 1])
+        pool[TAKEN, i] = take(file, pool[TAKEN, i - 1])
     for i in range(number, count):
-        file[2 + file[FREE_PAGES]] = dealt[TAKEN, i]
+        file[2 + file[FREE_PAGES]] = pool[TAKEN, i]
         file[FREE_PAGES] += 1
     for i in range(1, number):
-        item, place = dealt[TAKEN, i], i
-        while place > 0 and dealt[TAKEN, place - 1] > item:
-            dealt[TAKEN, place] = dealt[TAKEN, place - 1]
+        item, place = pool[TAKEN, i], i
+        while place > 0 and pool[TAKEN, place - 1] > item:
+            pool[TAKEN, place] = pool[TAKEN, place - 1]
             place -= 1
-        dealt[TAKEN, place] = item
+        pool[TAKEN, place] = item
 
 
 @inlined
 def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ahead: int) -> None:
-    facts, leaves, marks, dealt = tree.facts, tree.leaves, tree.marks, tree.dealt
+    facts, leaves, marks, pool = tree.facts, tree.leaves, tree.marks, tree.pool
     kept = min(count, number) - 1
-    dealt[BORDER, number - 1] = dealt[CHILD, count - 1]
+    pool[BORDER, number - 1] = pool[CHILD, count - 1]
     for i in range(count - 1):
-        if i >= kept or dealt[BORDER, i] != dealt[CHILD, i]:
-            remove(marks, facts[WORDS], BORDERS, dealt[CHILD, i])
+        if i >= kept or pool[BORDER, i] != pool[CHILD, i]:
+            remove(marks, facts[WORDS], BORDERS, pool[CHILD, i])
     for i in range(number - 1):
-        if i >= kept or dealt[BORDER, i] != dealt[CHILD, i]:
-            add(marks, facts[WORDS], BORDERS, dealt[BORDER, i])
+        if i >= kept or pool[BORDER, i] != pool[CHILD, i]:
+            add(marks, facts[WORDS], BORDERS, pool[BORDER, i])
     begin = 0
     for i in range(number):
-        slot, end = dealt[BORDER, i] >> facts[SHIFT], dealt[END, i]
-        leaves[slot, USED], leaves[slot, CELLS] = dealt[FILLED, i], end - begin
-        leaves[slot, NUMBER], leaves[slot, PARENT] = dealt[TAKEN, i], parent
-        tree.children[links + i] = dealt[BORDER, i]
+        slot, end = pool[BORDER, i] >> facts[SHIFT], pool[END, i]
+        leaves[slot, USED], leaves[slot, CELLS] = pool[FILLED, i], end - begin
+        leaves[slot, NUMBER], leaves[slot, PARENT] = pool[TAKEN, i], parent
+        tree.children[links + i] = pool[BORDER, i]
         begin = end + ahead
     facts[LEAVES] += number - count
 
 
 @kernel
 def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, level: int) -> None:
-    facts, branches, children, dealt = tree.facts, tree.branches, tree.children, tree.dealt
+    facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
     below = tree.leaves if level == 1 else branches
     for i in range(count, number):
-        dealt[CHILD, i] = new_branch(tree, dealt[TAKEN, i])
+        pool[CHILD, i] = new_branch(tree, pool[TAKEN, i])
     facts[BRANCHES] -= max(0, count - number)
     begin = 0
     for i in range(number):
-        page, end = dealt[CHILD, i], dealt[END, i]
+        page, end = pool[CHILD, i], pool[END, i]
         move(children, children_of(tree, page), begin, end + 1 - begin)
         for j in range(begin, end + 1):
             below[children[j] >> shift_of(tree, level - 1), PARENT] = page
-        dealt[BORDER, i] = upper_of(tree, children[end], level - 1)
-        branches[page, USED], branches[page, CELLS] = dealt[FILLED, i], end - begin
-        branches[page, NUMBER], branches[page, PARENT] = dealt[TAKEN, i], parent
-        branches[page, UPPER] = dealt[BORDER, i]
+        pool[BORDER, i] = upper_of(tree, children[end], level - 1)
+        branches[page, USED], branches[page, CELLS] = pool[FILLED, i], end - begin
+        branches[page, NUMBER], branches[page, PARENT] = pool[TAKEN, i], parent
+        branches[page, UPPER] = pool[BORDER, i]
         children[links + i] = page
         begin = end + 1

@@ -1,8 +1,8 @@
-"""Two sets of ranks, as bitmaps beside one another: the rows that arrived, and the borders between leaves.
+"""Two sets of ranks as bitmaps: the rows that arrived, and the borders between leaves.
 
-A word has the bits of 64 ranks. Above these words stand others, up to a single one, whose bits say which of 64 words
-below are not zero: the next member is found in as many steps as there are levels, five for a billion ranks, however far
-away it is. Words are numbered as in a heap of 64 children: below word i are the words from 64 i + 1 on.
+A word has the bits of 64 ranks. Above these words are others, up to a single one, whose bits say which of 64 words
+below are not zero. So the next member is found in at most two steps for each level (five levels for a billion ranks),
+however far away it is. Words are numbered as in a heap with 64 children: below word i are the words from 64 i + 1 on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from keybench.compiled import kernel
 
 ARRIVED, BORDERS = 0, 1
-"""Which of the two sets: its word i is element 2 i + set."""
+"""The two sets: word i of a set is element 2 i + set."""
 
 Marks = NDArray[np.uint64]
 
@@ -28,7 +28,7 @@ _UNDEFINED = cgutils.true_bit  # of zero
 
 
 def _counting(generate: Callable[[Any, Any], Any]) -> Callable[[np.uint64], int]:
-    """An instruction of the processor that numba has no name for."""
+    """A processor instruction for which numba has no function."""
 
     def typed(_context: Any, word: Any) -> Any:
         if word != types.uint64:
@@ -39,11 +39,11 @@ def _counting(generate: Callable[[Any, Any], Any]) -> Callable[[np.uint64], int]
 
 
 members = _counting(lambda builder, word: builder.ctpop(word))
-"""`members(word)`: how many of its bits are set."""
+"""`members(word)`: number of bits that are set (popcount)."""
 lowest = _counting(lambda builder, word: builder.cttz(word, _UNDEFINED))
-"""`lowest(word)`: the place of the lowest bit set in a word other than zero."""
+"""`lowest(word)`: the place of the lowest bit that is set; the word must not be zero."""
 highest = _counting(lambda builder, word: builder.sub(word.type(63), builder.ctlz(word, _UNDEFINED)))
-"""`highest(word)`: the place of the highest one."""
+"""`highest(word)`: the place of the highest bit that is set; the word must not be zero."""
 
 
 def new(ranks: int) -> tuple[Marks, int]:
@@ -57,7 +57,7 @@ def new(ranks: int) -> tuple[Marks, int]:
 
 @kernel
 def add(marks: Marks, first: int, which: int, rank: int) -> None:
-    """Takes a rank into a set."""
+    """Adds a rank to a set."""
     node, place = first + (rank >> 6), rank & 63
     while True:
         word = marks[2 * node + which]
@@ -69,7 +69,7 @@ def add(marks: Marks, first: int, which: int, rank: int) -> None:
 
 @kernel
 def remove(marks: Marks, first: int, which: int, rank: int) -> None:
-    """Takes a rank out of a set that has it."""
+    """Removes a rank from a set that has it."""
     node, place = first + (rank >> 6), rank & 63
     while True:
         word = marks[2 * node + which] ^ _ONE << np.uint64(place)
@@ -81,7 +81,7 @@ def remove(marks: Marks, first: int, which: int, rank: int) -> None:
 
 @kernel
 def after(marks: Marks, first: int, which: int, node: int) -> int:
-    """The next word of ranks after one that has a member; there must be one."""
+    """The next word of ranks, after `node`, that has a member; there must be one."""
     place = 63
     while True:
         word = marks[2 * node + which] >> np.uint64(place) >> _ONE
@@ -98,7 +98,7 @@ def after(marks: Marks, first: int, which: int, node: int) -> int:
 
 @kernel
 def before(marks: Marks, first: int, which: int, node: int) -> int:
-    """The last word of ranks before one that has a member; there must be one."""
+    """The last word of ranks, before `node`, that has a member; there must be one."""
     place = 0
     while True:
         word = marks[2 * node + which] & ((_ONE << np.uint64(place)) - _ONE)
@@ -125,7 +125,7 @@ def at_least(marks: Marks, first: int, which: int, rank: int) -> int:
 
 @kernel
 def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
-    """The member so many members above a rank, or, of a negative number, below it; there must be so many."""
+    """The member that is `steps` members above a rank, or below it if negative; there must be one."""
     node, place = first + (rank >> 6), np.uint64(rank & 63)
     up, left = steps > 0, abs(steps)
     word = marks[2 * node + which]

@@ -26,8 +26,10 @@ from keybench.pagemodels.sqlite.tree import (
 
 @kernel
 def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int, splits: bool) -> int:
-    """Inserts rows from `begin` until `end`, or until memory must grow or a page overflows where `splits` is false; the
-    row to go on from. Without ranks, keys are in order of arrival."""
+    """Inserts rows from `begin` until `end`, until memory must grow, or, if `splits` is false, until a page overflows.
+
+    Returns the row to go on from. Without ranks, keys are in order of arrival.
+    """
     tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
     given, varied, room, first = len(ranks) > 0, len(sizes) > 1, facts[ROOM], facts[WORDS]
@@ -66,9 +68,10 @@ def load_beside(
     end: int,
     reached: int,
 ) -> tuple[int, int]:
-    """`load` for an index beside a table by the ranks `rows`, else as they arrive; a row goes into the index first.
+    """As `load`, for an index beside a table. A row goes into the index first.
 
-    `reached` rows are in the table already. Returns the rows of index and table to go on from.
+    `rows` are the ranks of rows in the table, empty if they arrive in its order. `reached` rows are in the table
+    already. Returns the rows of index and table to go on from.
     """
     while begin < end:
         ahead = load(table, file, rows, reached, end, False)  # nothing that the index could notice

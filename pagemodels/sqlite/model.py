@@ -44,12 +44,12 @@ class Parameters:
 
 @dataclass(frozen=True)
 class FixedModel:
-    """The b-tree of a table whose keys are of one width."""
+    """The b-tree of a table with keys of one width."""
 
     table: Table
     page_bytes: int = cells.PAGE_SIZE
     rows: Ranks | None = field(default=None, compare=False)
-    """(n,): ranks of the rows in a table by date, where they do not arrive in its order."""
+    """(n,): ranks of the rows in a table by date, if they do not arrive in its order."""
 
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the b-tree from keys in order of arrival; see `PageModel.insert`."""
@@ -62,7 +62,7 @@ class FixedModel:
 
 @dataclass(frozen=True)
 class IntegerModel:
-    """The b-tree of a table whose keys are integers, which take as many bytes as their values need."""
+    """The b-tree of a table with integer keys, which take as many bytes as their values need."""
 
     table: Table
     page_bytes: int = cells.PAGE_SIZE
@@ -70,7 +70,7 @@ class IntegerModel:
     """As of `FixedModel`."""
 
     def sizes(self, keys: Keys) -> Sizes:
-        """What each key takes in its cell, in bytes: as a varint where it is the rowid, else as a value of a record."""
+        """Bytes of each key in its cell: as a varint if it is the rowid, else as a value of a record."""
         return (cells.varint_bytes if cells.is_rowid(self.table) else cells.integer_bytes)(keys.data.astype(np.int64))
 
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
@@ -85,7 +85,7 @@ class IntegerModel:
 
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
-    """The model of the b-tree that holds the table's key; UsageError where its cells have no known size."""
+    """The model of the b-tree that holds the table's key; UsageError if the size of its cells is not known."""
     if given.page_bytes not in (512 << i for i in range(8)):
         raise UsageError(f"SQLite has no pages of {given.page_bytes} bytes: take a power of two from 512 to 65536.")
     if table.column.width == 0:
@@ -97,7 +97,7 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
 
 
 def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> PageStats:
-    """`sizes` are what keys take beyond `cells.record`, in order of arrival, or zero for all."""
+    """`sizes`: bytes of the keys beyond `cells.record`, in order of arrival; or one 0 for all."""
     n, table, page_bytes = len(ranks), model.table, model.page_bytes
     require(ranks, checkpoints)
     if model.rows is not None:
@@ -123,9 +123,9 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
 
 
 def _trees(table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes) -> tuple[Tree | None, Tree]:
-    """The b-tree of a table by rowid or date, where the key has an index beside it; and that of the key.
+    """(the b-tree of a table by rowid or date, if the key has an index beside it; the b-tree of the key).
 
-    `order`: ranks of rows by date; none where they arrive in that order.
+    `order`: ranks of rows by date; empty if they arrive in that order.
     """
     column, payload = table.column, table.payload
     if cells.is_rowid(table):
@@ -152,7 +152,7 @@ def _trees(table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Siz
 
 
 def _each(sizes: Sizes, n: int) -> Sizes:
-    """A size for each of n rows: by their number `trees.new` knows how much room to make where it gets no ranks."""
+    """A size for each of n rows: without ranks, `trees.new` takes the number of rows from the sizes."""
     return np.broadcast_to(sizes, n).copy() if len(sizes) == 1 else sizes
 
 

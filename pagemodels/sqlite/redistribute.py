@@ -28,9 +28,9 @@ from keybench.pagemodels.sqlite.tree import (
 
 
 @kernel
-def _deal(sizes: Ints, dealt: Ints, n: int, count: int, room: int, ahead: int) -> int:
-    """How many of n cells each page gets, `dealt` says what those `count` pages had; the number of pages."""
-    ends, filled = dealt[END], dealt[FILLED]
+def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: int) -> int:
+    """Distributes n cells over pages; `pool` says what the `count` pages had. Returns the number of pages."""
+    ends, filled = pool[END], pool[FILLED]
     sizes[n] = 0
     i, pages = 0, count
     while True:
@@ -65,59 +65,59 @@ def _deal(sizes: Ints, dealt: Ints, n: int, count: int, room: int, ahead: int) -
 
 @kernel
 def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> None:
-    """Works out to how many pages n cells of one size go, and which cells those end before: by their number alone."""
-    plan, dealt = tree.plans[kind, n], tree.dealt
+    """Computes how n cells of one size are distributed, which depends only on their number: pages, and their ends."""
+    plan, pool = tree.plans[kind, n], tree.pool
     for i in range(n):
-        tree.sizes_dealt[i] = size
+        tree.pooled_sizes[i] = size
     for i in range(count):
-        dealt[END, i] = n if i == count - 1 else i * ahead
-        dealt[FILLED, i] = (n - (count - 1) * ahead) * size if i == count - 1 else 0
-    plan[0] = _deal(tree.sizes_dealt, dealt, n, count, tree.facts[ROOM + kind], ahead)
+        pool[END, i] = n if i == count - 1 else i * ahead
+        pool[FILLED, i] = (n - (count - 1) * ahead) * size if i == count - 1 else 0
+    plan[0] = _distribute(tree.pooled_sizes, pool, n, count, tree.facts[ROOM + kind], ahead)
     for i in range(plan[0]):
-        plan[1 + i] = dealt[END, i]
+        plan[1 + i] = pool[END, i]
 
 
 @inlined
 def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
-    """Deals out cells of one size: each leaf's border is some rows away from one that there was before.
+    """Distributes cells of one size: each leaf's new border is some rows away from an old one.
 
-    Returns the number of pages; `dealt` says what each gets.
+    Returns the number of pages; `pool` says what each gets.
     """
-    dealt, kind = tree.dealt, min(level, 1)
+    pool, kind = tree.pool, min(level, 1)
     size = tree.facts[USUAL if level == 0 else CELL_BYTES + 1]
     if tree.plans[kind, n, 0] == 0:
         _plan(tree, n, count, kind, size, ahead)
     number, begin = int64(tree.plans[kind, n, 0]), int64(0)
     for i in range(number):
         end = int64(tree.plans[kind, n, 1 + i])
-        dealt[END, i], dealt[FILLED, i] = end, (end - begin) * size
+        pool[END, i], pool[FILLED, i] = end, (end - begin) * size
         begin = end + ahead
         if level == 0 and i < number - 1:
             nearest = 0
             for j in range(1, count):
-                if abs(end - dealt[OLD_END, j]) < abs(end - dealt[OLD_END, nearest]):
+                if abs(end - pool[OLD_END, j]) < abs(end - pool[OLD_END, nearest]):
                     nearest = j
-            border, steps = dealt[CHILD, nearest], end - dealt[OLD_END, nearest]
+            border, steps = pool[CHILD, nearest], end - pool[OLD_END, nearest]
             if ahead == 0 and border == tree.facts[LAST]:  # no key, but one place behind the last
                 steps -= 1
-            dealt[BORDER, i] = stepped(tree.marks, tree.facts[WORDS], ARRIVED, border, steps) if steps != 0 else border
+            pool[BORDER, i] = stepped(tree.marks, tree.facts[WORDS], ARRIVED, border, steps) if steps != 0 else border
     return number
 
 
 @kernel
 def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
-    """The same for cells of any sizes. The children of branch pages lie in front already."""
-    dealt, sizes, keys = tree.dealt, tree.sizes_dealt, tree.keys_dealt
+    """As `divide_evenly`, for cells of any sizes. The children of branch pages lie in front already."""
+    pool, sizes, keys = tree.pool, tree.pooled_sizes, tree.pooled_keys
     if level == 0:
-        listed(tree.marks, tree.facts[WORDS], ARRIVED, dealt[CHILD, count - 1] - ahead, n, keys)
+        listed(tree.marks, tree.facts[WORDS], ARRIVED, pool[CHILD, count - 1] - ahead, n, keys)
     for i in range(n):
         if level > 0:
             keys[i] = upper_of(tree, tree.children[i], level - 1)
         sizes[i] = cell_bytes(tree, keys[i], level)
     for i in range(count):
-        dealt[END, i] = dealt[OLD_END, i]
-    number = _deal(sizes, dealt, n, count, tree.facts[ROOM + min(level, 1)], ahead)
+        pool[END, i] = pool[OLD_END, i]
+    number = _distribute(sizes, pool, n, count, tree.facts[ROOM + min(level, 1)], ahead)
     if level == 0:
         for i in range(number - 1):
-            dealt[BORDER, i] = keys[dealt[END, i] - 1 + ahead]
+            pool[BORDER, i] = keys[pool[END, i] - 1 + ahead]
     return number

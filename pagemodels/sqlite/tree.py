@@ -22,80 +22,80 @@ from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add, at_least
 Ints = NDArray[Any]
 
 USED, CELLS, NUMBER, PARENT = range(4)
-"""Of each page: bytes that its cells and their pointers take, cells, its number in the file, the branch page above it
-(−1 of the root)."""
+"""Fields of a page: bytes of its cells and their pointers, cells, its number in the file, the branch page above it (−1
+for the root)."""
 UPPER = 4
-"""Of branch pages: the upper bound."""
+"""Field of a branch page: its upper bound."""
 
 PAGES, MOST_PAGES, LEAVES, BRANCHES, PLACES = range(5)
-"""Of `facts`: branch pages ever taken, and how many may be before memory grows; leaves and branch pages; children that
-a page has room for in memory."""
+"""Fields of `facts`: branch pages ever taken, and the limit at which memory grows; leaves; branch pages; children for
+which a page has room in memory."""
 ROOM, ROWS_IN_LEAVES, PAGE_BYTES, LAST, SHIFT, WORDS = 5, 7, 8, 9, 10, 11
-"""Bytes for cells in a page of either kind; whether all rows are in leaves (rowid tables); bytes of a page; the upper
-bound of the rightmost pages; by which power of two upper bounds are divided to be slots; the first word of ranks in the
-bitmaps."""
+"""Bytes for cells in a leaf, and in a branch page; whether all rows are in leaves (rowid tables); bytes of a page; the
+upper bound of the rightmost pages; log2 of the divisor that turns upper bounds into slots; the first word of ranks in
+the bitmaps."""
 LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES, USUAL = 12, 13, 14, 15, 16, 17, 19
-"""The largest key; whether the one inserted is above all before; leaves taken by kind; what each cell takes with its
-pointer in leaves and in branch pages, where all have one size in an index b-tree, else 0; the most that a cell takes in
-a leaf, which of integers and row numbers nearly all do."""
+"""The largest key; whether the new key is above all before; new leaves by kind of split; bytes of each cell with its
+pointer, in leaves and in branch pages, if all have one size in an index b-tree, else 0; the largest cell of a leaf,
+which is the usual size for integers and row numbers."""
 _FACTS = 20
 
 CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
-"""Of each page in a balancing: the child that it was, which cell it ended before then and does now, bytes, number in
-the file, upper bound."""
+"""Fields of a page in a balancing: its child, the cell before which it ended and ends now, bytes, number in the file,
+upper bound."""
 
 _FILE_PAGES, FREE_PAGES = 0, 1
 _FILE = 1 << 12
-"""Length of a file's state: pages, pages given back, their numbers; at the end the page that locks keep from use."""
+"""Length of a file's state: pages, pages given back, their numbers; at the end the page that is reserved for locks."""
 
 _MARGIN = 128
-"""Branch pages that one row may take at most: four a level, and levels are few."""
+"""Maximum branch pages that one row takes: four for each level, and levels are few."""
 _FILL = 0.85
-"""Share of a page that is expected to be used; where it is less, memory grows on the way."""
+"""Expected used share of a page. If it is less, memory grows on the way."""
 _GROWTH = 1.25
 _LARGEST_SIZE = 65_535
 _NARROW = 1 << 31
 _MOST_SHIFT = 4
 _SPARE = 12
-"""Children that a page in memory has room for beyond those that fit it: what makes it overflow."""
+"""Children beyond those that fit a page for which it has room in memory: they make it overflow."""
 
 
 class Tree(NamedTuple):
-    """The state of one b-tree. Its integers are int32, or int64 of more rows than those count."""
+    """The state of one b-tree. Its integers are int32, or int64 if there are too many rows for that."""
 
     marks: Marks
-    """Which ranks arrived, and which are upper bounds of leaves."""
+    """The ranks that arrived, and those that are upper bounds of leaves."""
     leaves: Ints
-    """(slots, 4): of leaves, by the names above."""
+    """(slots, 4): leaves, by the names above."""
     branches: Ints
-    """(pages, 5): of branch pages."""
+    """(pages, 5): branch pages, by the names above."""
     children: Ints
-    """One more than cells of each branch page: upper bounds of leaves, or branch pages. In front, those that are being
-    dealt out."""
+    """The children of each branch page, one more than its cells: upper bounds of leaves, or branch pages. In front lie
+    those of pages that are being balanced."""
     facts: Ints
     """int64: by the names above."""
     sizes: Ints
-    """uint16: bytes of the cell of each rank in a leaf, without its pointer; (1,) where all are the same."""
+    """uint16: bytes of the cell of each rank in a leaf, without its pointer; (1,) if all are the same."""
     dividers: Ints
-    """uint16: bytes of the cell of each rank in a branch page; (0,) where it is that of a leaf and four bytes."""
-    dealt: Ints
+    """uint16: bytes of the cell of each rank in a branch page; (0,) if that is the leaf's and four bytes."""
+    pool: Ints
     """int64 (6, 8): by the names above."""
-    keys_dealt: Ints
-    """int64: of a balancing, keys cell by cell."""
-    sizes_dealt: Ints
-    """int64: and their cells' bytes."""
+    pooled_keys: Ints
+    """int64: the keys of the cells of a balancing."""
+    pooled_sizes: Ints
+    """int64: the bytes of those cells."""
     plans: Ints
-    """int32 (2, …, 9): of cells of one size, the most in leaves and that of all in branch pages, how so many are dealt
-    out: to how many pages (0: not known yet), and which cells those end before."""
+    """int32 (2, …, 9): by kind of page and number of cells of the usual size, how they are distributed: over how many
+    pages (0: not known yet), and the cell before which each page ends."""
 
 
 def new(
     ranks: NDArray[np.int64], sizes: NDArray[np.uint16], dividers: NDArray[np.uint16] | None, page_bytes: int
 ) -> Tree:
-    """No pages yet, but room for those that so many rows mostly need; `grow` where they need more.
+    """No pages yet, but room for those that so many rows usually need; `grow` makes room for more.
 
-    `sizes` are those of leaf cells, in order of arrival, or the one of all; `dividers`, of rowid tables alone, so too.
-    Without ranks, keys are in order of arrival.
+    `sizes`: bytes of leaf cells, in order of arrival, or one for all. `dividers`: the same for cells of branch pages,
+    for rowid tables only. Without ranks, keys are in order of arrival.
     """
     rows = max(len(ranks), len(sizes))
     least = int(sizes.min(initial=_LARGEST_SIZE))
@@ -108,7 +108,7 @@ def new(
     branches = int(leaves * (mean + 8) / (rooms[1] * _FILL)) + 2 * _MARGIN
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
-    dealt = 4 * max(places) + 64
+    pool_cells = 4 * max(places) + 64
     facts[USUAL] = 2 + max(4, int(sizes.max(initial=0)))
     shift = min(_fewest(rooms[0], sizes).bit_length() - 1, _MOST_SHIFT)
     last = rows + (1 << shift)
@@ -120,19 +120,19 @@ def new(
         marks,
         np.empty(((last >> shift) + 1, 4), kind),
         np.empty((branches, 5), kind),
-        np.empty(dealt + branches * places[1], kind),
+        np.empty(pool_cells + branches * places[1], kind),
         facts,
         _by_rank(sizes, ranks),
         np.empty(0, np.uint16) if dividers is None else _by_rank(dividers, ranks),
         np.empty((6, 8), np.int64),
-        np.empty(dealt, np.int64),
-        np.empty(dealt, np.int64),
-        np.zeros((2, dealt, 9), np.int32),
+        np.empty(pool_cells, np.int64),
+        np.empty(pool_cells, np.int64),
+        np.zeros((2, pool_cells, 9), np.int32),
     )
 
 
 def _fewest(room: int, sizes: NDArray[np.uint16]) -> int:
-    """How many cells a leaf has at least (1 if not known) once it was dealt out, or a row appended behind it.
+    """Minimum cells of a leaf (1 if not known) once it was balanced, or once a row was appended behind it.
 
     At first no page but the last has room for one cell more. Then so many cells go from each page to the next that the
     two differ by one cell at most: of cells of one size, half of what fits a page is left in each. Of cells of up to b
@@ -169,7 +169,7 @@ def new_file(page_bytes: int) -> Ints:
 
 @kernel
 def take(file: Ints, near: int) -> int:
-    """A page number: of those given back, the first of which lists the others, or at the end of the file."""
+    """A page number: one of those given back, the first of which lists the others, or the next of the file."""
     free = file[FREE_PAGES]
     if free > 0:
         file[FREE_PAGES] -= 1
@@ -190,7 +190,7 @@ def take(file: Ints, near: int) -> int:
 
 @kernel
 def cell_bytes(tree: Tree, key: int, level: int) -> int:
-    """What a key's cell takes in a page of a level, with its pointer; a leaf's cells are of four bytes at least."""
+    """Bytes of a key's cell in a page of a level, with its pointer; a leaf's cells have at least four bytes."""
     raw = int(tree.sizes[key] if len(tree.sizes) > 1 else tree.sizes[0])
     if level == 0:
         return int(2 + max(raw, 4))
@@ -205,13 +205,13 @@ def upper_of(tree: Tree, page: int, level: int) -> int:
 
 @inlined
 def children_of(tree: Tree, page: int) -> int:
-    """Where the children of a branch page begin."""
-    return int(len(tree.keys_dealt) + page * tree.facts[PLACES])
+    """The place where the children of a branch page begin."""
+    return int(len(tree.pooled_keys) + page * tree.facts[PLACES])
 
 
 @inlined
 def shift_of(tree: Tree, level: int) -> int:
-    """By which power of two a child of that level is divided to be its place among pages."""
+    """log2 of the divisor that turns a child of a level into its place among pages."""
     return int(tree.facts[SHIFT] if level == 0 else 0)
 
 

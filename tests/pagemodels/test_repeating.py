@@ -26,12 +26,12 @@ def expanded(ranks: np.ndarray, times: int) -> np.ndarray:
     return np.array([place[pair] for pair in pairs], np.int64)
 
 
-def assert_same(found: PageStats, wanted: PageStats, times: int) -> None:
-    assert found.rows == wanted.rows
-    assert found.page_rows.tolist() == wanted.page_rows.tolist()
-    assert found.page_numbers.tolist() == wanted.page_numbers.tolist()
-    assert [at.rows * times for at in found.checkpoints] == [at.rows for at in wanted.checkpoints]
-    assert [at.leaf_pages for at in found.checkpoints] == [at.leaf_pages for at in wanted.checkpoints]
+def assert_same(stats: PageStats, wanted: PageStats, times: int) -> None:
+    assert stats.rows == wanted.rows
+    assert stats.page_rows.tolist() == wanted.page_rows.tolist()
+    assert stats.page_numbers.tolist() == wanted.page_numbers.tolist()
+    assert [at.rows * times for at in stats.checkpoints] == [at.rows for at in wanted.checkpoints]
+    assert [at.leaf_pages for at in stats.checkpoints] == [at.leaf_pages for at in wanted.checkpoints]
 
 
 @settings(max_examples=30, deadline=None)

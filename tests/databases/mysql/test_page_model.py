@@ -66,7 +66,9 @@ def test_the_index_on_a_server_is_that_of_the_model(admin, stream: str) -> None:
     ("column", "payload", "role"),
     [("bigint", 0, "clustered"), ("char36", 300, "clustered"), ("char36", 0, "nonclustered")],
 )
-def test_so_it_is_with_other_tables(admin, column: str, payload: int, role: str, stream: str) -> None:
+def test_indexes_of_other_tables_are_those_of_the_model(
+    admin, column: str, payload: int, role: str, stream: str
+) -> None:
     on = table(column, payload, role)
     assert_as_the_server(admin, on, keys_in(stream, on, 50_000))
 
@@ -86,6 +88,6 @@ def test_a_page_that_becomes_the_roots_only_child_goes_up_into_it(admin) -> None
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
 @pytest.mark.parametrize("payload", [0, 100])
 @pytest.mark.parametrize("column", ["binary16", "char36", "bigint"])
-def test_so_it_is_with_all_of_them(admin, column: str, payload: int, role: str, stream: str) -> None:
+def test_indexes_of_many_rows_are_those_of_the_model(admin, column: str, payload: int, role: str, stream: str) -> None:
     on = table(column, payload, role)
     assert_as_the_server(admin, on, keys_in(stream, on, 200_000))

@@ -54,7 +54,7 @@ def test_the_index_on_a_server_is_that_of_the_model(admin: PostgresAdmin, stream
 
 @pytest.mark.parametrize("stream", ["random", "descending", "4 lagging by 0.5 %"])
 @pytest.mark.parametrize("name", ["char36", "bigint", "bytea", "text"])
-def test_so_it_is_with_other_columns(embedded: Address, name: str, stream: str) -> None:
+def test_indexes_of_other_columns_are_those_of_the_model(embedded: Address, name: str, stream: str) -> None:
     admin = PostgresAdmin(embedded)
     try:
         assert_as_the_server(admin, sized(name), stream, 40_000, payload=10)
@@ -63,7 +63,7 @@ def test_so_it_is_with_other_columns(embedded: Address, name: str, stream: str) 
 
 
 @pytest.mark.parametrize("width", [126, 127, 506])
-def test_so_it_is_with_wide_keys(embedded: Address, width: int) -> None:
+def test_indexes_of_wide_keys_are_those_of_the_model(embedded: Address, width: int) -> None:
     column, numbers = sized("bytea", width), streams.random(20_000)
     data = np.zeros((len(numbers), width), np.uint8)
     data[:, :8] = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
@@ -78,5 +78,7 @@ def test_so_it_is_with_wide_keys(embedded: Address, width: int) -> None:
 @pytest.mark.parametrize("payload", [0, 100])
 @pytest.mark.parametrize("stream", streams.STREAMS)
 @pytest.mark.parametrize("name", ["uuid", "char36", "bigint"])
-def test_so_it_is_with_many_rows(admin: PostgresAdmin, name: str, stream: str, payload: int) -> None:
+def test_indexes_of_many_rows_are_those_of_the_model(
+    admin: PostgresAdmin, name: str, stream: str, payload: int
+) -> None:
     assert_as_the_server(admin, sized(name), stream, 200_000, payload)

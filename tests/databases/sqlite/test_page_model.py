@@ -41,8 +41,8 @@ def assert_as_sqlite(bench: Bench, given: tuple[str, int, KeyRole], stream: str,
     keys = streams.keys(streams.STREAMS[stream](rows), on.column)
     real = {metric: reading.value for metric, reading in bench.load(on, keys).items()}
     model = predict(ENGINE.page_model(on), on.column, keys)
-    said = {reading.metric: reading.value for reading in readings(model)}
-    assert {metric: said[metric] for metric in EXACT} == pytest.approx(
+    predicted = {reading.metric: reading.value for reading in readings(model)}
+    assert {metric: predicted[metric] for metric in EXACT} == pytest.approx(
         {metric: real[metric] for metric in EXACT}, 1e-12
     )
     leaves = bench.admin._connection(on).execute(  # type: ignore[attr-defined]
@@ -58,12 +58,16 @@ def test_a_b_tree_of_sqlite_is_that_of_the_model(bench: Bench, stream: str) -> N
 
 @pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "wrapping"])
 @pytest.mark.parametrize("given", TABLES)
-def test_so_it_is_with_other_tables(bench: Bench, given: tuple[str, int, KeyRole], stream: str) -> None:
+def test_indexes_of_other_tables_are_those_of_the_model(
+    bench: Bench, given: tuple[str, int, KeyRole], stream: str
+) -> None:
     assert_as_sqlite(bench, given, stream, 20_000)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("stream", streams.STREAMS)
 @pytest.mark.parametrize("given", [*TABLES, ("binary16", 100, "nonclustered"), ("bigint", 100, "nonclustered")])
-def test_so_it_is_with_many_rows(bench: Bench, given: tuple[str, int, KeyRole], stream: str) -> None:
+def test_indexes_of_many_rows_are_those_of_the_model(
+    bench: Bench, given: tuple[str, int, KeyRole], stream: str
+) -> None:
     assert_as_sqlite(bench, given, stream, 150_000)

@@ -79,34 +79,34 @@ class Plain:
 
 def levels(plain: Plain, branch: Rule) -> list[list[tuple[int, int]]]:
     """(born, entries) of the pages of each level, in key order; the first page above is made with the second below."""
-    found = [[(page.born, len(page.items)) for page in plain.pages]]
+    levels = [[(page.born, len(page.items)) for page in plain.pages]]
     lows = [page.low for page in plain.pages]
-    while len(found[-1]) > 1:
-        below = found[-1]
+    while len(levels[-1]) > 1:
+        below = levels[-1]
         above = Plain(branch)
         births = sorted(born for born, _ in below)
         for born, low in sorted(zip([born for born, _ in below], lows, strict=True)):
             above.insert(max(born, births[1]), low)
-        found.append([(max(page.born, births[1]), len(page.items)) for page in above.pages])
+        levels.append([(max(page.born, births[1]), len(page.items)) for page in above.pages])
         lows = [page.low for page in above.pages]
-    return found
+    return levels
 
 
-def numbers(found: list[list[tuple[int, int]]]) -> list[int]:
-    made = sorted((born, height, place) for height, pages in enumerate(found) for place, (born, _) in enumerate(pages))
+def numbers(levels: list[list[tuple[int, int]]]) -> list[int]:
+    made = sorted((born, height, place) for height, pages in enumerate(levels) for place, (born, _) in enumerate(pages))
     at = {(height, place): number for number, (_, height, place) in enumerate(made)}
-    return [at[0, place] for place in range(len(found[0]))]
+    return [at[0, place] for place in range(len(levels[0]))]
 
 
-def assert_as_plain(found: PageStats, plain: Plain, branch: Rule) -> None:
+def assert_as_plain(stats: PageStats, plain: Plain, branch: Rule) -> None:
     wanted = levels(plain, branch)
-    assert found.page_rows.tolist() == [entries for _, entries in wanted[0]]
-    assert found.page_numbers.tolist() == numbers(wanted)
-    assert found.leaf_pages == len(plain.pages)
-    assert found.branch_pages == sum(map(len, wanted[1:]))
+    assert stats.page_rows.tolist() == [entries for _, entries in wanted[0]]
+    assert stats.page_numbers.tolist() == numbers(wanted)
+    assert stats.leaf_pages == len(plain.pages)
+    assert stats.branch_pages == sum(map(len, wanted[1:]))
     kinds = [kind for _, kind in plain.splits]
-    assert (found.appends, found.edge_splits, found.interior_splits) == tuple(map(kinds.count, KINDS))
-    for checkpoint in found.checkpoints:
+    assert (stats.appends, stats.edge_splits, stats.interior_splits) == tuple(map(kinds.count, KINDS))
+    for checkpoint in stats.checkpoints:
         until = [kind for time, kind in plain.splits if time < checkpoint.rows]
         counted = (checkpoint.appends, checkpoint.edge_splits, checkpoint.interior_splits)
         assert counted == tuple(map(until.count, KINDS))
@@ -172,9 +172,9 @@ def test_pages_are_those_of_the_plain_simulator(stream: list[int], rule: Rule, f
     for time, key in enumerate(stream):
         plain.insert(time, key)
     checkpoints = sorted({1, len(stream) // 3 + 1, len(stream)})
-    found = SplitModel(rule, branch, density).insert(np.array(stream, np.int64), checkpoints)
-    assert_as_plain(found, plain, branch)
-    assert found.checkpoints[-1].density == found.density == density(len(stream), len(stream), len(plain.pages))
+    stats = SplitModel(rule, branch, density).insert(np.array(stream, np.int64), checkpoints)
+    assert_as_plain(stats, plain, branch)
+    assert stats.checkpoints[-1].density == stats.density == density(len(stream), len(stream), len(plain.pages))
 
 
 @settings(max_examples=100, deadline=None)
@@ -190,10 +190,10 @@ def test_entries_of_different_sizes_split_by_bytes(
         plain.insert(time, key)
     model = SizedSplitModel(SplitModel(rule, branch, density), lambda keys: sizes)
     half = (len(stream) + 1) // 2
-    found = model.insert(np.array(stream, np.int64), [half], sizes=sizes)
-    assert_as_plain(found, plain, branch)
-    assert found.density == 100 * int(sizes.sum()) / len(plain.pages)
-    assert found.checkpoints[0].density == 100 * int(sizes[:half].sum()) / found.checkpoints[0].leaf_pages
+    stats = model.insert(np.array(stream, np.int64), [half], sizes=sizes)
+    assert_as_plain(stats, plain, branch)
+    assert stats.density == 100 * int(sizes.sum()) / len(plain.pages)
+    assert stats.checkpoints[0].density == 100 * int(sizes[:half].sum()) / stats.checkpoints[0].leaf_pages
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -246,15 +246,15 @@ def test_random_keys_fill_ln_2_over_an_octave() -> None:
     rule = Rule(room, room, ALONE, (room + 1) // 2, (room + 1) // 2)
     model = SplitModel(rule, rule, lambda rows, used, pages: used / (room * pages))
     rows = np.unique(np.geomspace(n / 2, n, 65).astype(int)).tolist()
-    found = model.insert(np.random.Generator(np.random.PCG64(1)).permutation(n), rows)
-    fills = [checkpoint.density for checkpoint in found.checkpoints]
+    stats = model.insert(np.random.Generator(np.random.PCG64(1)).permutation(n), rows)
+    fills = [checkpoint.density for checkpoint in stats.checkpoints]
     assert np.mean(fills) == pytest.approx(np.log(2), abs=0.005)
     assert max(fills) - min(fills) > 0.03
 
 
 def test_no_rows_are_one_empty_page() -> None:
-    found = SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density).insert(np.empty(0, np.int64))
-    assert (found.rows, found.leaf_pages, found.branch_pages, found.nonadjacent) == (0, 1, 0, 0)
+    stats = SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density).insert(np.empty(0, np.int64))
+    assert (stats.rows, stats.leaf_pages, stats.branch_pages, stats.nonadjacent) == (0, 1, 0, 0)
 
 
 @pytest.mark.parametrize("ranks", [[0, 2], [0, 0], [-1, 0], [1]])

@@ -412,8 +412,8 @@ class Tree:
         page: Page | None = self.root
         while page and page.level > level:
             page = page.kids[0]
-        found = []
+        pages = []
         while page:
-            found.append(page)
+            pages.append(page)
             page = page.right
-        return found
+        return pages

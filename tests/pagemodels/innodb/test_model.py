@@ -28,7 +28,7 @@ def ranks_of(stream: str, rows: int) -> Ranks:
     return ranked(streams.STREAMS[stream](rows).astype(np.uint64)[:, None])
 
 
-def by_the_book(model: InnodbModel, ranks: Ranks) -> tuple[Tree, Space, int]:
+def by_reference(model: InnodbModel, ranks: Ranks) -> tuple[Tree, Space, int]:
     """The same index by the rules in plain Python, and what its table's and its own splits add to the counter."""
     space = Space(model.mysql)
     trees = [
@@ -42,17 +42,17 @@ def by_the_book(model: InnodbModel, ranks: Ranks) -> tuple[Tree, Space, int]:
     return trees[-1], space, sum(tree.counter for tree in trees)
 
 
-def assert_by_the_book(model: InnodbModel, ranks: Ranks) -> None:
-    found = model.insert(ranks)
-    tree, space, counter = by_the_book(model, ranks)
+def assert_as_reference(model: InnodbModel, ranks: Ranks) -> None:
+    stats = model.insert(ranks)
+    tree, space, counter = by_reference(model, ranks)
     leaves = tree.level(0)
-    assert found.page_numbers.tolist() == [page.number for page in leaves]
-    assert found.page_rows.tolist() == [len(page.keys) for page in leaves]
-    assert found.garbage_bytes == sum(len(page.spare) for page in leaves) * model.leaf_bytes
-    assert found.branch_pages == sum(len(tree.level(level)) for level in range(1, tree.root.level + 1))
-    assert (found.split_counter, found.merges, found.file_pages) == (counter, tree.merges, space.size)
-    assert [found.appends, found.edge_splits, found.interior_splits] == list(tree.kinds.values())
-    assert found.appends + found.edge_splits + found.interior_splits == found.leaf_pages - 1 == len(leaves) - 1
+    assert stats.page_numbers.tolist() == [page.number for page in leaves]
+    assert stats.page_rows.tolist() == [len(page.keys) for page in leaves]
+    assert stats.garbage_bytes == sum(len(page.spare) for page in leaves) * model.leaf_bytes
+    assert stats.branch_pages == sum(len(tree.level(level)) for level in range(1, tree.root.level + 1))
+    assert (stats.split_counter, stats.merges, stats.file_pages) == (counter, tree.merges, space.size)
+    assert [stats.appends, stats.edge_splits, stats.interior_splits] == list(tree.kinds.values())
+    assert stats.appends + stats.edge_splits + stats.interior_splits == stats.leaf_pages - 1 == len(leaves) - 1
 
 
 @st.composite
@@ -79,16 +79,16 @@ MODELS = [
 
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(MODELS), orders())
-def test_the_kernel_does_what_the_rules_say(model: InnodbModel, ranks: Ranks) -> None:
-    assert_by_the_book(model, ranks)
+def test_the_kernel_equals_the_rules_in_plain_python(model: InnodbModel, ranks: Ranks) -> None:
+    assert_as_reference(model, ranks)
 
 
 @pytest.mark.parametrize("stream", streams.STREAMS)
 @pytest.mark.parametrize("engine", [ENGINE, MYSQL])
-def test_so_it_does_with_pages_of_16_kib(engine, stream: str) -> None:
+def test_the_kernel_equals_the_rules_with_pages_of_16_kib(engine, stream: str) -> None:
     for role, payload in (("clustered", 300), ("nonclustered", 100)):
         model = engine.page_model(table("char36", payload, role, engine))
-        assert_by_the_book(model, ranks_of(stream, 12_000))
+        assert_as_reference(model, ranks_of(stream, 12_000))
 
 
 @pytest.mark.parametrize(
@@ -101,19 +101,19 @@ def test_so_it_does_with_pages_of_16_kib(engine, stream: str) -> None:
 )
 def test_a_million_increasing_keys(column, leaf, branch, density, garbage, counter, file_pages) -> None:
     """As MariaDB 10.11.19 had them (docs/internals/innodb.md §8)."""
-    found = ENGINE.page_model(table(column)).insert(np.arange(1_000_000))
-    assert isinstance(found, InnodbStats)
-    assert (found.leaf_pages, found.branch_pages, found.garbage_bytes) == (leaf, branch, garbage)
-    assert round(found.density, 2) == density
-    assert (found.split_counter, found.file_pages, found.fragmentation) == (counter, file_pages, 0)
-    assert (found.appends, found.merges) == (leaf - 1, 0)
+    stats = ENGINE.page_model(table(column)).insert(np.arange(1_000_000))
+    assert isinstance(stats, InnodbStats)
+    assert (stats.leaf_pages, stats.branch_pages, stats.garbage_bytes) == (leaf, branch, garbage)
+    assert round(stats.density, 2) == density
+    assert (stats.split_counter, stats.file_pages, stats.fragmentation) == (counter, file_pages, 0)
+    assert (stats.appends, stats.merges) == (leaf - 1, 0)
 
 
 def test_a_million_descending_keys() -> None:
-    found = ENGINE.page_model(table()).insert(np.arange(1_000_000)[::-1].copy())
-    assert (found.leaf_pages, found.branch_pages, found.garbage_bytes) == (2269, 6, 0)
-    assert round(found.nonadjacent, 2) == 2.87
-    assert found.back_links == found.fragmentation == 100 * 65 / 2269
+    stats = ENGINE.page_model(table()).insert(np.arange(1_000_000)[::-1].copy())
+    assert (stats.leaf_pages, stats.branch_pages, stats.garbage_bytes) == (2269, 6, 0)
+    assert round(stats.nonadjacent, 2) == 2.87
+    assert stats.back_links == stats.fragmentation == 100 * 65 / 2269
 
 
 def test_mysql_counts_no_insertion_into_the_right_neighbour() -> None:
@@ -128,9 +128,9 @@ def test_checkpoints_are_what_the_rows_until_then_leave(role: str) -> None:
     ranks = ranks_of("4 lagging by 0.5 %", 20_000)
     model = ENGINE.page_model(table("char36", 100, role))
     rows = (1, 700, 5000, 20_000)
-    found = model.insert(ranks, rows)
-    assert [point.rows for point in found.checkpoints] == list(rows)
-    for point in found.checkpoints:
+    stats = model.insert(ranks, rows)
+    assert [point.rows for point in stats.checkpoints] == list(rows)
+    for point in stats.checkpoints:
         first = np.argsort(np.argsort(ranks[: point.rows]))
         alone = model.insert(first)
         assert (point.leaf_pages, point.density) == (alone.leaf_pages, alone.density)
@@ -139,10 +139,10 @@ def test_checkpoints_are_what_the_rows_until_then_leave(role: str) -> None:
 
 
 def test_one_row_is_one_leaf() -> None:
-    found = ENGINE.page_model(table()).insert(np.array([0]))
-    assert (found.leaf_pages, found.branch_pages, found.nonadjacent) == (1, 0, 0)
-    assert found.page_numbers.tolist() == [3]
-    assert found.density == 100 * 34 / 16_252
+    stats = ENGINE.page_model(table()).insert(np.array([0]))
+    assert (stats.leaf_pages, stats.branch_pages, stats.nonadjacent) == (1, 0, 0)
+    assert stats.page_numbers.tolist() == [3]
+    assert stats.density == 100 * 34 / 16_252
 
 
 def test_what_the_model_does_not_know_is_refused() -> None:

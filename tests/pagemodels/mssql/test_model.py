@@ -69,12 +69,12 @@ PUBLISHED = {
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_page_counts(name: str) -> None:
     wanted = PUBLISHED[name]
-    found = wanted.model.insert(streams.STREAMS[wanted.order](wanted.rows))
-    assert abs(found.leaf_pages - wanted.pages) <= wanted.within * wanted.pages
+    stats = wanted.model.insert(streams.STREAMS[wanted.order](wanted.rows))
+    assert abs(stats.leaf_pages - wanted.pages) <= wanted.within * wanted.pages
     if wanted.density is not None:
-        assert found.density == wanted.density
+        assert stats.density == wanted.density
     if wanted.order == "increasing":
-        assert (found.appends, found.edge_splits, found.interior_splits) == (found.leaf_pages - 1, 0, 0)
+        assert (stats.appends, stats.edge_splits, stats.interior_splits) == (stats.leaf_pages - 1, 0, 0)
 
 
 def test_published_density_and_fragmentation_of_small_indexes() -> None:
@@ -82,8 +82,8 @@ def test_published_density_and_fragmentation_of_small_indexes() -> None:
     small = PUBLISHED["unique nonclustered on a GUID over an int key, row versions"]
     assert str(small.model.insert(np.arange(small.rows)).density).startswith("98.8")
     table = PUBLISHED["NEWSEQUENTIALID, 5,000 rows of 291 bytes"]
-    found = table.model.insert(np.arange(table.rows))
-    assert found.fragmentation == pytest.approx(0.5376344086021506, rel=1e-15)
+    stats = table.model.insert(np.arange(table.rows))
+    assert stats.fragmentation == pytest.approx(0.5376344086021506, rel=1e-15)
 
 
 def test_a_root_holds_622_pages_of_int_keys_and_splits_evenly_at_the_next() -> None:
@@ -94,11 +94,11 @@ def test_a_root_holds_622_pages_of_int_keys_and_splits_evenly_at_the_next() -> N
 
 
 def test_random_keys_leave_the_pages_two_thirds_full_and_out_of_order() -> None:
-    found = clustered(GUID).insert(streams.random(1_000_000))
-    assert found.density == pytest.approx(71.5, abs=2.5)
-    assert found.fragmentation > 99
+    stats = clustered(GUID).insert(streams.random(1_000_000))
+    assert stats.density == pytest.approx(71.5, abs=2.5)
+    assert stats.fragmentation > 99
     smaller = clustered(GUID, split_fraction=0.48).insert(streams.random(1_000_000))
-    assert 1 < smaller.leaf_pages / found.leaf_pages < 1.04
+    assert 1 < smaller.leaf_pages / stats.leaf_pages < 1.04
 
 
 def test_published_page_counts_of_two_key_kinds_hold_the_same_rows() -> None:
@@ -123,8 +123,8 @@ def test_published_page_counts_of_two_key_kinds_hold_the_same_rows() -> None:
 def test_rows_a_page_of_keybenchs_tables(column: str, payload: int, given: dict, row: int, a_page: int) -> None:
     """docs/internals/mssql.md §1."""
     model = ENGINE.page_model(Table("t", ENGINE.column(column), payload), **given)
-    found = model.insert(np.arange(10 * a_page + 1))
-    assert found.page_rows.tolist() == [a_page] * 10 + [1]
+    stats = model.insert(np.arange(10 * a_page + 1))
+    assert stats.page_rows.tolist() == [a_page] * 10 + [1]
     assert rows.rows_a_page(row) == a_page
 
 
@@ -179,16 +179,16 @@ def test_at_the_insertion_point_what_lies_above_moves_once() -> None:
 
 
 def test_ascending_pages_are_interrupted_by_branch_pages_only() -> None:
-    found = clustered(GUID).insert(np.arange(1_000_000))
-    assert found.back_links == 0
-    assert found.fragmentation == 100 * (found.branch_pages - 1) / found.leaf_pages
+    stats = clustered(GUID).insert(np.arange(1_000_000))
+    assert stats.back_links == 0
+    assert stats.fragmentation == 100 * (stats.branch_pages - 1) / stats.leaf_pages
 
 
 def test_a_heap_fills_pages_in_order_of_arrival() -> None:
     model = ENGINE.page_model(Table("t", GUID, 0, "nonclustered"), structure="heap")
-    found = model.insert(streams.random(1000), [308, 309])
-    assert found.page_rows.tolist() == [308, 308, 308, 76]
-    assert [(c.leaf_pages, c.appends) for c in found.checkpoints] == [(1, 0), (2, 1)]
+    stats = model.insert(streams.random(1000), [308, 309])
+    assert stats.page_rows.tolist() == [308, 308, 308, 76]
+    assert [(c.leaf_pages, c.appends) for c in stats.checkpoints] == [(1, 0), (2, 1)]
     assert model.insert(np.empty(0, np.int64)).leaf_pages == 1
 
 

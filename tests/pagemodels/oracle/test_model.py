@@ -28,17 +28,17 @@ def numbers(n: int, **parameters: float | str) -> PageStats:
 
 def test_ten_thousand_numbers_of_a_sequence() -> None:
     """orafaq.com oracle-l 2004-02-24: 18 leaf blocks, 139,971 bytes used, 170 of them in the branch; 9.2.0.3."""
-    found = numbers(10_000)
-    assert (found.leaf_pages, found.appends, found.edge_splits, found.interior_splits) == (18, 17, 0, 0)
-    assert found.density == 100 * 139_801 / (18 * 7996)
-    assert found.branch_pages == 1
+    stats = numbers(10_000)
+    assert (stats.leaf_pages, stats.appends, stats.edge_splits, stats.interior_splits) == (18, 17, 0, 0)
+    assert stats.density == 100 * 139_801 / (18 * 7996)
+    assert stats.branch_pages == 1
 
 
 def test_ten_thousand_numbers_on_9i_committed_one_by_one() -> None:
     """oracletoday.blogspot.com 2008/08: 36 blocks, 35 splits, half full, where the index is not unique."""
-    found = numbers(10_000, unique=False, right_edge="50-50")
-    assert found.leaf_pages == pytest.approx(36, rel=0.03)
-    assert (found.leaf_pages, found.appends) == (37, 36)
+    stats = numbers(10_000, unique=False, right_edge="50-50")
+    assert stats.leaf_pages == pytest.approx(36, rel=0.03)
+    assert (stats.leaf_pages, stats.appends) == (37, 36)
     mended = numbers(10_000, unique=False)
     assert (mended.leaf_pages, mended.appends) == (19, 18)
 
@@ -71,9 +71,9 @@ def test_some_numbers(value: int, size: int) -> None:
 
 def test_sizes_by_value_decide_how_many_fit_a_leaf() -> None:
     """After 1 … 99 and 100, 200, … (14 bytes) entries of 15 and 16 bytes."""
-    found = numbers(20_000)
+    stats = numbers(20_000)
     sizes = 11 + entries.number_bytes(np.arange(1, 20_001))
-    ends = np.cumsum(found.page_rows)
+    ends = np.cumsum(stats.page_rows)
     used = np.diff([0, *np.cumsum(sizes)[ends - 1]])
     assert used.max() <= 7996
     assert (used[:-1] > 7996 - 16).all()
@@ -92,10 +92,10 @@ def test_a_million_guids() -> None:
     """docs/internals/oracle.md §4: about 3,379 leaves ascending, 4,870 in random order."""
     model = ENGINE.page_model(Table("t", RAW, 0, "nonclustered"))
     assert model.insert(streams.increasing(1_000_000)).leaf_pages == 3379
-    found = model.insert(streams.random(1_000_000))
-    assert found.leaf_pages == pytest.approx(4870, rel=0.04)
-    assert found.density == pytest.approx(100 * 1_000_000 * 27 / (found.leaf_pages * 7996))
-    assert found.fragmentation == found.back_links == pytest.approx(50, abs=1)
+    stats = model.insert(streams.random(1_000_000))
+    assert stats.leaf_pages == pytest.approx(4870, rel=0.04)
+    assert stats.density == pytest.approx(100 * 1_000_000 * 27 / (stats.leaf_pages * 7996))
+    assert stats.fragmentation == stats.back_links == pytest.approx(50, abs=1)
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ def test_a_million_rows_are_what_a_server_once_made_of_them(name, stream, leaf, 
     """PostgreSQL 15.18, pgstatindex (docs/internals/postgresql.md §8)."""
     column = sized(name)
     keys = streams.keys(streams.STREAMS[stream](1_000_000), column)
-    found = predict(ENGINE.page_model(Table("trial", column, 0)), column, keys)
-    assert (found.leaf_pages, round(found.density, 2), round(found.fragmentation, 2)) == (leaf, density, fragmentation)
-    assert found.back_links == found.fragmentation
+    stats = predict(ENGINE.page_model(Table("trial", column, 0)), column, keys)
+    assert (stats.leaf_pages, round(stats.density, 2), round(stats.fragmentation, 2)) == (leaf, density, fragmentation)
+    assert stats.back_links == stats.fragmentation
 
 
 def test_payload_and_key_role_do_not_matter() -> None:

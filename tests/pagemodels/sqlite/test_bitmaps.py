@@ -45,9 +45,9 @@ def test_members_are_found_as_in_a_sorted_list(ranks: int, which: int, sparse: i
             assert bitmaps.stepped(marks, first, which, rank, -steps) == members[below - steps]
         if above:
             count = int(chance.integers(1, min(300, above) + 1))
-            found = np.full(count + 1, -1)
-            bitmaps.listed(marks, first, which, rank, count, found)
-            assert found.tolist() == [*members[above - count : above], -1]
+            listed = np.full(count + 1, -1)
+            bitmaps.listed(marks, first, which, rank, count, listed)
+            assert listed.tolist() == [*members[above - count : above], -1]
 
 
 def test_all_members_that_are_removed_are_gone() -> None:

@@ -35,7 +35,7 @@ TABLES: list[tuple[str, int, KeyRole]] = [
 ]
 
 
-def by_the_book(table: Table, keys: Keys, page_bytes: int) -> tuple[Tree, File]:
+def by_reference(table: Table, keys: Keys, page_bytes: int) -> tuple[Tree, File]:
     """The same b-tree by the rules in plain Python."""
     column = table.column
     ranks = ranked(sort_words(keys, column.order))
@@ -76,17 +76,17 @@ def modelled(table: Table, keys: Keys, page_bytes: int = 4096, checkpoints: Sequ
     return predict(ENGINE.page_model(table, page_bytes=page_bytes), table.column, keys, checkpoints)
 
 
-def assert_by_the_book(table: Table, keys: Keys, page_bytes: int) -> File:
-    """Returns the file by the book."""
-    found = modelled(table, keys, page_bytes)
-    tree, file = by_the_book(table, keys, page_bytes)
+def assert_as_reference(table: Table, keys: Keys, page_bytes: int) -> File:
+    """Returns the reference's file."""
+    stats = modelled(table, keys, page_bytes)
+    tree, file = by_reference(table, keys, page_bytes)
     leaves = tree.leaves()
-    assert found.page_numbers.tolist() == [page.number for page in leaves]
-    assert found.page_rows.tolist() == [len(page.keys) for page in leaves]
-    assert found.branch_pages == tree.branches()
-    assert found.density == 100 * sum(map(tree.used, leaves)) / (len(leaves) * (page_bytes - 8))
-    assert [found.appends, found.edge_splits, found.interior_splits] == list(tree.kinds.values())
-    assert found.appends + found.edge_splits + found.interior_splits == found.leaf_pages - 1
+    assert stats.page_numbers.tolist() == [page.number for page in leaves]
+    assert stats.page_rows.tolist() == [len(page.keys) for page in leaves]
+    assert stats.branch_pages == tree.branches()
+    assert stats.density == 100 * sum(map(tree.used, leaves)) / (len(leaves) * (page_bytes - 8))
+    assert [stats.appends, stats.edge_splits, stats.interior_splits] == list(tree.kinds.values())
+    assert stats.appends + stats.edge_splits + stats.interior_splits == stats.leaf_pages - 1
     return file
 
 
@@ -101,7 +101,7 @@ def assert_by_the_book(table: Table, keys: Keys, page_bytes: int) -> File:
     st.sampled_from([1, -1, 1 << 20]),
     st.integers(0, 1000),
 )
-def test_the_kernel_does_what_the_rules_say(
+def test_the_kernel_equals_the_rules_in_plain_python(
     given: tuple[str, int, KeyRole], page_bytes: int, n: int, fronts: int, lag: int, noise: int, scale: int, seed: int
 ) -> None:
     column, payload, role = given
@@ -109,7 +109,7 @@ def test_the_kernel_does_what_the_rules_say(
     chance = np.random.Generator(np.random.PCG64(seed))
     times = np.arange(n) - chance.integers(0, fronts, n) * lag + chance.integers(0, noise + 1, n)
     numbers = (times * n + chance.permutation(n)) * scale
-    assert_by_the_book(on, streams.keys(numbers, on.column), page_bytes)
+    assert_as_reference(on, streams.keys(numbers, on.column), page_bytes)
 
 
 @settings(deadline=None, max_examples=30)
@@ -122,7 +122,7 @@ def test_the_kernel_does_what_the_rules_say(
     st.sampled_from([0, 10, 1000]),
     st.integers(0, 1000),
 )
-def test_cells_of_any_sizes_are_dealt_out_by_the_rules(
+def test_cells_of_any_sizes_are_distributed_by_the_rules(
     rowids: bool, spread: tuple[int, int, float], page_bytes: int, n: int, lag: int, noise: int, seed: int
 ) -> None:
     """Sizes that no table has: with few large cells among small ones, branch pages are given back too."""
@@ -137,14 +137,14 @@ def test_cells_of_any_sizes_are_dealt_out_by_the_rules(
     assert load(tree, state, ranks, 0, n, True) == n
     file, placed = File(), np.argsort(ranks)
     divider = dividers[placed].tolist().__getitem__ if rowids else None
-    book = Tree(file, sizes[placed].tolist().__getitem__, divider, page_bytes)
+    reference_tree = Tree(file, sizes[placed].tolist().__getitem__, divider, page_bytes)
     for rank in ranks.tolist():
-        book.insert(rank)
+        reference_tree.insert(rank)
     leaves = tree.leaves[trees.chain(tree)]
-    assert leaves[:, trees.NUMBER].tolist() == [page.number for page in book.leaves()]
-    assert leaves[:, trees.CELLS].tolist() == [len(page.keys) for page in book.leaves()]
-    assert leaves[:, trees.USED].tolist() == [book.used(page) for page in book.leaves()]
-    assert tree.facts[trees.BRANCHES] == book.branches()
+    assert leaves[:, trees.NUMBER].tolist() == [page.number for page in reference_tree.leaves()]
+    assert leaves[:, trees.CELLS].tolist() == [len(page.keys) for page in reference_tree.leaves()]
+    assert leaves[:, trees.USED].tolist() == [reference_tree.used(page) for page in reference_tree.leaves()]
+    assert tree.facts[trees.BRANCHES] == reference_tree.branches()
     assert (leaves[:-1, trees.CELLS] >= 1 << tree.facts[trees.SHIFT]).all()
 
 
@@ -153,7 +153,7 @@ def test_a_root_that_is_a_leaf_is_split_first(n: int) -> None:
     for column in ("binary16", "integer"):
         on = Table("trial", ENGINE.column(column), 40)
         for order in (1, -1):
-            assert_by_the_book(on, streams.keys(np.arange(n)[::order] * 1000, on.column), 512)
+            assert_as_reference(on, streams.keys(np.arange(n)[::order] * 1000, on.column), 512)
 
 
 @pytest.mark.parametrize("page_bytes", [512, 65_536])
@@ -162,14 +162,14 @@ def test_pages_of_other_sizes(given: tuple[str, int, KeyRole], page_bytes: int) 
     column, payload, role = given
     on = Table("trial", ENGINE.column(column), payload if page_bytes > 512 else 0, role)
     for stream in ("random", "descending"):
-        assert_by_the_book(on, streams.keys(streams.STREAMS[stream](12_000), on.column), page_bytes)
+        assert_as_reference(on, streams.keys(streams.STREAMS[stream](12_000), on.column), page_bytes)
 
 
 def test_pages_that_are_given_back_are_taken_again() -> None:
     """Where the newest row goes alone to a new leaf, sparse leaves come to lie beside one another."""
     on = Table("trial", ENGINE.column("integer"), 92)
     keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](6000), on.column)
-    file = assert_by_the_book(on, keys, 1024)
+    file = assert_as_reference(on, keys, 1024)
     assert file.given_back > 20
 
 
@@ -182,9 +182,9 @@ def test_memory_may_grow_at_any_row(given: tuple[str, int, KeyRole], monkeypatch
     monkeypatch.setattr(trees, "_FILL", 1e9)
     monkeypatch.setattr(trees, "_MARGIN", 4)
     monkeypatch.setattr(trees, "grow", lambda tree, grow=trees.grow: (grown.append(len(tree.branches)), grow(tree)))
-    found = modelled(on, keys, 512, (3, 5000))
+    stats = modelled(on, keys, 512, (3, 5000))
     assert len(grown) > 3
-    assert_same(found, wanted)
+    assert_same(stats, wanted)
 
 
 @pytest.mark.long
@@ -197,9 +197,9 @@ def test_more_rows_than_32_bits_count_give_the_same(monkeypatch: pytest.MonkeyPa
     assert_same(modelled(on, keys), wanted)
 
 
-def assert_same(found: PageStats, wanted: PageStats) -> None:
+def assert_same(stats: PageStats, wanted: PageStats) -> None:
     for part in fields(PageStats):
-        one, other = getattr(found, part.name), getattr(wanted, part.name)
+        one, other = getattr(stats, part.name), getattr(wanted, part.name)
         if isinstance(one, np.ndarray):
             assert one.tolist() == other.tolist()
         else:
@@ -208,9 +208,9 @@ def assert_same(found: PageStats, wanted: PageStats) -> None:
 
 def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:
     """As SQLite 3.40.1 had them (docs/internals/sqlite.md §6)."""
-    found = modelled(Table("trial", ENGINE.column("integer"), 100), Keys(np.arange(1, 1_000_001), "int"))
-    assert (found.leaf_pages, found.appends, found.fragmentation) == (27_028, 27_027, 0)
-    assert found.page_rows.sum() == 1_000_000
+    stats = modelled(Table("trial", ENGINE.column("integer"), 100), Keys(np.arange(1, 1_000_001), "int"))
+    assert (stats.leaf_pages, stats.appends, stats.fragmentation) == (27_028, 27_027, 0)
+    assert stats.page_rows.sum() == 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -227,16 +227,16 @@ def test_appended_rows_of_a_rowid_table_fill_its_leaves() -> None:
 def test_a_million_keys_in_order(column, payload, order, pages, leaves, density) -> None:
     """As SQLite 3.40.1 had them (docs/internals/sqlite.md §6)."""
     on = Table("trial", ENGINE.column(column), payload)
-    found = modelled(on, streams.keys(np.arange(1_000_000)[::order], on.column))
-    assert (found.leaf_pages, found.leaf_pages + found.branch_pages) == (leaves, pages)
-    assert round(found.density, 2) == density
+    stats = modelled(on, streams.keys(np.arange(1_000_000)[::order], on.column))
+    assert (stats.leaf_pages, stats.leaf_pages + stats.branch_pages) == (leaves, pages)
+    assert round(stats.density, 2) == density
 
 
 def test_an_index_shares_the_file_with_its_table() -> None:
     on = Table("trial", ENGINE.column("binary16"), 100, "nonclustered")
-    found = modelled(on, streams.keys(streams.STREAMS["increasing"](20_000), on.column))
-    assert found.nonadjacent > 80
-    assert found.back_links == 0
+    stats = modelled(on, streams.keys(streams.STREAMS["increasing"](20_000), on.column))
+    assert stats.nonadjacent > 80
+    assert stats.back_links == 0
 
 
 @pytest.mark.parametrize("given", TABLES)
@@ -245,9 +245,9 @@ def test_checkpoints_are_what_the_rows_until_then_leave(given: tuple[str, int, K
     on = Table("trial", ENGINE.column(column), payload, role)
     keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](8000), on.column)
     rows = (1, 700, 5000, 8000)
-    found = modelled(on, keys, checkpoints=rows)
-    assert [point.rows for point in found.checkpoints] == list(rows)
-    for point in found.checkpoints:
+    stats = modelled(on, keys, checkpoints=rows)
+    assert [point.rows for point in stats.checkpoints] == list(rows)
+    for point in stats.checkpoints:
         alone = modelled(on, keys[: point.rows])
         assert (point.leaf_pages, point.density) == (alone.leaf_pages, alone.density)
         kinds = (alone.appends, alone.edge_splits, alone.interior_splits)
