@@ -10,7 +10,8 @@ from rich.console import Console
 import keybench
 from keybench.databases.hosting import secret
 from keybench.errors import UsageError
-from keybench.results.store.store import Run, Store, new_run_id
+from keybench.results.store.database import Store
+from keybench.results.store.records import Run, new_run_id
 from keybench.runners import config
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.measuring import machine

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from keybench.errors import KeybenchError, unexpected
-from keybench.results.store import store
+from keybench.results.store import records
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.plan import Request, TrialPlan
 
@@ -32,15 +32,15 @@ class Trial(ABC):
     def measure(self) -> Measured:
         """The steps of this kind of trial; any exception is the trial's error."""
 
-    def identify(self, record: store.Trial) -> store.Trial:
+    def identify(self, record: records.Trial) -> records.Trial:
         """The record with the names under which this kind of trial is stored."""
         return replace(record, server=self.server)
 
-    def warnings(self, record: store.Trial) -> Sequence[str]:  # noqa: ARG002 (other kinds look at it)
+    def warnings(self, record: records.Trial) -> Sequence[str]:  # noqa: ARG002 (other kinds look at it)
         """What readers of the run's results must know because of this trial; a sentence each."""
         return ()
 
-    def run(self) -> store.Trial:
+    def run(self) -> records.Trial:
         """Measures, and gives the record; an error, short of an interruption, is a record without readings."""
         request, plan = self.request, self.plan
         started, clock = datetime.now(UTC), time.monotonic()
@@ -54,7 +54,7 @@ class Trial(ABC):
             known = unexpected(problem)
             error, trace = str(known), known.traceback
         return self.identify(
-            store.Trial(
+            records.Trial(
                 block=plan.block,
                 position=plan.position,
                 database=plan.database,
