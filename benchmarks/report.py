@@ -21,7 +21,8 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import MODEL
-from keybench.results.store.store import Environment, Run, Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Environment, Run, Trial
 
 TARGET = 10.0
 """Seconds."""

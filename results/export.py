@@ -14,7 +14,7 @@ from keybench import cli
 from keybench.errors import UsageError
 from keybench.results import tidy
 from keybench.results.output import atomic_file
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 app = cli.application()
 

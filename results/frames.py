@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from keybench.errors import EnvironmentMissing
 from keybench.results import tidy
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 if TYPE_CHECKING:
     import pandas as pd

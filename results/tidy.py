@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, TextIO
 
 from keybench.model.load_path import LOAD_PATHS
-from keybench.results.store.store import Run, Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Run, Trial
 
 TRIAL: Final = {
     "run": "id of the run",

@@ -8,7 +8,8 @@ from typing import Final
 
 from keybench.model.definition import Direction
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import Summary
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.summary import Summary
 
 ARROWS: Final[dict[Direction, str]] = {"lower": "↓", "higher": "↑", "neither": ""}
 BETTER: Final[dict[Direction, str]] = {"lower": "lower is better", "higher": "higher is better", "neither": ""}
@@ -80,3 +81,12 @@ def rows_unit(rows: int) -> tuple[float, str]:
         if rows >= 2 * divisor:
             return divisor, word
     return 1.0, "rows"
+
+
+def why_absent(arm: Arm, metric: Metric) -> str:
+    """Why the arm has no value of the metric, as sentences."""
+    if reasons := arm.reasons(metric):
+        return " ".join(reasons)
+    if arm.trials and not arm.good:
+        return "Every trial failed; the errors are listed above."
+    return "Nothing was recorded."

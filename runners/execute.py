@@ -14,7 +14,7 @@ from rich.console import Console
 from keybench.databases.hosting.private_folder import base_directory
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 from keybench.runners import estimate
 from keybench.runners.planning.plan import Request, TrialPlan, plan
 from keybench.runners.progress import display

@@ -10,7 +10,8 @@ from rich.console import Console
 import keybench
 from keybench.databases.hosting import secret
 from keybench.errors import UsageError
-from keybench.results.store.store import Run, Store, new_run_id
+from keybench.results.store.database import Store
+from keybench.results.store.records import Run, new_run_id
 from keybench.runners import config
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.measuring import machine
@@ -35,7 +36,7 @@ def dry_run(options: Options, console: Console) -> int:
 def start(options: Options, results: str, console: Console, *, debug: bool) -> int:
     """Records a new run in the results database and measures it; the command's exit code.
 
-    `debug` prints tracebacks of failed trials.
+    With `debug`, tracebacks of unexpected exceptions are printed.
     """
     request, servers = options.request()
     plan(request)  # refuses what cannot be planned before anything is recorded

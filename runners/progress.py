@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY
-from keybench.results.store.store import Trial
+from keybench.results.store.records import Trial
 from keybench.runners.planning.plan import TrialPlan
 
 

@@ -12,7 +12,7 @@ from keybench.databases.contract import Provision
 from keybench.databases.hosting.container import KIND, Contained
 from keybench.databases.options import Profile
 from keybench.databases.registry import engine
-from keybench.results.store.store import Environment
+from keybench.results.store.records import Environment
 from keybench.runners.planning.plan import Request
 from keybench.runners.planning.target import Target
 

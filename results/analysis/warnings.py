@@ -8,8 +8,8 @@ from statistics import fmean, median
 
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
-from keybench.results.analysis.statistics import ALPHA, blocks_needed
-from keybench.results.store.store import Environment, Run, Trial
+from keybench.results.analysis.p_values import ALPHA, blocks_needed
+from keybench.results.store.records import Environment, Run, Trial
 
 TIMED = (Metric.INSERT_SECONDS, Metric.KEY_NS)
 BEYOND_CACHE = "beyond-cache"

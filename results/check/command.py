@@ -12,7 +12,8 @@ import typer
 from keybench import cli
 from keybench.errors import KeybenchError, UsageError, unknown_name
 from keybench.model.metric import Metric
-from keybench.results.store.store import Run, Store
+from keybench.results.store.database import Store
+from keybench.results.store.records import Run
 
 app = cli.application()
 

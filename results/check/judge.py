@@ -1,7 +1,7 @@
 """Whether a run repeats its baseline.
 
 Counts must be equal, in either direction: an improvement that nobody meant is a change of a rule as well, and one that
-was meant is accepted with `--update-baseline`. Ratios are judged by the joint test of two runs (`unpaired.shuffle_max`,
+was meant is accepted with `--update-baseline`. Ratios are judged by the joint test of two runs (`p_values.shuffle_max`,
 over all arms and metrics of a group together): a regression is real (p at most 0.05) and beyond the metric's limit. A
 ratio is left open where either side has too few blocks, where it is beyond the limit without being real, and where its
 interval reaches beyond twice the limit: such a run could not have shown what was asked. What the baseline
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
-from keybench.results.analysis.statistics import ALPHA, Estimate, estimate_between
-from keybench.results.analysis.unpaired import shuffle_max
+from keybench.results.analysis.p_values import ALPHA, shuffle_max
+from keybench.results.analysis.ratios import Estimate, estimate_between
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
 from keybench.results.check.measured import Measured
 

@@ -13,12 +13,13 @@ import numpy as np
 from keybench.model.definition import Theme
 from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
-from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
 from keybench.model.reading import Reading
-from keybench.model.subject import KEY, Subject, SubjectKind
-from keybench.results.analysis.statistics import estimate
+from keybench.model.subject import SubjectKind
+from keybench.results.analysis.arms import Arm, arms_of
+from keybench.results.analysis.ratios import estimate
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
-from keybench.results.store.store import Environment, Run, Trial
+from keybench.results.store.records import Environment, Run, Trial
 
 LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5, Metric.LEAF_PAGES: 1}
 """Per cent that a ratio may grow where the baseline has no other limit."""
@@ -66,11 +67,11 @@ def measured(
         on = servers.get((first.database, first.server))
         of, under = _work(run, first), _version(run, first, on)
         failures += [Failure(of, t.layout, t.column, t.block, t.error) for t in part if t.status == "error"]
-        good = [trial for trial in part if trial.status == "ok"]
-        if arms := _count_arms(good, exact=_repeats(run, first)):
-            counts.append(CountGroup(of=of, under=under | {"seed": run.seed}, arms=arms))
+        arms = sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column))
+        if _repeats(run, first) and (counted := _count_arms(arms)):
+            counts.append(CountGroup(of=of, under=under | {"seed": run.seed}, arms=counted))
         wanted = [metric for metric in limits if not (metric.definition.exact and _repeats(run, first))]
-        if first.server != MODEL_SERVER and (ratios := _time_arms(good, wanted)):
+        if first.server != MODEL_SERVER and (ratios := _time_arms(arms, wanted)):
             times.append(TimeGroup(of=of, under=under | _machine(run, on), arms=ratios))
     return Measured(counts, times, failures, len(trials))
 
@@ -127,18 +128,19 @@ def _repeats(run: Run, trial: Trial) -> bool:
     return in_order or trial.server == MODEL_SERVER or trial.database == NO_DATABASE
 
 
-def _count_arms(trials: Iterable[Trial], *, exact: bool) -> list[CountArm]:
-    found: dict[tuple[str, str, Subject], dict[Metric, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for trial in trials if exact else ():
-        for reading in trial.readings:
-            if reading.value is not None and _is_count(reading, trial.server):
-                found[trial.layout, trial.column, reading.subject][reading.metric][trial.block] = reading.value
-    return [
-        CountArm(
-            layout=layout, column=column, subject=subject, counts={m: _by_block(v) for m, v in sorted(counts.items())}
-        )
-        for (layout, column, subject), counts in sorted(found.items())
-    ]
+def _count_arms(arms: Iterable[Arm]) -> list[CountArm]:
+    """The counts of each arm, by the subject of their readings."""
+    counted = []
+    for arm in arms:
+        for subject, readings in sorted(arm.readings.items()):
+            counts = {}
+            for metric, by_block in sorted(readings.items()):
+                values = {block: one.value for block, one in by_block.items() if _is_count(one, arm.server)}
+                if known := {block: value for block, value in values.items() if value is not None}:
+                    counts[metric] = _by_block(known)
+            if counts:
+                counted.append(CountArm(layout=arm.layout, column=arm.column, subject=subject, counts=counts))
+    return counted
 
 
 def _is_count(reading: Reading, server: str) -> bool:
@@ -157,34 +159,26 @@ def _by_block(values: Mapping[int, float]) -> Value | list[Value]:
     return found if len(found) > 1 else found[0]
 
 
-def _time_arms(trials: Sequence[Trial], metrics: Iterable[Metric]) -> list[TimeArm]:
-    values: dict[tuple[str, str], dict[Metric, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for trial in trials:
-        for reading in trial.readings:
-            if reading.subject == KEY and reading.value is not None and reading.value > 0:
-                values[trial.layout, trial.column][reading.metric][trial.block] = reading.value
-    arms = []
-    for (layout, column), own in sorted(values.items()):
-        control = _control(values, column)
-        if layout == CONTROL or control is None:
+def _time_arms(arms: Sequence[Arm], metrics: Iterable[Metric]) -> list[TimeArm]:
+    """The ratios to the control of each arm that shares a block with it."""
+    timed = []
+    controls = [arm for arm in arms if arm.is_control and arm.good]
+    for arm in arms if controls else ():
+        if arm.is_control:
             continue
+        control = next((one for one in controls if one.column == arm.column), controls[0])
         for metric in metrics:
-            base = values[CONTROL, control].get(metric, {})
-            ratios = {block: value / base[block] for block, value in own.get(metric, {}).items() if block in base}
+            base = {block: value for block, value in control.values(metric).items() if value > 0}
+            own = {block: value for block, value in arm.values(metric).items() if value > 0}
+            ratios = {block: value / base[block] for block, value in own.items() if block in base}
             if ratios:
-                arms.append(_time_arm(layout, column, metric, ratios))
-    return arms
+                timed.append(_time_arm(arm, metric, ratios))
+    return timed
 
 
-def _control(values: Mapping[tuple[str, str], object], column: str) -> str | None:
-    """The control's column: the same as the layout's where it was measured in that."""
-    found = sorted(of for layout, of in values if layout == CONTROL)
-    return column if column in found else found[0] if found else None
-
-
-def _time_arm(layout: str, column: str, metric: Metric, ratios: Mapping[int, float]) -> TimeArm:
+def _time_arm(arm: Arm, metric: Metric, ratios: Mapping[int, float]) -> TimeArm:
     over = estimate(np.array([log(ratio) for ratio in ratios.values()]))
     low, high = (None, None) if over is None or isnan(over.low) else (over.low, over.high)
     blocks = [ratios.get(block) for block in range(1, max(ratios) + 1)]
     middle = over.ratio if over else exp(0)
-    return TimeArm(layout=layout, column=column, metric=metric, ratio=middle, low=low, high=high, blocks=blocks)
+    return TimeArm(layout=arm.layout, column=arm.column, metric=metric, ratio=middle, low=low, high=high, blocks=blocks)

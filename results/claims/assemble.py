@@ -7,15 +7,15 @@ from dataclasses import replace
 from math import isfinite
 
 from keybench.model.names import NO_DATABASE
-from keybench.model.subject import Subject
-from keybench.results.claims.arms import Arm, Cell, cells
+from keybench.results.analysis.arms import Arm
+from keybench.results.claims.cells import Cell, cells
 from keybench.results.claims.claim import Claim, Question, claims
 from keybench.results.claims.commands import command
 from keybench.results.claims.estimate import Found, Missing, estimate, shown, unit
 from keybench.results.claims.judge import judge
 from keybench.results.claims.row import ClaimRow, Verdict
 from keybench.results.claims.wording import phrase
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 DURABLE = "durable"
 """The profile that claims are taken to speak of: every commit on disk."""
@@ -83,7 +83,8 @@ def _rank(question: Question, cell: Cell, answer: Found) -> tuple[bool, bool, bo
 
 def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Found) -> ClaimRow:
     verdict, reason = judge(question, answer)
-    variants = set[Subject]().union(*(arm.variants() for arm in _arms(cell, question)))
+    # Variants of a page model have a rule that no live server has confirmed.
+    variants = {model for arm in _arms(cell, question) for model in arm.predicted if model.name}
     for variant in sorted(variants) if cell.modelled else ():
         other = estimate(cell, question, variant)
         if isinstance(other, Found) and judge(question, other)[0] != verdict:

@@ -10,7 +10,7 @@ import typer
 from keybench import cli
 from keybench.results.claims.assemble import answers, rows
 from keybench.results.claims.listing import Form, written
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 app = cli.application()
 

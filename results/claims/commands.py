@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
-from keybench.results.analysis import statistics
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import Question
-from keybench.results.claims.estimate import ALPHA
 
 
 @dataclass(frozen=True)
@@ -76,5 +75,5 @@ def _work(question: Question) -> _Work:
         writers=question.writers,
         columns=() if alone else tuple(sorted({side.column for side in sides if side.column})),
         layouts=tuple(dict.fromkeys(side.layout for side in sides)),
-        blocks=1 if question.exact else statistics.blocks_needed(ALPHA),
+        blocks=1 if question.exact else ENOUGH_BLOCKS,
     )

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
 from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
-from keybench.results.analysis import statistics
-from keybench.results.claims.arms import Arm, Cell
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
+from keybench.results.analysis.ratios import ratio_to_control
+from keybench.results.claims.cells import Cell
 from keybench.results.claims.claim import Question
 from keybench.results.wording import number, plural, ratio
-
-ALPHA = 0.05
-"""Intervals hold the true figure in 95 of 100 cases; a claim stands by itself, so nothing is corrected for many."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,17 @@ def _small(cell: Cell, question: Question, arm: Arm) -> str:
 
 
 def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
+    """Insert time of the first and of the last of so many equal parts of the rows, by block."""
     if chunks == 2:
         return arm.values(Metric.FIRST_HALF_SECONDS), arm.values(Metric.SECOND_HALF_SECONDS)
-    return arm.parts(chunks)
+    first, last = {}, {}
+    for trial in arm.good:
+        for line in trial.series:
+            if line.metric == Metric.INSERT_SECONDS and len(line.x) >= chunks:
+                edges = np.array([1 / chunks, 1 - 1 / chunks, 1.0]) * trial.rows
+                begin, rest, end = np.interp(edges, np.r_[0, line.x], np.r_[0.0, line.y])
+                first[trial.block], last[trial.block] = float(begin), float(end - rest)
+    return first, last
 
 
 def _absent(arms: list[Arm], question: Question, *values: Mapping[int, float]) -> str:
@@ -115,7 +124,8 @@ def _absent(arms: list[Arm], question: Question, *values: Mapping[int, float]) -
     lacking = [arm for arm, found in zip(arms, values, strict=True) if not found]
     if not lacking:
         return f"No block has {title} of both above 0."
-    why = lacking[0].absence(question.metric).rstrip(".")
+    errors = [trial.error for trial in lacking[0].failed]
+    why = [*lacking[0].reasons(question.metric), *errors, "nothing was recorded"][0].rstrip(".")
     return f"No {title} of {lacking[0].layout}: {why}."
 
 
@@ -136,9 +146,9 @@ def _summary(
         each = [treated[block] / control[block] for block in blocks if control[block] > 0]
     if not each:
         return None
-    enough = question.exact or len(each) >= statistics.blocks_needed(ALPHA)
+    enough = question.exact or len(each) >= ENOUGH_BLOCKS
     if not question.exact and enough:
-        found = statistics.ratio_to_control(treated, control, confidence=1 - ALPHA)
+        found = ratio_to_control(treated, control, confidence=1 - ALPHA)
         if found is not None:
             return Found(found.ratio, found.low, found.high, found.blocks, True, origin)
     return Found(median(each), min(each), max(each), len(each), enough, origin)

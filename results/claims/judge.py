@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.results.analysis import statistics
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import Question
-from keybench.results.claims.estimate import ALPHA, Found, shown, unit
+from keybench.results.claims.estimate import Found, shown, unit
 from keybench.results.claims.row import Verdict
 
 Judgement = tuple[Verdict, str]
@@ -25,7 +25,7 @@ def judge(question: Question, found: Found) -> Judgement:
     low, high = question.region
     nothing = question.no_effect
     if not found.enough:
-        return "undecided", f"Too few blocks for an interval: --blocks {statistics.blocks_needed(ALPHA)}."
+        return "undecided", f"Too few blocks for an interval: --blocks {ENOUGH_BLOCKS}."
     if question.exact:  # its range over blocks is that of random bytes, not of the figure
         found = replace(found, low=found.value, high=found.value)
     if question.same:

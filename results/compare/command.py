@@ -14,7 +14,7 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.compare.sides import against_control, side
 from keybench.results.compare.writing import Format, write
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 if TYPE_CHECKING:
     from keybench.results.compare.differences import Comparison

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from keybench.model.names import MODEL_SERVER, NO_DATABASE
-from keybench.results.compare.sides import Arm, Side
+from keybench.results.analysis.arms import Arm
+from keybench.results.compare.sides import Side
 
 _MACHINE = {"cpu": "processor", "cores": "cores", "system": "system", "python": "Python"}
 _GIB = 2**30

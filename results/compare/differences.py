@@ -12,11 +12,13 @@ from typing import Literal
 import numpy as np
 
 from keybench.model.metric import Metric
+from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.bootstrap import Floats
-from keybench.results.analysis.statistics import Estimate, estimate, estimate_between, sign_flip_max, verdict
-from keybench.results.analysis.unpaired import shuffle_max
+from keybench.results.analysis.p_values import shuffle_max, sign_flip_max
+from keybench.results.analysis.ratios import Estimate, estimate, estimate_between
+from keybench.results.analysis.verdict import verdict
 from keybench.results.compare.conditions import apart, counted_apart, repeats
-from keybench.results.compare.sides import Arm, Side, pairs
+from keybench.results.compare.sides import Side, pairs
 
 Verdict = Literal[
     "faster", "slower", "lower", "higher", "changed", "same", "unclear", "not comparable", "not measured"
@@ -118,7 +120,7 @@ def _of_family(before: Side, after: Side, family: Sequence[tuple[Arm, Arm]], met
 def _row(before: Side, after: Side, old: Arm, new: Arm, metric: Metric) -> Row | _Cell | None:
     """The row, or a cell where its test is still to come; None where neither side mentions the metric."""
     first, second = old.values(metric), new.values(metric)
-    if not first and not second and not (metric in old.readings or metric in new.readings):
+    if not first and not second and not (old.mentions(metric) or new.mentions(metric)):
         return None
     about = metric.definition
     row = Row(
@@ -206,5 +208,4 @@ def _logs(values: Mapping[int, float]) -> dict[int, float]:
 def _why_none(arm: Arm, metric: Metric) -> str:
     if not arm.good:
         return f"{arm.name}: {FAILED}"
-    reasons = {reading.reason for reading in arm.readings.get(metric, {}).values() if reading.reason}
-    return f"{arm.name}: {' '.join(sorted(reasons)) or 'nothing was recorded'}"
+    return f"{arm.name}: {' '.join(arm.reasons(metric)) or 'nothing was recorded'}"

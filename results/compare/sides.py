@@ -6,61 +6,18 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from keybench.errors import UsageError, unknown_name
-from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, NO_DATABASE
-from keybench.model.reading import Reading
-from keybench.model.subject import KEY
-from keybench.results.store.store import Environment, Run, Store, Trial
+from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
+from keybench.results.store.database import Store
+from keybench.results.store.records import Environment, Run, Trial
 
 FIELDS = ("database", "server", "column", "layout", "payload")
 """What a selector may name."""
 
 Key = tuple[tuple[str, str], ...]
 """What two arms must have in common to be compared: (field, value) pairs."""
-
-
-@dataclass(frozen=True)
-class Arm:
-    """The trials of one layout in one column, server and payload, one a block. Equal are those with the same names."""
-
-    database: str
-    server: str
-    column: str
-    layout: str
-    payload: int
-    trials: tuple[Trial, ...] = field(compare=False)
-
-    def value(self, name: str) -> str:
-        """One of FIELDS, as a selector writes it."""
-        return str(getattr(self, name))
-
-    @property
-    def name(self) -> str:
-        """Layout and column, if it has one."""
-        return f"{self.layout} · {self.column}" if self.column else self.layout
-
-    @cached_property
-    def good(self) -> tuple[Trial, ...]:
-        """Trials that did not fail."""
-        return tuple(trial for trial in self.trials if trial.status == "ok")
-
-    @cached_property
-    def readings(self) -> Mapping[Metric, Mapping[int, Reading]]:
-        """By metric and block, of the key's own index; absent ones too."""
-        found: dict[Metric, dict[int, Reading]] = defaultdict(dict)
-        for trial in self.good:
-            for reading in trial.readings:
-                if reading.subject == KEY:
-                    found[reading.metric][trial.block] = reading
-        return found
-
-    def values(self, metric: Metric) -> dict[int, float]:
-        """The metric's value by block."""
-        found = self.readings.get(metric, {})
-        return {block: reading.value for block, reading in sorted(found.items()) if reading.value is not None}
 
 
 @dataclass(frozen=True)
@@ -101,6 +58,11 @@ class Side:
         return next((e for e in self.environments if (e.database, e.server) == (arm.database, arm.server)), None)
 
 
+def field_of(arm: Arm, name: str) -> str:
+    """One of FIELDS, as a selector writes it."""
+    return str(getattr(arm, name))
+
+
 def side(store: Store, text: str, other: Side | None = None) -> Side:
     """The side that `RUN`, `RUN:layout=uuid-v4` or `RUN:layout=uuid-v4,column=uuid` names.
 
@@ -119,12 +81,12 @@ def part(run: Run, trials: Sequence[Trial], environments: Sequence[Environment],
     """The trials of a run that have the values chosen, all of them where none is."""
     if not trials:
         raise UsageError(f"run {run.id} holds no trials yet: go on with `keybench run --resume {run.id}`.")
-    every = arms_of(trials)
+    every = arms_of(with_known_servers(trials))
     for key, value in chosen.items():
-        known = {arm.value(key) for arm in every}
+        known = {field_of(arm, key) for arm in every}
         if value not in known:
             raise unknown_name(f"{key} of run {run.id}", value, known)
-    picked = tuple(arm for arm in every if all(arm.value(key) == value for key, value in chosen.items()))
+    picked = tuple(arm for arm in every if all(field_of(arm, key) == value for key, value in chosen.items()))
     label = run.id + (":" + ",".join(f"{key}={value}" for key, value in chosen.items()) if chosen else "")
     if chosen and not picked:
         raise UsageError(f"{label}: no trial of the run has all of these: name fewer of them.")
@@ -160,7 +122,7 @@ def pairs(before: Side, after: Side) -> tuple[list[tuple[Arm, Arm]], list[Arm], 
     groups: dict[Key, tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
     for number, (one, other) in enumerate(((before, after), (after, before))):
         for arm in one.arms:
-            if all(arm.value(name) == value for name, value in other.chosen.items() if name not in named):
+            if all(field_of(arm, name) == value for name, value in other.chosen.items() if name not in named):
                 groups[_key(arm, kept, named)][number].append(arm)
     together: list[tuple[Arm, Arm]] = []
     alone: tuple[list[Arm], list[Arm]] = ([], [])
@@ -182,7 +144,7 @@ def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> l
     for new in second:
         candidates = [old for old in first if not (one_run and old == new)]
         for name in ("column", "server"):
-            candidates = [old for old in candidates if old.value(name) == new.value(name)] or candidates
+            candidates = [old for old in candidates if field_of(old, name) == field_of(new, name)] or candidates
         if len(candidates) == 1:
             found.append((candidates[0], new))
     return found
@@ -190,7 +152,7 @@ def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> l
 
 def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
     fields = [*kept, "server"] if arm.database == NO_DATABASE and "server" not in named else kept
-    return tuple((name, arm.value(name)) for name in fields)
+    return tuple((name, field_of(arm, name)) for name in fields)
 
 
 def _chosen(text: str, selector: str) -> dict[str, str]:
@@ -207,18 +169,3 @@ def _chosen(text: str, selector: str) -> dict[str, str]:
             raise unknown_name("field", key, FIELDS)
         found[key] = value
     return found
-
-
-def arms_of(trials: Sequence[Trial]) -> tuple[Arm, ...]:
-    """All trials of a run, by database, server, column, layout and payload."""
-    good: dict[str, set[str]] = defaultdict(set)
-    for trial in trials:
-        if trial.status == "ok":
-            good[trial.database].add(trial.server)
-    found: dict[tuple[str, str, str, str, int], list[Trial]] = defaultdict(list)
-    for trial in trials:
-        # A trial that failed before its server was up may name the server as it was asked for.
-        known = good[trial.database] or {trial.server}
-        server = trial.server if trial.server in known else min(known)
-        found[trial.database, server, trial.column, trial.layout, trial.payload].append(trial)
-    return tuple(Arm(*key, tuple(own)) for key, own in sorted(found.items()))

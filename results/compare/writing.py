@@ -12,8 +12,9 @@ from math import isnan
 from typing import Any
 
 from keybench.model.metric import Metric
+from keybench.results.analysis.arms import Arm
 from keybench.results.compare.differences import RAW, Comparison, Row
-from keybench.results.compare.sides import FIELDS, Arm
+from keybench.results.compare.sides import FIELDS
 
 HEADLINES = (
     Metric.INSERT_SECONDS, Metric.SECOND_HALF_SECONDS, Metric.TX_P99_MS, Metric.LEAF_PAGES, Metric.LEAF_DENSITY,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from keybench.results.claims import ClaimRow
-from keybench.results.claims.arms import cells
 from keybench.results.claims.assemble import answers
+from keybench.results.claims.cells import cells
 from keybench.results.report.figures.figure import Figure
 from keybench.results.report.figures.published_ratios import claims_figure
-from keybench.results.store.store import Environment, Run, Trial
+from keybench.results.store.records import Environment, Run, Trial
 
 
 @dataclass(frozen=True)

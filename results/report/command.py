@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from keybench import cli
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 app = cli.application()
 

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from keybench.results import tidy
-from keybench.results.store.store import Run, Trial
+from keybench.results.store.records import Run, Trial
 
 MOST_VALUES: Final = 20_000
 """A run with more values gets no link: exporting them takes as long as drawing the page."""

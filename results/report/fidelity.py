@@ -8,7 +8,8 @@ from statistics import median
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
-from keybench.results.analysis.groups import Arm, Group
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
 from keybench.results.report.metric_tables import MARKS, Cell, Column
 from keybench.results.wording import decimals, heading, number, plural
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import ENOUGH_BLOCKS, Group
+from keybench.results.analysis.groups import Group
 from keybench.results.analysis.judgement import Judgement
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.report.verdict import harmful_splits
 from keybench.results.report.views import GroupView, RunView
 from keybench.results.wording import count_word, listed, number, plural, ratio
@@ -56,7 +57,7 @@ def _fastest(group: Group, judgement: Judgement | None) -> str:
         return "no times" if not group.values(Metric.INSERT_SECONDS) else "no control"
     if not judgement.enough:
         return f"undecided: fewer than {count_word(ENOUGH_BLOCKS)} blocks"
-    if len(judgement.first) == 1 + len(judgement.others):
+    if len(judgement.first) == 1 + len(judgement.treatments):
         return f"all {len(judgement.first)}"
     return listed([group.label(arm) for arm in judgement.first], _MOST_NAMES)
 
@@ -64,7 +65,7 @@ def _fastest(group: Group, judgement: Judgement | None) -> str:
 def _slowest(group: Group, judgement: Judgement | None) -> str:
     if judgement is None:
         return ""
-    worst = judgement.others[-1]
+    worst = judgement.treatments[-1]
     return f"{group.label(worst.arm)}, {ratio(worst.ratio.median)}"
 
 

@@ -9,10 +9,12 @@ from math import isnan
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
 from keybench.model.reading import Origin
-from keybench.results.analysis.groups import Arm, Group, Summary
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
 from keybench.results.analysis.judgement import Judgement
-from keybench.results.analysis.statistics import MARGIN, Verdict
-from keybench.results.wording import decimals, heading, number, ratio
+from keybench.results.analysis.summary import Summary
+from keybench.results.analysis.verdict import MARGIN, Verdict
+from keybench.results.wording import decimals, heading, number, ratio, why_absent
 
 _VERDICTS: dict[Verdict, str] = {
     "faster": "faster",
@@ -97,7 +99,7 @@ def _column(group: Group, metric: Metric, notes: Notes) -> Column:
 
 def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes: Notes) -> Cell:
     if summary is None:
-        return Cell("–", note=notes.number(arm.reason(metric)))
+        return Cell("–", note=notes.number(why_absent(arm, metric)))
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     small = abs(summary.median) > 0 and abs(summary.median) < 0.5 * 10.0**-places
     places = decimals([summary.median], digits=1) if small else places
@@ -108,14 +110,16 @@ def _significance(group: Group, judgement: Judgement, notes: Notes) -> MetricTab
     """Each arm against the control: ratio with interval, p of the joint test, verdict, and whether it is first."""
     ratios, p_values, verdicts, first = [], [], [], []
     for arm in group.arms:
-        judged = judgement.of(arm)
+        judged = judgement.find(arm)
         if judged is not None:
             ratios.append(_ratio(judged.ratio))
             p_values.append(Cell("–" if isnan(judged.p) else number(judged.p, 3)))
             verdicts.append(Cell(_VERDICTS[judged.verdict]))
         else:
             missing = (
-                Cell("1.00×") if arm is group.control else Cell("–", note=notes.number(arm.reason(judgement.metric)))
+                Cell("1.00×")
+                if arm is group.control
+                else Cell("–", note=notes.number(why_absent(arm, judgement.metric)))
             )
             ratios.append(missing)
             p_values.append(Cell("–"))
@@ -141,7 +145,7 @@ def _ratios(group: Group, notes: Notes) -> Column:
     cells = []
     for arm, summary in zip(group.arms, ratios, strict=True):
         if summary is None:
-            cells.append(Cell("–", note=notes.number(arm.reason(Metric.INSERT_SECONDS))))
+            cells.append(Cell("–", note=notes.number(why_absent(arm, Metric.INSERT_SECONDS))))
         else:
             cells.append(Cell(ratio(1.0), mark=MARKS["derived"]) if arm is group.control else _ratio(summary))
     return Column("Insert time", "× control ↓", tuple(cells))

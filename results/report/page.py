@@ -19,15 +19,15 @@ from keybench.errors import UsageError
 from keybench.model.definition import Definition
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
-from keybench.results.analysis.groups import ENOUGH_BLOCKS
-from keybench.results.analysis.statistics import ALPHA, MARGIN
+from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
+from keybench.results.analysis.verdict import MARGIN
 from keybench.results.output import atomic_file
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
 from keybench.results.report.claims_section import claims_section
 from keybench.results.report.glance import glance
 from keybench.results.report.views import RunView, run_view
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 from keybench.results.wording import ARROWS, BETTER
 
 

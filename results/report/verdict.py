@@ -7,9 +7,12 @@ from typing import Final
 
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
-from keybench.results.analysis.groups import ENOUGH_BLOCKS, Arm, Group, Summary
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
 from keybench.results.analysis.judgement import Judged, Judgement, judge, time_metric
-from keybench.results.analysis.statistics import MARGIN
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
+from keybench.results.analysis.summary import Summary
+from keybench.results.analysis.verdict import MARGIN
 from keybench.results.wording import count_word, listed, number, ratio, span
 
 _HALF_EMPTY: Final = 15.0
@@ -68,7 +71,7 @@ def _time(group: Group, judgement: Judgement | None) -> list[str]:
 
 def _range(group: Group, judgement: Judgement, rows: str) -> str:
     """What was seen if there are too few blocks for a claim."""
-    best, worst = judgement.others[0], judgement.others[-1]
+    best, worst = judgement.treatments[0], judgement.treatments[-1]
     if best is worst:
         return f"{group.label(best.arm)} took {_times(best, rows)}."
     return (
@@ -81,13 +84,13 @@ def _first(group: Group, judgement: Judgement) -> str:
     first = [group.label(arm) for arm in judgement.first]
     if len(first) == 1:
         return f"{first[0]} is fastest."
-    if len(first) == 1 + len(judgement.others) and len(first) > 2:
+    if len(first) == 1 + len(judgement.treatments) and len(first) > 2:
         return f"No layout is shown to be slower than another: all {len(first)} share the first place."
     return f"{listed(first)} share the first place."
 
 
 def _slowest(group: Group, judgement: Judgement, rows: str) -> str:
-    worst = judgement.others[-1]
+    worst = judgement.treatments[-1]
     name, times = group.label(worst.arm), _times(worst, rows)
     if worst.verdict == "slower":
         return f"{name} is slowest: {times}."
@@ -109,13 +112,13 @@ def _against_control(group: Group, judgement: Judgement) -> str:
     parts = [
         f"{what}: {names(judged)}"
         for judged, what in (
-            (judgement.those("faster"), f"faster than {CONTROL}"),
-            (judgement.those("same"), f"within {_MARGIN_TEXT} of {CONTROL}"),
-            (judgement.those("slower"), f"slower than {CONTROL}"),
+            (judgement.with_verdict("faster"), f"faster than {CONTROL}"),
+            (judgement.with_verdict("same"), f"within {_MARGIN_TEXT} of {CONTROL}"),
+            (judgement.with_verdict("slower"), f"slower than {CONTROL}"),
         )
         if judged
     ]
-    if undecided := judgement.those("unclear"):
+    if undecided := judgement.with_verdict("unclear"):
         low, high = min(one.ratio.low for one in undecided), max(one.ratio.high for one in undecided)
         between = f"{ratio(low)} to {ratio(high)}"
         parts.append(f"undecided: {names(undecided)} ({between}; more blocks may decide)")

@@ -19,7 +19,8 @@ from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import Figure
 from keybench.results.report.metric_tables import MetricTable, metric_tables, successful
 from keybench.results.report.verdict import verdict
-from keybench.results.store.store import Environment, Run, Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import plural, size
 
 _NO_PUBLISHING = {"mssql": "SQL Server", "oracle": "Oracle Database"}
@@ -70,7 +71,7 @@ class GroupView:
                 f"{plural(group.rows, 'key')} made by {plural(trial.writers, 'thread')} and not inserted, "
                 f"{plural(len(group.blocks), 'block')}"
             )
-        columns = sorted({arm.column for arm in group.others})
+        columns = sorted({arm.column for arm in group.treatments})
         keys = f", keys in a {columns[0]} column" if len(columns) == 1 else ""
         return (
             f"{plural(group.rows, 'row')} with {plural(group.payload, 'character')} beside the key{keys}, "

@@ -45,7 +45,7 @@ class Blob:
     content: bytes
 
     @staticmethod
-    def of(kind: str, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Blob:
+    def pack(kind: str, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Blob:
         """Packs arrays of numbers, each (n,), and facts that JSON can hold."""
         little = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
         forms = [[name, array.dtype.str, len(array)] for name, array in little.items()]
@@ -81,7 +81,7 @@ def page_map(numbers: NDArray[np.int64], rows: NDArray[np.int64], origin: Origin
     """
     places = np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), MOST_LEAVES)).round().astype(np.int64))
     ends = {"first": int(numbers.min()), "last": int(numbers.max())} if len(numbers) else {"first": 0, "last": 0}
-    return Blob.of(
+    return Blob.pack(
         PAGES if origin == "measured" else MODEL_PAGES,
         {"leaves": len(numbers), **ends, "origin": origin, "note": note},
         {
@@ -108,7 +108,7 @@ def positions(
     """
     edges = np.linspace(0, len(owner), min(len(owner), MOST_POINTS) + 1).astype(np.int64)
     chosen = np.random.Generator(np.random.PCG64(1)).integers(edges[:-1], edges[1:]) if len(owner) else edges[:0]
-    return Blob.of(
+    return Blob.pack(
         POSITIONS,
         {"rows": len(owner), "writers": list(writers), "note": note},
         {
@@ -129,4 +129,4 @@ def growth(
     """
     counts = {"rows": rows, "leaf_pages": leaf_pages, "interior_splits": interior_splits}
     arrays: dict[str, NDArray[Any]] = {name: np.array(values, np.int64) for name, values in counts.items()}
-    return Blob.of(GROWTH, {"note": note}, arrays | {"density": np.array(density, np.float32)})
+    return Blob.pack(GROWTH, {"note": note}, arrays | {"density": np.array(density, np.float32)})

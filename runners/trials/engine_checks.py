@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.registry import engine
-from keybench.results.store.store import Trial
+from keybench.results.store.records import Trial
 from keybench.runners.planning.plan import Request, TrialPlan
 
 

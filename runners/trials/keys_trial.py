@@ -24,7 +24,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys, Order
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.results.store import store
+from keybench.results.store import records
 from keybench.runners.measuring.interference import Interference
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.trials.trial import Trial
@@ -44,7 +44,7 @@ class KeysTrial(Trial):
         assert generation
         return next(way for way in generation.ways if way.title == self.plan.column)
 
-    def identify(self, record: store.Trial) -> store.Trial:
+    def identify(self, record: records.Trial) -> records.Trial:
         """Stored with the way as its server, and without a column."""
         return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=_BATCH)
 

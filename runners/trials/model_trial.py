@@ -10,7 +10,7 @@ from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading
-from keybench.results.store.store import Environment
+from keybench.results.store.records import Environment
 from keybench.runners.measuring import shards
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measured

@@ -5,13 +5,12 @@ A page model knows pages, not time: it inserts the same keys in the same order b
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from keybench.databases.engine import Engine
-from keybench.errors import UsageError
+from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, MODEL, Subject
@@ -48,10 +47,9 @@ def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measure
         stats = _page_stats(on, arrived)
         predicted = readings(stats, MODEL, note) + _variants(on, arrived)
     except Exception as error:  # what was measured stands, whatever a model does
-        refused = isinstance(error, UsageError)
-        kind, trace = ("", "") if refused else (f"{type(error).__name__}: ", traceback.format_exc())
-        unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {kind}{error}", MODEL)
-        return Measured([*measured, unknown], traceback=trace)
+        problem = error if isinstance(error, UsageError) else unexpected(error)
+        unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
+        return Measured([*measured, unknown], traceback=problem.traceback)
     return Measured(_with_kinds_of_splits(measured, stats) + predicted, (), _blobs(stats, note))
 
 

@@ -13,7 +13,7 @@ from keybench.databases.engine import Engine
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
-from keybench.results.store import blobs, store
+from keybench.results.store import blobs, records
 from keybench.runners.measuring import key_positions, latency, shards
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
 from keybench.runners.measuring.interference import Interference
@@ -26,7 +26,7 @@ from keybench.runners.trials import engine_checks, verify
 from keybench.runners.trials.after_load import after_load
 from keybench.runners.trials.prediction import beside, placement
 from keybench.runners.trials.trial import Trial
-from keybench.runners.writers import load as writers
+from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.pool import LOCAL, WriterPool
 
 
@@ -45,7 +45,7 @@ class Resources:
 class FinishedLoad:
     """What is known when the last row is in."""
 
-    loaded: writers.Loaded
+    loaded: LoadResult
     of_server: Sequence[Reading]
     """Readings of the server and of the machine."""
     of_tables: Sequence[Sequence[Reading]]
@@ -105,7 +105,7 @@ class ServerTrial(Trial):
         probes = shards.Probes(admin, [one.table for one in self.tables])
         probes.before()
         interference = Interference.before()
-        loaded = writers.load(
+        loaded = load_rows(
             target.address,
             self.tables[0].table,
             self.sources,
@@ -161,7 +161,7 @@ class ServerTrial(Trial):
             next((one.traceback for one in predicted if one.traceback), ""),
         )
 
-    def warnings(self, record: store.Trial) -> Sequence[str]:
+    def warnings(self, record: records.Trial) -> Sequence[str]:
         """What the trial says of its engine's open questions, which are about rows in order of arrival."""
         return engine_checks.answers(self.request, self.plan, record) if self.path.in_order else ()
 

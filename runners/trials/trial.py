@@ -7,14 +7,13 @@ those of the steps load, verify, read and predict that make sense for it; `runne
 from __future__ import annotations
 
 import time
-import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from keybench.errors import KeybenchError
-from keybench.results.store import store
+from keybench.errors import KeybenchError, unexpected
+from keybench.results.store import records
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.plan import Request, TrialPlan
 
@@ -33,15 +32,15 @@ class Trial(ABC):
     def measure(self) -> Measured:
         """The steps of this kind of trial; any exception is the trial's error."""
 
-    def identify(self, record: store.Trial) -> store.Trial:
+    def identify(self, record: records.Trial) -> records.Trial:
         """The record with the names under which this kind of trial is stored."""
         return replace(record, server=self.server)
 
-    def warnings(self, record: store.Trial) -> Sequence[str]:  # noqa: ARG002 (other kinds look at it)
+    def warnings(self, record: records.Trial) -> Sequence[str]:  # noqa: ARG002 (other kinds look at it)
         """What readers of the run's results must know because of this trial; a sentence each."""
         return ()
 
-    def run(self) -> store.Trial:
+    def run(self) -> records.Trial:
         """Measures, and gives the record; an error, short of an interruption, is a record without readings."""
         request, plan = self.request, self.plan
         started, clock = datetime.now(UTC), time.monotonic()
@@ -51,10 +50,11 @@ class Trial(ABC):
             trace = measured.traceback
         except KeybenchError as problem:
             error, trace = str(problem), problem.traceback
-        except Exception as problem:  # a defect, or a driver's surprise: the run goes on
-            error, trace = f"{type(problem).__name__}: {problem}", traceback.format_exc()
+        except Exception as problem:  # the run goes on
+            known = unexpected(problem)
+            error, trace = str(known), known.traceback
         return self.identify(
-            store.Trial(
+            records.Trial(
                 block=plan.block,
                 position=plan.position,
                 database=plan.database,

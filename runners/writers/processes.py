@@ -12,12 +12,11 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from keybench.errors import KeybenchError, ServerError
+from keybench.errors import KeybenchError, ServerError, unexpected
 
 POLL_SECONDS = 0.1
 
@@ -36,13 +35,6 @@ def too_late(timeout: float) -> WorkerLost:
     return WorkerLost(
         f"no result after {timeout:.0f} s: stopped. Give a longer --trial-timeout if it may take so long."
     )
-
-
-def unexpected(error: Exception) -> ServerError:
-    """The trial's error for an exception in a worker that is no KeybenchError; it keeps the traceback as text."""
-    shown = ServerError(f"{type(error).__name__}: {error}")
-    shown.traceback = traceback.format_exc()
-    return shown
 
 
 def run_all(

@@ -22,10 +22,9 @@ from keybench.databases.contract import Address
 from keybench.databases.core.coordination import HasCoordinationTable
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
-from keybench.errors import KeybenchError
+from keybench.errors import KeybenchError, unexpected
 from keybench.generators.core.layout import layout
 from keybench.runners.planning import server_keys
-from keybench.runners.writers.processes import unexpected
 from keybench.runners.writers.table_barrier import TableBarrierHandle
 from keybench.runners.writers.writer import WriterResult, WriterTask, write
 

@@ -13,7 +13,8 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.results.store import blobs
 from keybench.results.store.blobs import Blob
-from keybench.results.store.store import Environment, Run, Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Environment, Run, Trial
 
 START = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
 

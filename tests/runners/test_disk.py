@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="a small file system can be mounted by root on Linux only"

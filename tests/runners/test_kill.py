@@ -12,7 +12,8 @@ from pathlib import Path
 import psutil
 
 from keybench.errors import UsageError
-from keybench.results.store.store import Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Trial
 
 KILLS = 10
 WORK = ("--layout", "uuid-v4,uuid-v7,rt-comb-sql", "--rows", "20000", "--blocks", "3", "--seed", "5")

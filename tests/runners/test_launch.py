@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keybench.errors import UsageError
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 from keybench.runners.launch import command_line
 from keybench.runners.options import licences_accepted, names, server_names, without_password
 from keybench.runners.trials.model_trial import ModelTrial

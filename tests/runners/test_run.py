@@ -14,7 +14,7 @@ from keybench.model.metric import Metric, of_theme
 from keybench.model.names import CONTROL
 from keybench.model.subject import KEY, MACHINE
 from keybench.results.store import blobs
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 from keybench.scenarios.schema import load_scenario
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -12,7 +12,7 @@ from keybench.databases.registry import engine
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 from keybench.runners.planning.plan import columns_for
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from keybench.model.definition import Direction
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import ENOUGH_BLOCKS, Arm, Group, Summary
-from keybench.results.wording import BETTER, listed, number, plural
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
+from keybench.results.analysis.summary import Summary
+from keybench.results.wording import BETTER, listed, number, plural, why_absent
 
 
 def blocks_note(group: Group) -> str:
@@ -42,7 +45,7 @@ def origin_note(group: Group, metrics: Sequence[Metric]) -> str:
 
 def missing(group: Group, metric: Metric) -> str:
     """Why no arm has the metric."""
-    return " ".join(dict.fromkeys(arm.reason(metric) for arm in group.arms))
+    return " ".join(dict.fromkeys(why_absent(arm, metric) for arm in group.arms))
 
 
 def gaps(group: Group, metrics: Sequence[Metric]) -> str:
@@ -53,7 +56,7 @@ def gaps(group: Group, metrics: Sequence[Metric]) -> str:
         lacking: dict[str, list[str]] = {}
         for arm in arms:
             if arm.summary(metric) is None:
-                lacking.setdefault(arm.reason(metric), []).append(group.label(arm))
+                lacking.setdefault(why_absent(arm, metric), []).append(group.label(arm))
         for why, names in lacking.items():
             some = () if len(names) == len(arms) else tuple(names)
             titles.setdefault((why, some), []).append(metric.definition.title.lower())

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import Arm, Group, Summary
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
+from keybench.results.analysis.summary import Summary
 from keybench.results.plots.dots import Dot
 from keybench.results.report.figures.captions import placeholder
 from keybench.results.report.figures.figure import Value

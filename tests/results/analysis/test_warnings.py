@@ -10,7 +10,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MACHINE
 from keybench.results.analysis.warnings import warnings
-from keybench.results.store.store import Environment, Run, Trial
+from keybench.results.store.records import Environment, Run, Trial
 from tests.results.conftest import a_run, trials
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")

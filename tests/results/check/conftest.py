@@ -11,7 +11,7 @@ import pytest
 
 from keybench import cli
 from keybench.results.check.command import app
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 from keybench.runners.planning.plan import Request, plan
 from keybench.runners.trials import model_trial as modelled
 from keybench.scenarios.schema import load_scenario
@@ -58,6 +58,6 @@ def model(tmp_path: Path) -> Model:
             for database in databases:
                 store.add_environment(run_id, modelled.environment(database))
             for trial in plan(request):
-                store.record(run_id, modelled.run_trial(request, trial))
+                store.record(run_id, modelled.ModelTrial(request, trial).run())
 
     return run

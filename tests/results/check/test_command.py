@@ -14,7 +14,8 @@ import pytest
 from keybench.generators.core.layout import layouts
 from keybench.model.metric import Metric
 from keybench.pagemodels.postgresql import model as pagemodel
-from keybench.results.store.store import Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Trial
 from tests.results.check.conftest import Check, Model
 from tests.results.conftest import a_run
 

@@ -11,7 +11,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, MODEL, PARENT, Subject
 from keybench.results.check.measured import LIMITS, measured
-from keybench.results.store.store import Environment, Trial
+from keybench.results.store.records import Environment, Trial
 from tests.results.conftest import a_run
 
 RUN = a_run()

@@ -12,7 +12,8 @@ import pytest
 from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading, Series
 from keybench.model.subject import KEY
-from keybench.results.store.store import Environment, Run, Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Environment, Run, Trial
 
 START = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
 

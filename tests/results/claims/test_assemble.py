@@ -13,7 +13,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.claims import ClaimRow, rows
 from keybench.results.claims.claim import claims
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 NOISE = np.random.default_rng(7).normal(0, 0.02, 64)
 BIGINT, STRING, RANDOM = ("bigint-identity", "bigint"), ("jhtodd-string", "uuid"), ("uuid-v4", "uuid")

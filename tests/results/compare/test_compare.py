@@ -21,7 +21,7 @@ from keybench.results.compare.command import app
 from keybench.results.compare.differences import RAW, Comparison, Row, compare
 from keybench.results.compare.sides import Side, against_control, part, side
 from keybench.results.compare.writing import Format, write
-from keybench.results.store.store import Environment, Trial
+from keybench.results.store.records import Environment, Trial
 from tests.results.conftest import a_run, trials
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")

@@ -22,7 +22,7 @@ from keybench.results.report.figures import group_figures, known_figures, run_fi
 from keybench.results.report.figures.figure import Figure, GroupFigure, RunFigure
 from keybench.results.report.figures.selection import evenly_chosen
 from keybench.results.store import blobs
-from keybench.results.store.store import Trial
+from keybench.results.store.records import Trial
 from tests.results.conftest import LAYOUTS, a_run, trials
 from tests.results.report.page import Page
 

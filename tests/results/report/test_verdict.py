@@ -13,9 +13,9 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.results.analysis.groups import group_trials
 from keybench.results.analysis.judgement import first_place, judge
-from keybench.results.analysis.statistics import ALPHA
+from keybench.results.analysis.p_values import ALPHA
 from keybench.results.report.verdict import verdict
-from keybench.results.store.store import Trial
+from keybench.results.store.records import Trial
 from keybench.results.wording import decimals, listed, number, ratio, size
 from tests.results.conftest import a_run, trials
 
@@ -107,7 +107,7 @@ def test_a_layout_of_too_few_blocks_is_neither_first_nor_slower() -> None:
     found = judge(group)
     assert found is not None
     assert [arm.layout for arm in found.first] == ["bigint-identity"]
-    assert {one.arm.layout: one.verdict for one in found.others} == {"uuid-v4": "slower", "uuid-v7": "unclear"}
+    assert {one.arm.layout: one.verdict for one in found.treatments} == {"uuid-v4": "slower", "uuid-v7": "unclear"}
 
 
 def test_the_first_place_is_rarely_lost_by_who_deserves_it() -> None:

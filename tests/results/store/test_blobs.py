@@ -18,7 +18,7 @@ from keybench.results.store.blobs import Blob
 )
 def test_arrays_and_facts_come_back(values: list[int], form: str, note: str) -> None:
     array = np.array(values, np.int64).astype(form)
-    back = Blob("k", Blob.of("k", {"note": note}, {"a": array, "b": array[::2]}).content)
+    back = Blob("k", Blob.pack("k", {"note": note}, {"a": array, "b": array[::2]}).content)
     assert back.about == {"note": note}
     assert np.array_equal(back.arrays["a"], array)
     assert np.array_equal(back.arrays["b"], array[::2])

@@ -11,8 +11,8 @@ import pytest
 from keybench.errors import UsageError
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.store import migrations
+from keybench.results.store.database import Store
 from keybench.results.store.migrations import SCHEMA_VERSION
-from keybench.results.store.store import Store
 
 DATA = Path(__file__).parent / "data"
 Rows = list[tuple[object, ...]]

@@ -25,7 +25,9 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.results.store import migrations
 from keybench.results.store.blobs import Blob
-from keybench.results.store.store import SCHEMA_VERSION, Environment, Run, Store, Trial, new_run_id
+from keybench.results.store.database import Store
+from keybench.results.store.migrations import SCHEMA_VERSION
+from keybench.results.store.records import Environment, Run, Trial, new_run_id
 
 START = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
@@ -341,7 +343,7 @@ def test_a_metric_of_a_newer_keybench_says_so(store: Store, file: str) -> None:
 
 WRITER = """
 import sys
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 store = Store.open(sys.argv[1], write=True)
 print("open", flush=True)
 sys.stdin.read()
@@ -492,7 +494,7 @@ def test_series_are_stored_as_their_version_says(store: Store, file: str) -> Non
 
 
 def test_blobs_come_back_where_they_are_asked_for(store: Store) -> None:
-    kept = tuple(Blob.of(kind, {"n": 1}, {"a": np.arange(9)}) for kind in ("pages", "positions"))
+    kept = tuple(Blob.pack(kind, {"n": 1}, {"a": np.arange(9)}) for kind in ("pages", "positions"))
     store.record(a_run().id, replace(a_trial(), blobs=kept[::-1]))
     (without,) = store.trials(a_run().id)
     assert without.blobs == ()

@@ -13,7 +13,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from keybench.results.analysis.statistics import ALPHA, Floats, Verdict, estimate, sign_flip_max, verdict
+from keybench.results.analysis.bootstrap import Floats
+from keybench.results.analysis.p_values import ALPHA, sign_flip_max
+from keybench.results.analysis.ratios import estimate
+from keybench.results.analysis.verdict import Verdict, verdict
 from keybench.runners.planning.plan import Request, plan
 from keybench.scenarios.schema import load_scenario
 

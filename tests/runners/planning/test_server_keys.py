@@ -11,7 +11,7 @@ import pytest
 from keybench.databases.registry import engine
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY
-from keybench.results.store.store import Store
+from keybench.results.store.database import Store
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

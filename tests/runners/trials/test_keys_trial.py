@@ -15,7 +15,8 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.names import NO_DATABASE
 from keybench.results.report.page import render
-from keybench.results.store.store import Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Trial
 from keybench.runners.planning.plan import Request, plan, resolve_layouts
 from keybench.runners.trials.keys_trial import KeysTrial, breaks, duplicates
 from keybench.scenarios.schema import load_scenario

@@ -22,8 +22,9 @@ from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, SubjectKind
 from keybench.results.report.page import render
-from keybench.results.store.store import Run as Recorded
-from keybench.results.store.store import Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Run as Recorded
+from keybench.results.store.records import Trial
 from keybench.results.tidy import values
 from keybench.runners.measuring import key_positions
 from keybench.runners.planning import server_keys

@@ -17,7 +17,8 @@ from keybench.model.reading import Reading
 from keybench.model.subject import CLUSTERED, KEY, MODEL, PARENT
 from keybench.model.table import Table
 from keybench.pagemodels.stats import PageStats
-from keybench.results.store.store import Store, Trial
+from keybench.results.store.database import Store
+from keybench.results.store.records import Trial
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.server_choice import resolve
 from keybench.runners.planning.tables import TrialTable

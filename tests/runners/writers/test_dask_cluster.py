@@ -18,9 +18,9 @@ from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
 from keybench.runners.writers import dask_cluster
-from keybench.runners.writers import load as writers
 from keybench.runners.writers.dask_cluster import DaskCluster
 from keybench.runners.writers.executor import ExecutorPool
+from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost
 from keybench.scenarios.schema import load_scenario
 from tests.databases.installed import free_port
@@ -78,7 +78,7 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
                 os.kill(pid(cluster, 2), signal.SIGKILL)
 
         with pytest.raises(WorkerLost, match=r"^writer 3 of 4 was lost with its worker\.$"):
-            writers.load(
+            load_rows(
                 target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool,
                 progress=kill_once_rows_have_come,
             )  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
         assert stored_rows(admin, table) == rows
         table, sources = prepared(target, load_scenario("azure-lag"), 400)
         admin.create(table)
-        writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
+        load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
         verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
         assert killed[0] not in cluster._chosen
     finally:
@@ -163,7 +163,7 @@ def test_workers_in_network_namespaces_of_their_own(monkeypatch: pytest.MonkeyPa
                 assert len(hosts) == 2
                 table, sources = prepared(target, load_scenario("azure-lag"), 400)
                 admin.create(table)
-                loaded = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
+                loaded = load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
                 verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
                 assert 0 < loaded.clock_error < 5
             finally:

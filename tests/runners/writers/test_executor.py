@@ -26,10 +26,11 @@ from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
 from keybench.runners.writers import executor as executor_module
-from keybench.runners.writers import load as writers
+from keybench.runners.writers import load as load_module
 from keybench.runners.writers import placement, processes
 from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.executor import ExecutorPool, too_few_workers
+from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost
 from keybench.runners.writers.remote import Call, Identity, Outcome, identity
 from keybench.runners.writers.table_barrier import TableBarrierHandle
@@ -109,7 +110,7 @@ def test_eight_writers_wait_for_one_another_and_lose_nothing(target: Target, adm
     with workers(8) as executor:
         pool = RecordingPool(PlainSlots(executor, 8))
         pool.check(target.engine.name, target.address, 8, ("morris", "server-identity"))
-        loaded = writers.load(
+        loaded = load_rows(
             target.address, table, sources, rows_per_tx=10, skew_rows=100, timeout=60, pool=pool, progress=seen.append
         )
     verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
@@ -153,7 +154,7 @@ def test_a_killed_writer_is_an_error_and_nothing_is_sent_afterwards(target: Targ
             os.kill(killed[0], signal.SIGKILL)
 
     with executor, pytest.raises(WorkerLost, match=r"^a writer was lost with its worker \(BrokenProcessPool: "):
-        writers.load(
+        load_rows(
             target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool_on(executor, 8),
             progress=kill_once_rows_have_come,
         )  # fmt: skip
@@ -169,7 +170,7 @@ def test_a_load_that_takes_too_long_is_stopped(target: Target, admin: Admin) -> 
     table, sources = prepared(target, load_scenario("azure-lag"), 100_000)
     admin.create(table)
     with workers(4) as executor, pytest.raises(WorkerLost, match=r"^no result after 1 s: stopped\. Give a longer "):
-        writers.load(target.address, table, sources, rows_per_tx=1, skew_rows=8, timeout=1, pool=pool_on(executor, 4))
+        load_rows(target.address, table, sources, rows_per_tx=1, skew_rows=8, timeout=1, pool=pool_on(executor, 4))
     rows = stored_rows(admin, table)
     time.sleep(0.5)
     assert stored_rows(admin, table) == rows < 100_000
@@ -181,7 +182,7 @@ def test_the_error_of_one_writer_is_the_one_that_is_reported(target: Target, adm
     admin.create(table)
     twice = (*sources[:3], sources[2])
     with workers(4) as executor, pytest.raises(ServerError, match=r"(?i)unique|duplicate"):
-        writers.load(target.address, table, twice, rows_per_tx=10, timeout=60, pool=pool_on(executor, 4))
+        load_rows(target.address, table, twice, rows_per_tx=10, timeout=60, pool=pool_on(executor, 4))
     admin.drop(table)
 
 
@@ -336,7 +337,7 @@ def test_a_server_that_stops_under_eight_writers_is_their_error_and_after_a_rest
         failed: list[KeybenchError] = []
         with workers(8) as executor:
             try:
-                writers.load(
+                load_rows(
                     target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool_on(executor, 8),
                     progress=stop_once_rows_have_come,
                 )  # fmt: skip
@@ -361,7 +362,7 @@ def test_times_are_put_together_at_the_middle_of_the_release() -> None:
         times = np.array([clock + begin]), np.array([clock + end]), np.array([5])
         return WriterResult((times,), 0.1, None, (Release(clock - width / 2, clock + width / 2),))
 
-    loaded = writers._on_one_timeline([sent(1000.0, 0.1, 0.3, 0.002), sent(77.0, 0.2, 0.6, 0.004)])
+    loaded = load_module._on_one_timeline([sent(1000.0, 0.1, 0.3, 0.002), sent(77.0, 0.2, 0.6, 0.004)])
     assert loaded.elapsed == pytest.approx([0.2, 0.5])
     assert loaded.latencies == pytest.approx([0.2, 0.4])
     assert loaded.clock_error == pytest.approx(0.004)

@@ -31,7 +31,7 @@ from keybench.runners.trials import verify
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import connections
-from keybench.runners.writers import load as writers
+from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost
 from keybench.scenarios.schema import Scenario, load_scenario
 from keybench.scenarios.writers import DealPart
@@ -67,7 +67,7 @@ def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource,
     """Places in planned order of the rows in order of arrival, the stored keys verified."""
     admin.create(table)
     recorder = Recorder(admin, *divide(table, sources, 1))
-    done = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
+    done = load_rows(target.address, table, sources, rows_per_tx=10, timeout=60)
     keys = keys_in_order(sources)
     verify.check(table.column.encode(keys), admin.stored_keys(table))
     places = recorder.arrived(done).order.places
@@ -112,7 +112,7 @@ def test_a_killed_writer_is_an_error_and_the_server_goes_on(target: Target, admi
 
     def work() -> None:
         try:
-            writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
+            load_rows(target.address, table, sources, rows_per_tx=10, timeout=60)
         except KeybenchError as error:
             failed.append(error)
 
@@ -135,7 +135,7 @@ def test_a_key_that_two_writers_send_is_the_servers_error(target: Target, admin:
     table, sources = prepared(target, load_scenario("clock-skew"), 400)
     admin.create(table)
     with pytest.raises(ServerError, match=r"(?i)unique|duplicate"):
-        writers.load(target.address, table, (*sources[:3], sources[2]), rows_per_tx=10, timeout=60)
+        load_rows(target.address, table, (*sources[:3], sources[2]), rows_per_tx=10, timeout=60)
     admin.drop(table)
 
 
@@ -188,7 +188,7 @@ def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
                 provision.stop()
 
         with pytest.raises(ServerError) as caught:
-            writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, progress=stop_once_rows_have_come)
+            load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, progress=stop_once_rows_have_come)
         assert stopped.is_set()
         assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
     finally:
@@ -215,7 +215,7 @@ def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_ack
                 os.kill(busy[0][0], signal.SIGKILL)
 
         with pytest.raises(ServerError) as caught:
-            writers.load(
+            load_rows(
                 target.address, table, sources, rows_per_tx=10, timeout=60, progress=kill_a_backend_once_rows_have_come
             )
         assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"

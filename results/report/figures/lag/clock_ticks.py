@@ -9,7 +9,8 @@ import numpy as np
 
 from keybench.model.metric import Metric
 from keybench.model.subject import SubjectKind
-from keybench.results.analysis.groups import Arm, Group
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
 from keybench.results.plots.labels import SMALL
 from keybench.results.plots.palette import INK, PAPER, PLAIN
 from keybench.results.plots.panels import Panels

@@ -9,7 +9,8 @@ import numpy as np
 
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
-from keybench.results.analysis.groups import Arm, Group
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
 from keybench.results.plots.legend import draw_legend, legend_height
 from keybench.results.plots.panels import Panels, Row
 from keybench.results.plots.scales import Scale

@@ -10,7 +10,9 @@ from itertools import groupby
 
 from keybench.model.metric import Metric
 from keybench.model.subject import MODEL
-from keybench.results.analysis.groups import Arm, Group, Summary
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
+from keybench.results.analysis.summary import Summary
 from keybench.results.plots.dots import Dot, Panel, dot_plot
 from keybench.results.plots.panels import Row
 from keybench.results.report.figures.captions import blocks_note, join

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
 from keybench.model.subject import MODEL
-from keybench.results.analysis.groups import Arm, Group
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
 from keybench.results.plots.labels import SMALL
 from keybench.results.plots.palette import INK, SOFT
 from keybench.results.plots.panels import Panels

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import Arm, Group
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
 from keybench.results.plots.panels import Panels
 from keybench.results.plots.scales import Scale
 from keybench.results.report.figures.captions import gaps, join

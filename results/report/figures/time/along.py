@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
 from keybench.model.reading import Series
-from keybench.results.analysis.groups import Arm
+from keybench.results.analysis.arms import Arm
 
 
 def insert_times(arm: Arm) -> list[Series]:

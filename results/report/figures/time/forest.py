@@ -7,7 +7,9 @@ from typing import Final
 
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
-from keybench.results.analysis.groups import Arm, Group, Summary
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
+from keybench.results.analysis.summary import Summary
 from keybench.results.plots.forest import Ratio, Section, forest_plot
 from keybench.results.plots.labels import label_lines
 from keybench.results.report.figures.captions import extremes, join, ratios_note
@@ -63,7 +65,7 @@ def _forest(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure
 
 def _ratios(group: Group) -> list[tuple[Arm, Summary]]:
     """The fastest first."""
-    known = [(arm, summary) for arm in group.others if (summary := group.ratio(arm, Metric.INSERT_SECONDS))]
+    known = [(arm, summary) for arm in group.treatments if (summary := group.ratio(arm, Metric.INSERT_SECONDS))]
     return sorted(known, key=lambda item: item[1].median)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import Arm, Group
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
 from keybench.results.plots.curves import Curve, curve_panels
 from keybench.results.report.figures.captions import blocks_note, extremes, join, missing, origin_note
 from keybench.results.report.figures.figure import Figure, GroupFigure, Styles

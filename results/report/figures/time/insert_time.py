@@ -27,7 +27,7 @@ def _insert_time(group: Group, styles: Styles, prefix: str) -> Figure:
         return Figure(
             prefix, title, unit, f"{why} Every run measures it: see its errors above, or continue with --resume."
         )
-    arms = group.others
+    arms = group.treatments
     ratios = {metric: [group.ratio(arm, metric) for arm in arms] for metric in metrics}
     known = [summary for own in ratios.values() for summary in own if summary]
     if not known:

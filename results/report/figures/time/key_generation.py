@@ -20,7 +20,7 @@ def _key_generation(group: Group, styles: Styles, prefix: str) -> Figure:
     if base is None:
         return Figure(prefix, title, unit, f"Ratios need {RANDOM}: add it with --layout {RANDOM},….")
     arms = [arm for arm in group.arms if arm is not base]
-    ratios = [group.over(arm, base, Metric.KEY_NS) for arm in arms]
+    ratios = [group.ratio_between(arm, base, Metric.KEY_NS) for arm in arms]
     known = [(group.label(arm), each.median) for arm, each in zip(arms, ratios, strict=True) if each]
     dots = [dot(arm, summary, ratio) for arm, summary in zip(arms, ratios, strict=True)]
     limits = ratio_limits([edge for summary in ratios if summary for edge in (summary.low, summary.high)])

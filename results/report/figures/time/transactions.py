@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from keybench.model.metric import Metric
-from keybench.results.analysis.groups import Arm, Group
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
 from keybench.results.plots.dots import Dot, Panel, dot_plot
 from keybench.results.report.figures.captions import extremes, join, medians_note, missing, origin_note
 from keybench.results.report.figures.figure import Figure, GroupFigure, Styles

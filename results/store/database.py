@@ -2,109 +2,24 @@
 
 from __future__ import annotations
 
-import math
-import secrets
-import zlib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from collections.abc import Iterable
+from dataclasses import fields
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-import numpy as np
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import and_, select
 from sqlalchemy.exc import IntegrityError
 
 import keybench
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading, Series
 from keybench.model.subject import Subject, SubjectKind
-from keybench.results.store import loading, tables
-from keybench.results.store.blobs import Blob
-from keybench.results.store.file import Storage, open_storage
-from keybench.results.store.migrations import SCHEMA_VERSION
-
-__all__ = ["SCHEMA_VERSION", "Environment", "Run", "Store", "Trial", "new_run_id"]
+from keybench.results.store import tables, trial_rows
+from keybench.results.store.opening import open_storage
+from keybench.results.store.records import Environment, Run, Trial
+from keybench.results.store.storage import Storage
 
 _SHOWN_RUNS = 5
-
-
-@dataclass(frozen=True)
-class Run:
-    """What was asked for and where it ran. `started` is aware; `definition` is all that a resume needs."""
-
-    id: str
-    started: datetime
-    keybench: str
-    command: str
-    seed: int
-    blocks: int
-    scenario: str
-    profile: str
-    definition: Mapping[str, object]
-    machine: Mapping[str, object]
-
-    @property
-    def load_path(self) -> str:
-        """The name of the load path (`keybench.model.load_path`)."""
-        scenario = self.definition.get("scenario")
-        load = scenario.get("load") if isinstance(scenario, dict) else None
-        return str(load.get("path", "rows")) if isinstance(load, dict) else "rows"
-
-    def title(self, database: str) -> str:
-        """The product's name; the engine's own name in runs that did not record it."""
-        titles = self.definition.get("titles")
-        return str(titles.get(database, database)) if isinstance(titles, dict) else database
-
-
-@dataclass(frozen=True)
-class Environment:
-    """A server as it reports itself; `cache_bytes` is its page cache."""
-
-    database: str
-    server: str
-    versions: Mapping[str, str]
-    settings: Mapping[str, str]
-    cache_bytes: int
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One trial as it ended. `block` counts from 1; `position` is its place in the block's shuffled order, from 0.
-
-    `started` is aware, `seconds` the whole trial's duration. A failed one has an `error`, a `traceback` where the error
-    was unexpected, and need not have readings.
-    """
-
-    block: int
-    position: int
-    database: str
-    server: str
-    column: str
-    layout: str
-    scenario: str
-    payload: int
-    rows: int
-    writers: int
-    rows_per_tx: int
-    started: datetime
-    seconds: float
-    status: Literal["ok", "error"]
-    error: str
-    readings: tuple[Reading, ...] = ()
-    series: tuple[Series, ...] = ()
-    blobs: tuple[Blob, ...] = ()
-    traceback: str = ""
-
-
-_PLAIN_FIELDS = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
-
-
-def new_run_id() -> str:
-    """Ten random hexadecimal digits."""
-    return secrets.token_hex(5)
 
 
 class Store:
@@ -141,12 +56,12 @@ class Store:
             raise UsageError(f"{self._storage.where} holds no runs yet: measure with `keybench run`.")
         if name == "latest":
             return runs[-1]
-        found = [run for run in runs if run.id == name] or [run for run in runs if name and run.id.startswith(name)]
-        if not found:
+        matches = [run for run in runs if run.id == name] or [run for run in runs if name and run.id.startswith(name)]
+        if not matches:
             raise UsageError(f"no run {name!r} in {self._storage.where}: use latest, or one of {_listed(runs)}.")
-        if len(found) > 1:
-            raise UsageError(f"run {name!r} is ambiguous: add letters to tell apart {_listed(found)}.")
-        return found[0]
+        if len(matches) > 1:
+            raise UsageError(f"run {name!r} is ambiguous: add letters to tell apart {_listed(matches)}.")
+        return matches[0]
 
     def add_environment(self, run_id: str, environment: Environment) -> None:
         """Records a server's environment, in place of an earlier record of the same database and server."""
@@ -175,26 +90,11 @@ class Store:
         """
         try:
             with self._storage.transaction() as connection:
-                self._insert(connection, run_id, trial)
+                trial_rows.insert(connection, run_id, trial)
         except IntegrityError as error:
             raise ValueError(
                 f"block {trial.block}, position {trial.position} of run {run_id} cannot be recorded: {error.orig}"
             ) from None
-
-    def _insert(self, connection: Connection, run_id: str, trial: Trial) -> None:
-        block, key = tables.block, {"run": run_id, "number": trial.block}
-        known = and_(block.c.run == run_id, block.c.number == trial.block)
-        if connection.execute(select(block.c.number).where(known)).first() is None:
-            connection.execute(block.insert().values(**key, started=trial.started))
-        plain = {name: getattr(trial, name) for name in _PLAIN_FIELDS} | {"traceback": trial.traceback or None}
-        inserted = connection.execute(tables.trial.insert().values(run=run_id, **plain)).inserted_primary_key
-        number = inserted[0] if inserted else None
-        if values := [_value(number, reading) for reading in trial.readings]:
-            connection.execute(tables.value.insert(), values)
-        if series := [_packed(number, line) for line in trial.series]:
-            connection.execute(tables.series.insert(), series)
-        if blobs := [{"trial": number, "kind": blob.kind, "content": blob.content} for blob in trial.blobs]:
-            connection.execute(tables.blob.insert(), blobs)
 
     def done(self, run_id: str) -> set[tuple[int, int]]:
         """(block, position) of every recorded trial, failed ones included."""
@@ -208,22 +108,8 @@ class Store:
 
         Blobs, which only pictures need, where asked for, by kind.
         """
-        trial = tables.trial
-        query = select(trial).where(trial.c.run == run_id).order_by(trial.c.block, trial.c.position)
         with self._storage.transaction() as connection:
-            rows = connection.execute(query).all()
-            readings = loading.readings(connection, run_id, self._metric, self._subject)
-            series = loading.series(connection, run_id, self._metric)
-            kept = loading.blobs(connection, run_id) if blobs else defaultdict(tuple)
-        return [
-            Trial(
-                **{name: getattr(row, name) for name in _PLAIN_FIELDS} | {"traceback": row.traceback or ""},
-                readings=readings[row.id],
-                series=series[row.id],
-                blobs=tuple(Blob(kind, content) for kind, content in kept[row.id]),
-            )
-            for row in rows
-        ]
+            return trial_rows.load(connection, run_id, trial_rows.Names(self._metric, self._subject), blobs=blobs)
 
     def _metric(self, name: str) -> Metric:
         try:
@@ -277,23 +163,3 @@ def _plain(record: Run | Environment) -> dict[str, Any]:
 def _listed(runs: Iterable[Run]) -> str:
     ids = [run.id for run in runs][::-1]
     return ", ".join(ids[:_SHOWN_RUNS]) + (f" … ({len(ids)} in all)" if len(ids) > _SHOWN_RUNS else "")
-
-
-def _value(trial: int | None, reading: Reading) -> dict[str, Any]:
-    if reading.value is not None and not math.isfinite(reading.value):
-        why = f"the probe gave {reading.value}, which is no number"
-        reading = replace(reading, value=None, origin="absent", reason=why)
-    return {
-        "trial": trial,
-        "metric": reading.metric,
-        "subject_kind": reading.subject.kind,
-        "subject_name": reading.subject.name,
-        "value": reading.value,
-        "origin": reading.origin,
-        "reason": reading.reason,
-    }
-
-
-def _packed(trial: int | None, line: Series) -> dict[str, Any]:
-    x, y = (zlib.compress(np.asarray(a, dtype).tobytes()) for a, dtype in ((line.x, "<i8"), (line.y, "<f8")))
-    return {"trial": trial, "metric": line.metric, "x": x, "y": y}

@@ -1,4 +1,4 @@
-"""Two runs: the joint test by dealing blocks out anew."""
+"""The joint test of two runs: their blocks dealt in all ways."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from math import isnan, log, nan
 import numpy as np
 import pytest
 
-from keybench.results.analysis.statistics import ALPHA
-from keybench.results.analysis.unpaired import shuffle_max
+from keybench.results.analysis.p_values import ALPHA, shuffle_max
 
 
 def test_equal_runs_raise_no_more_false_alarms_than_alpha_and_a_fifth_slower_is_found() -> None:
@@ -24,7 +23,7 @@ def test_equal_runs_raise_no_more_false_alarms_than_alpha_and_a_fifth_slower_is_
     assert found >= 0.95 * 300
 
 
-def test_p_is_that_of_all_deals() -> None:
+def test_p_between_runs_is_that_of_all_deals() -> None:
     before, after = np.zeros((4, 2)), np.zeros((4, 2))
     after[:, 0] = 1.0
     assert shuffle_max(before, after).tolist() == [2 / 70, 1.0]
@@ -41,7 +40,7 @@ def test_missing_values() -> None:
     assert isnan(p[1])
 
 
-def test_many_blocks_are_sampled_by_the_seed() -> None:
+def test_many_deals_are_sampled_by_the_seed() -> None:
     rng = np.random.default_rng(2)
     before, after = rng.normal(0, 0.1, (12, 2)), rng.normal(0.05, 0.1, (12, 2))
     p = shuffle_max(before, after, seed=1)

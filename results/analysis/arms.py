@@ -1,0 +1,113 @@
+"""The unit of every comparison: the trials of one layout in one column, server and payload, one trial a block."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from keybench.model.metric import Metric
+from keybench.model.names import CONTROL
+from keybench.model.reading import Origin, Reading
+from keybench.model.subject import KEY, Subject, SubjectKind
+from keybench.results.analysis.summary import Summary, summarise
+from keybench.results.store.records import Trial
+
+ByBlock = Mapping[int, Reading]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Trials and what they are of. Two arms are equal where they are of the same."""
+
+    database: str
+    server: str
+    column: str
+    layout: str
+    payload: int
+    trials: tuple[Trial, ...] = field(compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Layout and column, if it has one."""
+        return f"{self.layout} · {self.column}" if self.column else self.layout
+
+    @property
+    def is_control(self) -> bool:
+        """Whether ratios are taken to it."""
+        return self.layout == CONTROL
+
+    @cached_property
+    def good(self) -> tuple[Trial, ...]:
+        """Trials that did not fail."""
+        return tuple(trial for trial in self.trials if trial.status == "ok")
+
+    @cached_property
+    def failed(self) -> tuple[Trial, ...]:
+        """Trials that ended with an error."""
+        return tuple(trial for trial in self.trials if trial.status == "error")
+
+    @cached_property
+    def readings(self) -> Mapping[Subject, Mapping[Metric, ByBlock]]:
+        """The readings of good trials, absent ones too, by subject, metric and block."""
+        readings: dict[Subject, dict[Metric, dict[int, Reading]]] = defaultdict(lambda: defaultdict(dict))
+        for trial in sorted(self.good, key=lambda trial: trial.block):
+            for reading in trial.readings:
+                readings[reading.subject][reading.metric][trial.block] = reading
+        return readings
+
+    @property
+    def predicted(self) -> Mapping[Subject, Mapping[Metric, ByBlock]]:
+        """The readings of page models beside the server; the default model's subject is `MODEL`."""
+        return {subject: own for subject, own in self.readings.items() if subject.kind == SubjectKind.MODEL}
+
+    def by_block(self, metric: Metric, subject: Subject = KEY) -> ByBlock:
+        """The readings of one metric, absent ones too; empty where no trial mentions it."""
+        return self.readings.get(subject, {}).get(metric, {})
+
+    def values(self, metric: Metric, subject: Subject = KEY) -> dict[int, float]:
+        """The metric's value by block."""
+        readings = self.by_block(metric, subject)
+        return {block: reading.value for block, reading in readings.items() if reading.value is not None}
+
+    def summary(self, metric: Metric) -> Summary | None:
+        """The metric over blocks; None where no block has a value."""
+        return summarise(self.values(metric).values())
+
+    def origins(self, metric: Metric) -> set[Origin]:
+        """Where the metric's values come from."""
+        return {reading.origin for reading in self.by_block(metric).values() if reading.value is not None}
+
+    def mentions(self, metric: Metric) -> bool:
+        """Whether any trial has a reading of the metric, even an absent one."""
+        return bool(self.by_block(metric))
+
+    def reasons(self, metric: Metric) -> list[str]:
+        """Why the metric has no value, each reason once."""
+        return sorted({reading.reason for reading in self.by_block(metric).values() if reading.value is None} - {""})
+
+
+def arms_of(trials: Iterable[Trial]) -> tuple[Arm, ...]:
+    """The trials by database, server, column, layout and payload."""
+    arms: dict[tuple[str, str, str, str, int], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        arms[trial.database, trial.server, trial.column, trial.layout, trial.payload].append(trial)
+    return tuple(Arm(*place, tuple(own)) for place, own in sorted(arms.items()))
+
+
+def with_known_servers(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials of a run, each on a server on which a trial of its database was good, if any was.
+
+    A trial that failed before its server was up may have the name under which the server was asked for.
+    """
+    good: dict[str, set[str]] = defaultdict(set)
+    for trial in trials:
+        if trial.status == "ok":
+            good[trial.database].add(trial.server)
+
+    def known(trial: Trial) -> Trial:
+        servers = good[trial.database] or {trial.server}
+        return trial if trial.server in servers else replace(trial, server=min(servers))
+
+    return [known(trial) for trial in trials]

@@ -1,0 +1,72 @@
+"""Trials as claims ask for them: cells of arms that can be compared with one another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.results.analysis.arms import Arm
+from keybench.results.claims.claim import Question, Side
+from keybench.results.store.records import Environment, Run, Trial
+
+_OTHER_ORDER = "binary16-mssql"
+"""The column in SQL Server's order: used only where asked for, so never what a claim means by a layout alone."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Trials of one run on one server that differ in layout and column alone."""
+
+    run: Run
+    database: str
+    server: str
+    scenario: str
+    payload: int
+    rows: int
+    writers: int
+    environment: Environment | None
+    arms: Mapping[tuple[str, str], Arm] = field(repr=False)
+
+    @property
+    def modelled(self) -> bool:
+        """Whether no server took part."""
+        return self.server == MODEL_SERVER
+
+    def arm(self, side: Side) -> Arm | None:
+        """The arm that a side of a comparison means."""
+        if side.column:
+            return self.arms.get((side.layout, side.column))
+        arms = [arm for (layout, _), arm in sorted(self.arms.items()) if layout == side.layout]
+        return next((arm for arm in arms if arm.column != _OTHER_ORDER), arms[0] if arms else None)
+
+    def fits(self, question: Question) -> bool:
+        """Whether the cell is of the work that is asked about."""
+        return (
+            self.scenario in (question.scenario, *question.also)
+            and question.payload in (None, self.payload)
+            and question.writers in (None, self.writers)
+        )
+
+
+def cells(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[Cell]:
+    """The cells of a run. For keys alone, how they were made is the arm's column, so that ways can be compared."""
+    servers = {(one.database, one.server): one for one in environments}
+    parts: dict[tuple[str, str, str, int, int, int], dict[tuple[str, str], list[Trial]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for trial in trials:
+        alone = trial.database == NO_DATABASE
+        server, column, writers = ("", trial.server, 0) if alone else (trial.server, trial.column, trial.writers)
+        place = (trial.database, server, trial.scenario, trial.payload, trial.rows, writers)
+        parts[place][trial.layout, column].append(trial)
+    result = []
+    for place, own in sorted(parts.items()):
+        database, server, _, payload, _, _ = place
+        arms = {
+            (layout, column): Arm(database, server, column, layout, payload, tuple(part))
+            for (layout, column), part in own.items()
+        }
+        result.append(Cell(run, *place, servers.get((database, server)), arms))
+    return result

@@ -1,0 +1,36 @@
+"""What users read where a results database cannot be used."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy.exc import DBAPIError
+
+from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+
+ANOTHER: Final = "give --results another file"
+
+
+def explained(error: DBAPIError, where: str) -> KeybenchError:
+    """The error for users where the database refused; never holds SQL, parameters or a password."""
+    cause: Any = error.orig
+    name = getattr(cause, "sqlite_errorname", "") or ""
+    state = getattr(cause, "sqlstate", "") or ""
+    reason = (str(cause).splitlines() or ["unknown"])[0]
+    if name.startswith("SQLITE_FULL") or state == "53100":
+        return EnvironmentMissing(
+            f"the disk of {where} is full; what was recorded before is safe: free some space, then go on with --resume."
+        )
+    if name in {"SQLITE_NOTADB", "SQLITE_CORRUPT"} or name.startswith("SQLITE_CORRUPT_"):
+        return UsageError(f"{where} is no results database or is damaged ({reason}); it was left as it is: {ANOTHER}.")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return EnvironmentMissing(f"{where} is in use by another program: close that, then go on with --resume.")
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return UsageError(f"{where} or its folder cannot be written ({reason}): {ANOTHER}.")
+    if name.startswith("SQLITE_IOERR"):
+        return EnvironmentMissing(f"{where} cannot be read or written ({reason}): check its disk, then try again.")
+    if not name and (error.connection_invalidated or not state or state.startswith(("08", "28", "57P"))):
+        return EnvironmentMissing(
+            f"the results database {where} does not answer ({reason}): check the URL and the server."
+        )
+    return UsageError(f"the results database {where} refused ({reason}): check the user's rights, or {ANOTHER}.")

@@ -1,0 +1,116 @@
+"""An open results database below its records: transactions, the schema's version, migrations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy import Connection, Engine, func, inspect, select
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.schema import CreateSchema
+
+import keybench
+from keybench.errors import UsageError
+from keybench.results.store import migrations, tables
+from keybench.results.store.refusals import ANOTHER, explained
+
+_ADVISORY_LOCK: Final = 0x6B657962
+"""Held while a writer makes or migrates the tables of a PostgreSQL database."""
+
+
+class Storage:
+    """An open results database; `where` names it in messages, without a password."""
+
+    def __init__(self, engine: Engine, where: str, schema: str | None, close: Callable[[], None]) -> None:
+        self._engine = engine.execution_options(schema_translate_map={None: schema})
+        self._close = close
+        self._schema = schema
+        self.where = where
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """One transaction. Raises a KeybenchError, and changes nothing, where the database refuses.
+
+        IntegrityError passes through: it is a mistake of the caller's, not the database's state.
+        """
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except IntegrityError:
+            raise
+        except DBAPIError as error:
+            raise explained(error, self.where) from None
+
+    def leave_wal(self) -> None:
+        """Takes a SQLite file out of write-ahead mode, in which another tool may have left it."""
+        if self._schema is None:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql("COMMIT")
+                connection.exec_driver_sql("PRAGMA journal_mode = DELETE")
+                connection.exec_driver_sql("BEGIN")
+
+    def close(self) -> None:
+        """Closes the connections, then releases the lock; may be called twice."""
+        self._engine.dispose()
+        self._close, close = do_nothing, self._close
+        close()
+
+    def prepare(self, *, write: bool) -> bool:
+        """Checks the version; with `write` makes the tables where there are none and migrates older ones.
+
+        False where a reader found an older version, which a writer has to migrate first. Raises UsageError where the
+        database holds other tables, is empty for a reader, or was written by a newer keybench.
+        """
+        with self.transaction() as connection:
+            if write and self._schema is not None:
+                connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+                connection.execute(CreateSchema(self._schema, if_not_exists=True))
+            names = inspect(connection).get_table_names(schema=self._schema)
+            if not names and write:
+                tables.metadata.create_all(connection)
+                self._note(connection, "schema", str(migrations.SCHEMA_VERSION))
+            elif not names:
+                raise UsageError(f"{self.where} holds no results yet: measure with `keybench run`.")
+            elif not {"meta", "run", "trial"} <= set(names):
+                raise self._foreign()
+            version = self._version(connection)
+            if version > migrations.SCHEMA_VERSION:
+                raise UsageError(
+                    f"{self.where} has schema version {version}, keybench {keybench.__version__} knows versions up to "
+                    f"{migrations.SCHEMA_VERSION}: update keybench, or {ANOTHER}."
+                )
+            if write:
+                self._migrate(connection, version)
+                self._note(connection, "schema", str(migrations.SCHEMA_VERSION))
+                self._note(connection, "writer", str(os.getpid()))
+        return write or version == migrations.SCHEMA_VERSION
+
+    def _migrate(self, connection: Connection, version: int) -> None:
+        try:
+            for migrate in migrations.MIGRATIONS[version - 1 :]:
+                migrate(connection)
+        except ValueError as error:
+            raise UsageError(f"{self.where} cannot be updated ({error}): {ANOTHER}.") from None
+
+    def _version(self, connection: Connection) -> int:
+        text = self.noted(connection, "schema")
+        if text is None or not text.isdecimal() or int(text) < 1:
+            raise self._foreign()
+        return int(text)
+
+    def _foreign(self) -> UsageError:
+        return UsageError(f"{self.where} is a database, but not one of keybench's results: {ANOTHER}.")
+
+    def _note(self, connection: Connection, key: str, value: str) -> None:
+        connection.execute(tables.meta.delete().where(tables.meta.c.key == key))
+        connection.execute(tables.meta.insert().values(key=key, value=value))
+
+    def noted(self, connection: Connection, key: str) -> str | None:
+        """One value of the meta table."""
+        return connection.execute(select(tables.meta.c.value).where(tables.meta.c.key == key)).scalar()
+
+
+def do_nothing() -> None:
+    """Closes nothing: readers hold no lock."""

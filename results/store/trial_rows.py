@@ -1,0 +1,134 @@
+"""The rows of trials: one trial is written at a time; all of a run are read at once, which may be a million values."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, and_, select
+
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading, Series
+from keybench.model.subject import KEY, Subject
+from keybench.results.store import tables
+from keybench.results.store.blobs import Blob
+from keybench.results.store.records import Trial
+
+_PLAIN_FIELDS: Final = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
+_ORDER: Final = {metric: place for place, metric in enumerate(Metric)}
+_Place = tuple[int, bool, str]
+
+
+@dataclass(frozen=True)
+class Names:
+    """Turns names in the database into what they stand for; a name of a newer keybench raises."""
+
+    metric: Callable[[str], Metric]
+    subject: Callable[[str, str], Subject]
+
+
+def insert(connection: Connection, run_id: str, trial: Trial) -> None:
+    """Writes a trial with all it measured, and its block where it is the first of it."""
+    block, key = tables.block, {"run": run_id, "number": trial.block}
+    known = and_(block.c.run == run_id, block.c.number == trial.block)
+    if connection.execute(select(block.c.number).where(known)).first() is None:
+        connection.execute(block.insert().values(**key, started=trial.started))
+    plain = {name: getattr(trial, name) for name in _PLAIN_FIELDS} | {"traceback": trial.traceback or None}
+    inserted = connection.execute(tables.trial.insert().values(run=run_id, **plain)).inserted_primary_key
+    number = inserted[0] if inserted else None
+    if values := [_value_row(number, reading) for reading in trial.readings]:
+        connection.execute(tables.value.insert(), values)
+    if series := [_series_row(number, line) for line in trial.series]:
+        connection.execute(tables.series.insert(), series)
+    if blobs := [{"trial": number, "kind": blob.kind, "content": blob.content} for blob in trial.blobs]:
+        connection.execute(tables.blob.insert(), blobs)
+
+
+def load(connection: Connection, run_id: str, names: Names, *, blobs: bool) -> list[Trial]:
+    """Every trial of a run by block and position; readings in the order of Metric, the key's own before a model's."""
+    trial = tables.trial
+    query = select(trial).where(trial.c.run == run_id).order_by(trial.c.block, trial.c.position)
+    rows = connection.execute(query).all()
+    readings, series = _readings(connection, run_id, names), _series(connection, run_id, names)
+    stored = _blobs(connection, run_id) if blobs else defaultdict(tuple)
+    return [
+        Trial(
+            **{name: getattr(row, name) for name in _PLAIN_FIELDS} | {"traceback": row.traceback or ""},
+            readings=readings[row.id],
+            series=series[row.id],
+            blobs=stored[row.id],
+        )
+        for row in rows
+    ]
+
+
+def _readings(connection: Connection, run_id: str, names: Names) -> defaultdict[int, tuple[Reading, ...]]:
+    """By the trial's number; in the order of Metric, the key's own before a model's."""
+    trial, value = tables.trial, tables.value
+    names_of = (value.c.metric, value.c.subject_kind, value.c.subject_name)
+    columns = (value.c.trial, *names_of, value.c.value, value.c.origin, value.c.reason)
+    rows = connection.execute(select(*columns).join(trial).where(trial.c.run == run_id)).all()
+    known: dict[tuple[str, str, str], tuple[_Place, Metric, Subject]] = {}
+    placed: dict[int, list[tuple[_Place, Reading]]] = defaultdict(list)
+    for number, metric_name, kind, subject_name, amount, origin, reason in rows:
+        key = (metric_name, kind, subject_name)
+        if key not in known:
+            metric, subject = names.metric(metric_name), names.subject(kind, subject_name)
+            known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject
+        place, metric, subject = known[key]
+        placed[number].append((place, Reading(metric, amount, origin, reason, subject)))
+    # No two readings of a trial have the same place.
+    return defaultdict(tuple, {number: tuple(one for _, one in sorted(own)) for number, own in placed.items()})
+
+
+def _series(connection: Connection, run_id: str, names: Names) -> defaultdict[int, tuple[Series, ...]]:
+    """By the trial's number; in the order of Metric."""
+    trial, table = tables.trial, tables.series
+    columns = (table.c.trial, table.c.metric, table.c.x, table.c.y)
+    series: dict[int, list[Series]] = defaultdict(list)
+    for number, name, x, y in connection.execute(select(*columns).join(trial).where(trial.c.run == run_id)).all():
+        series[number].append(Series(names.metric(name), _unpacked(x, "<i8"), _unpacked(y, "<f8")))
+    ordered = {number: tuple(sorted(own, key=lambda line: _ORDER[line.metric])) for number, own in series.items()}
+    return defaultdict(tuple, ordered)
+
+
+def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, ...]]:
+    """By the trial's number; in the order of their kinds."""
+    trial, table = tables.trial, tables.blob
+    columns = (table.c.trial, table.c.kind, table.c.content)
+    rows = connection.execute(select(*columns).join(trial).where(trial.c.run == run_id).order_by(table.c.kind)).all()
+    blobs: dict[int, list[Blob]] = defaultdict(list)
+    for number, kind, content in rows:
+        blobs[number].append(Blob(kind, content))
+    return defaultdict(tuple, {number: tuple(own) for number, own in blobs.items()})
+
+
+def _unpacked(content: bytes, dtype: str) -> NDArray[Any]:
+    # A copy in the machine's own byte order; an array over bytes could not be written to.
+    return np.frombuffer(zlib.decompress(content), dtype).astype(dtype[1:])
+
+
+def _value_row(trial: int | None, reading: Reading) -> dict[str, Any]:
+    if reading.value is not None and not math.isfinite(reading.value):
+        why = f"the probe gave {reading.value}, which is no number"
+        reading = replace(reading, value=None, origin="absent", reason=why)
+    return {
+        "trial": trial,
+        "metric": reading.metric,
+        "subject_kind": reading.subject.kind,
+        "subject_name": reading.subject.name,
+        "value": reading.value,
+        "origin": reading.origin,
+        "reason": reading.reason,
+    }
+
+
+def _series_row(trial: int | None, line: Series) -> dict[str, Any]:
+    x, y = (zlib.compress(np.asarray(a, dtype).tobytes()) for a, dtype in ((line.x, "<i8"), (line.y, "<f8")))
+    return {"trial": trial, "metric": line.metric, "x": x, "y": y}

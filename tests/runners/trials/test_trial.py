@@ -1,0 +1,104 @@
+"""Whatever happens in a trial is recorded, unexpected exceptions with their traceback."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keybench.databases.engine import Engine
+from keybench.errors import ServerError, UsageError
+from keybench.model.keys import Keys
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+from keybench.results.store.database import Store
+from keybench.runners.execute import _terminated_as_interrupted
+from keybench.runners.measuring.measured import Measured
+from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.trials.prediction import beside
+from keybench.runners.trials.trial import Trial
+from keybench.runners.writers.processes import run_all
+from keybench.scenarios.schema import load_scenario
+from tests.runners.conftest import Run
+from tests.runners.trials.test_load_paths import PLUGIN, plugged  # noqa: F401 (a fixture)
+from tests.runners.trials.test_model_trial import _table, rows
+
+REQUEST = Request(("sqlite",), {"sqlite": "local"}, load_scenario("quick"), ("uuid-v4",), (), 10, 1, "fast", 1, 60.0)
+PLAN = TrialPlan(1, 0, "sqlite", "uuid-v4", "binary16", 100, 10)
+
+
+class Failing(Trial):
+    def __init__(self, error: Exception) -> None:
+        super().__init__(REQUEST, PLAN)
+        self._error = error
+
+    def measure(self) -> Measured:
+        raise self._error
+
+
+def surprise() -> None:
+    raise ZeroDivisionError("in a worker")
+
+
+def test_an_explained_error_has_no_traceback_and_an_unexpected_one_has() -> None:
+    explained = Failing(UsageError("choose another.")).run()
+    assert (explained.status, explained.error, explained.traceback) == ("error", "choose another.", "")
+    unexpected = Failing(RuntimeError("boom")).run()
+    assert (unexpected.status, unexpected.error) == ("error", "RuntimeError: boom")
+    assert unexpected.traceback.startswith("Traceback (most recent call last):\n")
+    assert ", in measure\n" in unexpected.traceback
+    assert unexpected.traceback.endswith("\nRuntimeError: boom\n")
+
+
+def test_the_traceback_of_a_worker_reaches_the_record() -> None:
+    with pytest.raises(ServerError, match=r"^ZeroDivisionError: in a worker$") as raised:
+        run_all(surprise, [()], timeout=60)
+    record = Failing(raised.value).run()
+    assert record.error == "ZeroDivisionError: in a worker"
+    assert ", in surprise\n" in record.traceback
+
+
+class Broken:
+    """An engine whose page model has a defect."""
+
+    def page_model(self, table: Table) -> None:
+        raise IndexError("off by one")
+
+
+def test_a_defect_of_a_page_model_keeps_the_measured_values_and_its_traceback() -> None:
+    measured = [Reading(Metric.LEAF_PAGES, 3.0, "measured")]
+    on: Engine = Broken()  # type: ignore[assignment]
+    found = beside(on, rows(_table("postgresql"), Keys(np.arange(2), "int")), measured)
+    assert found.readings[0] == measured[0]
+    assert found.readings[1].reason == "No prediction: IndexError: off by one"
+    assert ", in page_model\n" in found.traceback
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_debug_prints_the_traceback_when_the_trial_ends(
+    command: Run,
+    plugged: dict[str, str],  # noqa: F811
+    tmp_path: Path,
+    debug: bool,
+) -> None:
+    broken = PLUGIN.replace("        return self.prepare(", "        raise RuntimeError('boom')  #")
+    (tmp_path / "plugin" / "sorting_engine.py").write_text(broken)
+    options = ("--db", "sorting", "--scenario", "by-bulk.toml", "--rows", "500", *(["--debug"] if debug else []))
+    done = command(*options, **plugged)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAILED: RuntimeError: boom" in done.stdout
+    assert ("Traceback (most recent call last)" in done.stderr) == debug
+    assert ", in prepare_in_bulk\n" in done.stderr or not debug
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    assert all(", in prepare_in_bulk\n" in trial.traceback for trial in trials)
+
+
+def test_a_run_leaves_the_handler_of_sigterm_as_it_was() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), _terminated_as_interrupted():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
