@@ -21,8 +21,9 @@ from keybench.errors import UsageError, unknown_name
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
-from keybench.pagemodels.half_split.tree import ALONE, Rule
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.repeating import repeated
 

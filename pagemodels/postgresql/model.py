@@ -24,7 +24,7 @@ from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.half_split.model import SplitModel
-from keybench.pagemodels.half_split.tree import Rule
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.postgresql import qsort
 from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, PAGE_OVERHEAD, entry_bytes
 from keybench.pagemodels.repeating import repeated

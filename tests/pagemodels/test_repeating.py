@@ -10,7 +10,7 @@ from keybench.databases.registry import engine
 from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
-from keybench.pagemodels.half_split.tree import Rule
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.predict import predict
 from keybench.pagemodels.repeating import repeated
 from keybench.pagemodels.stats import PageStats

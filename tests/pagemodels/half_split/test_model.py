@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from benchmarks import streams
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.half_split import tree
+from keybench.pagemodels.half_split import leaf_range, tree
+from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
-from keybench.pagemodels.half_split.tree import ALONE, Rule
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.stats import PageStats
 
@@ -199,8 +200,8 @@ def test_entries_of_different_sizes_split_by_bytes(
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("sized", [False, True])
 def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "_CHUNK", 1000)
-    monkeypatch.setattr(tree, "_GROUP_ROWS", 3000)
+    monkeypatch.setattr(leaf_range, "_CHUNK", 1000)
+    monkeypatch.setattr(leaf_range, "_GROUP_ROWS", 3000)
     divided = []
     divide = tree._divided
     monkeypatch.setattr(tree, "_divided", lambda *given: divided.append(divide(*given)) or divided[-1])
@@ -220,11 +221,11 @@ def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pyt
 def test_rows_sorted_by_groups_of_leaves_make_the_same_pages(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks, rule = ranked(streams.STREAMS[stream](40_000).astype(np.uint64)[:, None]), Rule(20, 21, 15, 15, 10)
     straight = tree.build_level(ranks, rule)
-    monkeypatch.setattr(tree, "_CHUNK", 1000)
-    monkeypatch.setattr(tree, "_GROUP_ROWS", 1000)
+    monkeypatch.setattr(leaf_range, "_CHUNK", 1000)
+    monkeypatch.setattr(leaf_range, "_GROUP_ROWS", 1000)
     calls = []
-    regroup = tree._Range._regrouped
-    monkeypatch.setattr(tree._Range, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
+    regroup = leaf_range.LeafRange._regrouped
+    monkeypatch.setattr(leaf_range.LeafRange, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
     grouped = tree.build_level(ranks, rule)
     if stream in {"random", "wrapping"}:
         assert len(calls) > 3
