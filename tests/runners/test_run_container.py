@@ -116,7 +116,7 @@ def test_a_kept_server_is_left_said_and_cleaned(
     assert set(running.containers) == {name}
     assert clean("--kept") == [f"removed container {name} of postgres:18"]
     assert running.containers == {}
-    assert clean() == ["no container of keybench's is left over"]
+    assert clean() == ["no container of keybench is left over"]
 
 
 @pytest.mark.parametrize(
