@@ -124,7 +124,7 @@ def test_mysql_counts_no_insertion_into_the_right_neighbour() -> None:
 
 
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
-def test_checkpoints_are_what_the_rows_until_then_leave(role: str) -> None:
+def test_checkpoints_equal_a_load_that_ends_there(role: str) -> None:
     ranks = ranks_of("4 lagging by 0.5 %", 20_000)
     model = ENGINE.page_model(table("char36", 100, role))
     rows = (1, 700, 5000, 20_000)
@@ -145,7 +145,7 @@ def test_one_row_is_one_leaf() -> None:
     assert stats.density == 100 * 34 / 16_252
 
 
-def test_what_the_model_does_not_know_is_refused() -> None:
+def test_tables_that_cannot_be_modelled_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^unknown parameter of the page model 'fill_factor'\. Known: none\.$"):
         ENGINE.page_model(table(), fill_factor=90)
     with pytest.raises(

@@ -240,7 +240,7 @@ def test_an_index_shares_the_file_with_its_table() -> None:
 
 
 @pytest.mark.parametrize("given", TABLES)
-def test_checkpoints_are_what_the_rows_until_then_leave(given: tuple[str, int, KeyRole]) -> None:
+def test_checkpoints_equal_a_load_that_ends_there(given: tuple[str, int, KeyRole]) -> None:
     column, payload, role = given
     on = Table("trial", ENGINE.column(column), payload, role)
     keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](8000), on.column)
@@ -254,7 +254,7 @@ def test_checkpoints_are_what_the_rows_until_then_leave(given: tuple[str, int, K
         assert (point.appends, point.edge_splits, point.interior_splits) == kinds
 
 
-def test_what_the_model_does_not_know_is_refused() -> None:
+def test_tables_that_cannot_be_modelled_are_refused() -> None:
     on = Table("trial", ENGINE.column("binary16"), 0)
     with pytest.raises(UsageError, match=r"^unknown parameter of the page model 'initrans'\. Known: page_bytes\.$"):
         ENGINE.page_model(on, initrans=1)
