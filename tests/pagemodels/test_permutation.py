@@ -36,7 +36,7 @@ def test_every_page_model_refuses_ranks_that_are_no_permutation(name: str, ranks
         with pytest.raises(UsageError) as refused:
             model.insert(np.array(ranks, np.int64))
         n = len(ranks)
-        said = f"ranks of {n} rows must be all of 0 to {n - 1}, each once: make them with `ranked`."
+        said = f"ranks of {n} rows must be 0 to {n - 1}, each once: make them with `ranked`."
         assert str(refused.value) == said
         with pytest.raises(UsageError, match=r"^checkpoints must ascend from 1 to 3, the number of rows: leave out "):
             model.insert(np.arange(3), [4])

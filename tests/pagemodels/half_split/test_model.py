@@ -264,7 +264,7 @@ def test_ranks_that_are_no_permutation_are_refused(ranks: list[int]) -> None:
     with pytest.raises(UsageError) as refused:
         model.insert(np.array(ranks, np.int64))
     n = len(ranks)
-    assert str(refused.value) == (f"ranks of {n} rows must be all of 0 to {n - 1}, each once: make them with `ranked`.")
+    assert str(refused.value) == (f"ranks of {n} rows must be 0 to {n - 1}, each once: make them with `ranked`.")
     sized = SizedSplitModel(model, lambda keys: np.ones(len(keys), np.uint16))
     with pytest.raises(UsageError, match=r"^ranks of "):
         sized.insert(np.array(ranks, np.int64), sizes=np.ones(n, np.uint16))

@@ -1,4 +1,4 @@
-"""The model of InnoDB: its kernel against rules in plain Python."""
+"""Compares the kernel of InnoDB's model with the rules in plain Python."""
 
 from __future__ import annotations
 
@@ -150,11 +150,12 @@ def test_tables_that_cannot_be_modelled_are_refused() -> None:
         ENGINE.page_model(table(), fill_factor=90)
     with pytest.raises(
         UsageError,
-        match=r"^a record of 9030 bytes does not lie whole in a page of 16384: the page model of InnoDB takes shorter "
+        match=r"^a record of 9030 bytes is too long for a page of 16384: the page model of InnoDB takes shorter "
         r"keys and payloads only\.$",
     ):
         ENGINE.page_model(table(payload=8994))
     with pytest.raises(
-        UsageError, match=r"^the width of the column binary is not known: size it by a layout's keys first\.$"
+        UsageError,
+        match=r"^the column binary is as wide as its keys: give it their width with `sized` first\.$",
     ):
         ENGINE.page_model(table("binary"))

@@ -203,7 +203,7 @@ def test_interior_rows_of_keys_that_can_be_null_have_a_bitmap() -> None:
         (
             Table("t", GUID, 8100),
             {},
-            "SQL Server's rows have 8,060 bytes at most, not 8,123: take the payload down.",
+            "SQL Server's rows have 8,060 bytes at most, not 8,123: use a smaller payload.",
         ),
         (
             Table("t", GUID, 0),

@@ -129,13 +129,13 @@ def test_numbers_of_one_size_split_as_entries_of_one_size(right_edge: str) -> No
             Table("t", RAW, 4000),
             {},
             "rows of 4,024 bytes of an index-organised table overflow into another segment, which is not modelled: "
-            "take the payload down.",
+            "use a smaller payload.",
         ),
         (
             Table("t", NUMBER, 4000),
             {},
             "rows of 4,020 bytes of an index-organised table overflow into another segment, which is not modelled: "
-            "take the payload down.",
+            "use a smaller payload.",
         ),
         (
             Table("t", RAW, 0),

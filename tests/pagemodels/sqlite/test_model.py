@@ -1,4 +1,4 @@
-"""The model of SQLite: its kernel against rules in plain Python, and against live b-trees, page by page."""
+"""Compares the kernel of SQLite's model with the rules in plain Python, and with published page counts."""
 
 from __future__ import annotations
 
@@ -269,6 +269,7 @@ def test_tables_that_cannot_be_modelled_are_refused() -> None:
     ):
         modelled(Table("trial", on.column, 1000), streams.keys(np.arange(3), on.column))
     with pytest.raises(
-        UsageError, match=r"^the width of the column blob is not known: size it by a layout's keys first\.$"
+        UsageError,
+        match=r"^the column blob is as wide as its keys: give it their width with `sized` first\.$",
     ):
         ENGINE.page_model(Table("trial", ENGINE.column("blob"), 0))
