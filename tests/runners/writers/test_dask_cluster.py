@@ -22,7 +22,7 @@ from keybench.runners.writers.dask_cluster import DaskCluster
 from keybench.runners.writers.executor import ExecutorPool
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 from tests.databases.installed import free_port
 from tests.runners.conftest import Run
 from tests.runners.owned import PASSWORD, owned

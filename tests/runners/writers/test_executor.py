@@ -35,7 +35,7 @@ from keybench.runners.writers.processes import WorkerLost
 from keybench.runners.writers.remote import Call, Identity, Outcome, identity
 from keybench.runners.writers.table_barrier import TableBarrierHandle
 from keybench.runners.writers.writer import WriterResult, WriterTask
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 from tests.runners.owned import PASSWORD, owned
 from tests.runners.writers.test_many_writers import prepared
 

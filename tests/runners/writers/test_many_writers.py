@@ -33,7 +33,8 @@ from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import connections
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost
-from keybench.scenarios.schema import Scenario, load_scenario
+from keybench.scenarios.files import load_scenario
+from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import DealPart
 from tests.runners.conftest import Run
 
