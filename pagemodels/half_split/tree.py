@@ -81,7 +81,7 @@ def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: NDArray[np.uint16] 
     """
     n = len(ranks)
     if n >= 1 << 31:
-        raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: take --rows down.")
+        raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: use fewer --rows.")
     whole = LeafRange.whole(n, rule)
     done, step = 0, rule.entries * _LEAVES_PER_THREAD * threads
     while threads > 1 and done < n // 8:

@@ -69,7 +69,7 @@ class Parameters:
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table: its clustered index, its nonclustered one, or its heap."""
     if table.rows:
-        raise UsageError("the page model of SQL Server is that of the key's index, not of the table by date.")
+        raise UsageError("the page model of SQL Server describes the key's index, not the table by date.")
     if table.dated:
         given = replace(given, beneath="bigint")
     if table.key != "fk":

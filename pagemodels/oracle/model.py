@@ -60,7 +60,7 @@ class Parameters:
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table's index on its key, or of the table itself where it is organised by it."""
     if table.rows:
-        raise UsageError("there is no page model of Oracle's index on the moment of creation: look at the key's.")
+        raise UsageError("there is no page model of Oracle's index on the moment of creation: take the key's index.")
     if table.key == "fk":
         if given.unique:
             raise UsageError("the index of a foreign key repeats its keys: leave out unique.")
@@ -118,7 +118,7 @@ def _room(given: Parameters, entry: int) -> int:
     if room < 2:
         raise UsageError(
             f"rows of {entry:,} bytes of an index-organised table overflow into another segment, which is not "
-            "modelled: take the payload down."
+            "modelled: use a smaller payload."
         )
     return room
 

@@ -61,7 +61,9 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     begin, and for the index on the moment of creation, where moments can be equal.
     """
     if table.rows:
-        raise UsageError("there is no page model of PostgreSQL's index on the moment of creation: look at the key's.")
+        raise UsageError(
+            "there is no page model of PostgreSQL's index on the moment of creation: take the key's index."
+        )
     column = table.column
     if not column.width:
         raise UsageError(f"the column {column.name} is as wide as its keys: give it their width with `sized` first.")
