@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.pagemodels.selection import select
 
 
+@settings(deadline=None)
 @given(st.integers(1, 400), st.integers(0, 2**32 - 1), st.data())
 def test_the_lowest_items_come_first(n: int, seed: int, data: st.DataObject) -> None:
     k = data.draw(st.integers(0, n))
