@@ -33,11 +33,12 @@ from keybench.runners.planning.sources import key_sources
 from keybench.runners.planning.target import Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.runners.writers import load as writers
 from keybench.runners.writers import pool
 from keybench.runners.writers.barrier import BarrierHandle
+from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
-from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
+from keybench.scenarios.files import load_scenario, parse_scenario
+from keybench.scenarios.schema import Scenario
 
 COUNTS = (1, 4, 8)
 SHARE_TARGET = 5.0
@@ -92,7 +93,7 @@ def _load(target: Target, layout: str, count: int, rows: int) -> float:
     table = trial.table(request.scenario)
     admin = target.engine.admin(target.address)
     admin.create(table)
-    loaded = writers.load(
+    loaded = load_rows(
         target.address, table, key_sources(request, trial), rows_per_tx=pairs.ROWS_PER_TX,
         skew_rows=100 * pairs.ROWS_PER_TX, timeout=3600,
     )  # fmt: skip
@@ -158,7 +159,7 @@ def _pair(target: Target, program: Path, count: int, repetitions: int) -> str:
 
     def ours() -> float:
         admin.create(table)
-        loaded = writers.load(
+        loaded = load_rows(
             target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, pool=_Pool()
         )
         pairs.require_rows(admin, table, _SINGLE_ROWS)

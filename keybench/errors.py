@@ -1,4 +1,4 @@
-"""What a user or a machine did that keybench can explain.
+"""Errors that keybench can explain to the user.
 
 KeybenchError            a message that ends with the next step; shown without a traceback
 ├── UsageError           wrong input: exit 2
@@ -19,17 +19,17 @@ class KeybenchError(Exception):
 
     exit_code = 1
     traceback = ""
-    """Of the unexpected exception that it stands for; see `unexpected`."""
+    """Traceback, as text, of the unexpected exception that this error reports (`unexpected`); else empty."""
 
 
 class UsageError(KeybenchError):
-    """A name, number, file or option that cannot be meant."""
+    """A name, number, file or option that is wrong."""
 
     exit_code = 2
 
 
 class EnvironmentMissing(KeybenchError):
-    """Something the command needs is not on this machine or does not answer."""
+    """Something that the command needs is missing on this machine or does not answer."""
 
     exit_code = 4
 
@@ -43,15 +43,17 @@ class VerificationError(KeybenchError):
 
 
 def unexpected(error: Exception) -> ServerError:
-    """The error of a trial for an exception that nobody foresaw: a defect, or a driver's surprise. It keeps the
-    traceback, also when it is sent to another process."""
-    problem = ServerError(f"{type(error).__name__}: {error}")
-    problem.traceback = "".join(format_exception(error))
-    return problem
+    """The error of a trial for any other exception: a defect, or an exception that a driver does not document.
+
+    It keeps the traceback, also when it is pickled for another process.
+    """
+    reported = ServerError(f"{type(error).__name__}: {error}")
+    reported.traceback = "".join(format_exception(error))
+    return reported
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that is not among `known`: close matches first, then all."""
+    """The error for a name that is not among `known`. It lists close matches, then all names."""
     names = sorted(known)
     near = get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""

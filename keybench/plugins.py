@@ -1,9 +1,8 @@
-"""Finds what plugs in: layouts and engines, from this distribution and from others.
+"""Finds plug-ins: layouts and engines, of this distribution and of others.
 
-An entry point names a module or a package. A package is searched one level deep, so a new file (a layout family) or a
-new folder (an engine) is found without being listed anywhere. A module takes part by having the attribute asked for.
-Where that is in folders alone, the files beside them are not imported: among those of `databases` are some that take
-longer than all engines together.
+An entry point names a module or a package. A package is searched one level deep, so a new file (a family of layouts) or
+a new folder (an engine) is found without being listed anywhere. A module is a plug-in if it has the attribute that is
+searched for.
 """
 
 from __future__ import annotations
@@ -24,9 +23,10 @@ def _modules(name: str, folders: bool) -> Iterator[ModuleType]:
 
 
 def discover(group: str, attribute: str, *, folders: bool = False) -> Iterator[tuple[str, object]]:
-    """Yields (module name, value of `attribute`) of each module named by the group's entry points that has it.
+    """Yields (module name, value of `attribute`) for each module that has it, among those of the group's entry points.
 
-    `folders`: of a package only the folders in it are searched.
+    `folders` searches only the folders of a package and does not import its other modules: those of `databases` take
+    longer to import than all engines together.
     """
     for point in entry_points(group=group):
         for module in _modules(point.value, folders):

@@ -1,18 +1,18 @@
 """The byte orders of keys: what a column stores and what it sorts by.
 
-GUIDs are held in RFC order, the order of the hexadecimal text (r0 … r15). The other orders are permutations of it:
+`Keys` hold GUIDs in RFC order, the order of the hexadecimal text (r0 … r15). The other orders are permutations of it:
 
 net         .NET `ToByteArray()`, Oracle RAW and SQLite BLOB as .NET binds them: r3 r2 r1 r0 r5 r4 r7 r6 r8 … r15
 mssql       SQL Server's comparison of uniqueidentifier (SqlGuid): r10 … r15, r8, r9, r7, r6, r5, r4, r3, r2, r1, r0
 mysql-swap  MySQL `UUID_TO_BIN(u, 1)`: r6 r7 r4 r5 r0 … r3 r8 … r15
-mariadb     MariaDB's `uuid` (10.10.6, 10.11.5 and later; plugin/type_uuid/sql_type_uuid.h), which looks at each value:
+mariadb     MariaDB's `uuid` (10.10.6, 10.11.5 and later; plugin/type_uuid/sql_type_uuid.h). It depends on the value:
             r10 … r15, r8, r9, r6, r7, r4, r5, r0 … r3 where 0x01 ≤ r6 ≤ 0x5f and r8 ≥ 0x80, as in versions 1 to 5;
-            all others as they are. It refuses some values: `accepts`
+            other values in RFC order. It refuses some values: `accepts`
 
-Which column of which database sorts by which order, and what clients send:
+Which columns sort by each order, given the bytes that clients send:
 
-rfc         PostgreSQL uuid; .NET's Guid.CompareTo; BINARY(16), RAW(16) and BLOB that hold the bytes of the text;
-            CHAR(36) of one letter case in a binary collation
+rfc         PostgreSQL uuid; .NET's Guid.CompareTo; BINARY(16), RAW(16) and BLOB with the bytes of the text; CHAR(36)
+            in one letter case with a binary collation
 net         Oracle RAW(16), MySQL BINARY(16) with LittleEndianBinary16, SQLite BLOB with BinaryGUID, bound from .NET
 mssql       SQL Server uniqueidentifier; binary(16) columns that keybench fills in this order on other servers
 mysql-swap  MySQL BINARY(16) filled by UUID_TO_BIN(u, 1)
@@ -34,7 +34,7 @@ PERMUTATIONS: Final[dict[Order, tuple[int, ...]]] = {
     "mssql": (*range(10, 16), 8, 9, 7, 6, 5, 4, 3, 2, 1, 0),
     "mysql-swap": (6, 7, 4, 5, 0, 1, 2, 3, *range(8, 16)),
 }
-"""The orders that place the bytes of all values alike."""
+"""The orders whose permutation is the same for all values."""
 
 _MARIADB_SWAPPED: Final = (*range(10, 16), 8, 9, 6, 7, 4, 5, 0, 1, 2, 3)
 
@@ -44,13 +44,13 @@ _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 _PAIRS = np.stack([_HEX[np.arange(256) >> 4], _HEX[np.arange(256) & 15]], axis=1)
 _BYTES = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
 _DIGITS: Final = np.ascontiguousarray(_PAIRS[_BYTES].reshape(-1, 4)).view(np.uint32)[:, 0]
-"""The four hexadecimal digits, as they lie in memory, of each two bytes, as they lie in memory."""
+"""The four hexadecimal digits of each two bytes, both in the order in which they are in memory."""
 
 _GROUPS: Final = (8, 4, 4, 4, 12)
 
 
 def _groups(gap: int) -> np.dtype[np.void]:
-    """The five groups of a GUID's digits, `gap` characters apart."""
+    """The five groups of a GUID's digits, as fields that are `gap` characters apart."""
     starts = [sum(_GROUPS[:group]) + gap * group for group in range(5)]
     return np.dtype({
         "names": [str(group) for group in range(5)],
@@ -74,10 +74,10 @@ def _permute(data: Bytes, order: Order) -> Bytes:
 
 
 def accepts(keys: Keys, order: Order) -> NDArray[np.bool_]:
-    """Which keys a column of that order takes: bool (n,). All, but for GUIDs in MariaDB's `uuid`.
+    """Which keys a column of that order accepts: bool (n,). Only MariaDB's `uuid` refuses any.
 
-    It raises "Incorrect uuid value" where r6 ≥ 0x80 and 0x01 ≤ r8 ≤ 0x80: its stored form could not be told from a
-    swapped one. What `stored` gives for such a key no server holds.
+    It raises "Incorrect uuid value" where r6 ≥ 0x80 and 0x01 ≤ r8 ≤ 0x80, because the stored form of such a value would
+    look like a swapped one. `stored` returns bytes for it that no server holds.
     """
     if keys.kind != "uuid" or order != "mariadb":
         return np.full(len(keys), True)
@@ -89,14 +89,11 @@ def accepts(keys: Keys, order: Order) -> NDArray[np.bool_]:
 REFUSALS: Final[dict[Order, str]] = {
     "mariadb": "MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth is 0x01 to 0x80",
 }
-"""Which GUIDs columns of an order refuse, in words, where they refuse any: see `accepts`."""
+"""Which GUIDs the columns of an order refuse, as a message, if they refuse any: see `accepts`."""
 
 
 def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
-    """Whether a column of that order takes every GUID that has `bits` where they are `fixed`: (128,), first bit first.
-
-    False where it may refuse some, as far as the fixed bits tell.
-    """
+    """Whether a column of that order accepts every GUID with `bits` where `fixed` is set: (128,), first bit first."""
     if order != "mariadb":
         return True
     if fixed[48] and not bits[48]:
@@ -107,7 +104,7 @@ def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
 
 
 def stored(keys: Keys, order: Order) -> Bytes | Ints:
-    """What a column of that order stores, so that its plain byte order is the order meant; integers as they are."""
+    """The bytes that a column of that order stores, whose plain byte order is that order; integers unchanged."""
     return _permute(keys.data, order) if keys.kind == "uuid" else keys.data  # type: ignore[arg-type]
 
 
@@ -131,7 +128,7 @@ def text36(keys: Keys) -> Bytes:
 
 
 def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
-    """What a column of that order sorts by: uint64 (n, ceil(width/8)), compared word by word, unsigned.
+    """The words by which a column of that order sorts: uint64 (n, ceil(width/8)), compared one by one, unsigned.
 
     Integers give one word whose unsigned order is their signed order.
     """
@@ -139,7 +136,7 @@ def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
         return (keys.data.astype(np.uint64) ^ np.uint64(1 << 63))[:, None]
     width = keys.data.shape[1]
     words = np.empty((len(keys), -(-width // 8)), np.uint64)
-    for start in range(0, len(keys), _CHUNK):  # small enough to stay in cache on the way
+    for start in range(0, len(keys), _CHUNK):  # small enough for a cache near the core
         part = np.ascontiguousarray(stored(keys[start : start + _CHUNK], order))
         whole = np.pad(part, ((0, 0), (0, -width % 8))) if width % 8 else part
         words[start : start + _CHUNK] = whole.view(">u8")
@@ -147,7 +144,7 @@ def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
 
 
 def rank(keys: Keys, order: Order) -> NDArray[np.int64]:
-    """Each key's place, from 0, among all of `keys` in that order: int64 (n,). Equal keys keep their sequence."""
+    """Each key's position, from 0, among all of `keys` in that order: int64 (n,). Equal keys stay in sequence."""
     words = sort_words(keys, order)
     places = np.empty(len(keys), np.int64)
     places[np.lexsort(words.T[::-1])] = np.arange(len(keys))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 Kind = Literal["uuid", "bytes", "text", "int"]
 Order = Literal["rfc", "net", "mssql", "mysql-swap", "mariadb", "none"]
-"""The byte order in which a layout ascends or a column sorts (`byteorder`); integers sort by value and say `rfc`;
-`none` is for layouts that ascend in no order."""
+"""The byte order in which a layout ascends or a column sorts (`byteorder`). Integers sort by value and have `rfc`;
+layouts that ascend in no order have `none`."""
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -40,6 +40,6 @@ class Keys:
 
     @staticmethod
     def concat(parts: Sequence[Keys]) -> Keys:
-        """All keys of `parts`, in order; they must be of one kind, and there must be at least one."""
+        """All keys of `parts`, in order; ValueError unless there are parts, all of one kind."""
         (kind,) = {part.kind for part in parts}
         return Keys(np.concatenate([part.data for part in parts]), kind)

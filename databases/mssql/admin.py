@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract import Address, Probe
 from keybench.databases.mssql import connection, ddl
-from keybench.databases.mssql.options import options
 from keybench.databases.mssql.probes import pages, probes
 from keybench.databases.mssql.probes.splits import HOLDER, LogHolder
+from keybench.databases.mssql.settings import options
 from keybench.errors import ServerError
 from keybench.model.byteorder import stored
 from keybench.model.column import Column

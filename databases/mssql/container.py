@@ -17,7 +17,7 @@ from keybench.databases.hosting.container import Contained
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.mssql import connection, database, settings
 from keybench.databases.mssql.ddl import SCHEMA
-from keybench.databases.mssql.options import options
+from keybench.databases.mssql.settings import options
 from keybench.errors import EnvironmentMissing
 
 IMAGE = "mcr.microsoft.com/mssql/server:2022-latest"

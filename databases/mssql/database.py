@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.ddl import SCHEMA
-from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.settings import Options
 
 MARK = "made by keybench, which removes it"
 PROPERTY = "keybench"

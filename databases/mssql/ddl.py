@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.settings import Options
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Kind

@@ -14,7 +14,7 @@ from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, 
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
-from keybench.databases.mssql import checks, container, ddl, keys, options, settings
+from keybench.databases.mssql import checks, container, ddl, keys, settings
 from keybench.databases.mssql.connection import drivers
 from keybench.databases.options import CacheSize, Profile
 from keybench.databases.registry import choices_without_docker
@@ -59,7 +59,7 @@ class SqlServer(Engine):
             return super().refuses(path, server)
         from keybench.databases.mssql.url import options_of
 
-        return drivers.without_bulk(options_of(server) if "://" in server else options.options({}))
+        return drivers.without_bulk(options_of(server) if "://" in server else settings.options({}))
 
     def provision(self, server: str, settings: Settings) -> Provision:
         """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
@@ -91,7 +91,7 @@ class SqlServer(Engine):
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
-        return ddl.bytes_per_row(column, payload, key, options.options({}))
+        return ddl.bytes_per_row(column, payload, key, settings.options({}))
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index or heap that holds the key; the model's `Parameters` are the parameters.
@@ -100,7 +100,7 @@ class SqlServer(Engine):
         """
         from keybench.pagemodels.mssql.model import Parameters, page_model
 
-        chosen = options.options({})
+        chosen = settings.options({})
         beneath = "bigint" if chosen.beneath == "clustered" else "heap"
         default = {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
         return page_model(table, parameters(Parameters, {**default, **given}))

@@ -15,7 +15,7 @@ from keybench.databases.core.coordination import TABLE as COORDINATION_TABLE
 from keybench.databases.mssql import connection, database
 from keybench.databases.mssql.database import MARK, PROPERTY
 from keybench.databases.mssql.ddl import SCHEMA
-from keybench.databases.mssql.options import options
+from keybench.databases.mssql.settings import options
 from keybench.errors import ServerError
 
 _LOCK = "keybench"

@@ -1,11 +1,31 @@
-"""The settings of servers that keybench starts, in one table. All others have the server's defaults."""
+"""The settings of servers that keybench starts, in one table, and the options of SQL Server beyond a run's own.
+
+All other settings have the server's defaults. Options come from a URL's query or the environment:
+
+| option | environment | choices |
+|---|---|---|
+| `driver` | `KEYBENCH_MSSQL_DRIVER` | `mssql-python` (preferred where installed) or `pyodbc` |
+| `odbc_driver` | `KEYBENCH_MSSQL_ODBC_DRIVER` | for pyodbc: the name or the path of Microsoft's ODBC driver |
+| `fill_factor` | `KEYBENCH_MSSQL_FILL_FACTOR` | 1 … 100 of the key's index; only rebuilds use it, inserts do not |
+| `sequential_key` | `KEYBENCH_MSSQL_SEQUENTIAL_KEY` | `on`: OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index |
+| `row_versioning` | `KEYBENCH_MSSQL_ROW_VERSIONING` | `off`, `rcsi`, `snapshot` or `adr`: each adds 14 bytes to a row |
+| `beneath` | `KEYBENCH_MSSQL_BENEATH` | under a nonclustered key: `clustered` (a bigint, by arrival) or `heap` |
+| `encrypt`, `trust_certificate` | `KEYBENCH_MSSQL_ENCRYPT` … | `yes` or `no`, as ODBC has them |
+
+All of them are recorded with a result.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 
 import psutil
 
 from keybench.databases.contract import Settings
+from keybench.databases.core.engine_options import chosen
 from keybench.databases.options import CacheSize, Profile
+from keybench.errors import UsageError, unknown_name
 
 MB = 1 << 20
 
@@ -33,3 +53,49 @@ def statements(settings: Settings) -> tuple[str, ...]:
         "EXEC sys.sp_configure N'max degree of parallelism', 1",
         "RECONFIGURE",
     )
+
+
+_CHOICES = {
+    "driver": ("auto", "mssql-python", "pyodbc"),
+    "sequential_key": ("off", "on"),
+    "row_versioning": ("off", "rcsi", "snapshot", "adr"),
+    "beneath": ("heap", "clustered"),
+    "encrypt": ("yes", "no"),
+    "trust_certificate": ("yes", "no"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options by name; the defaults are those of keybench."""
+
+    driver: str = "auto"
+    odbc_driver: str = ""
+    fill_factor: str = "100"
+    sequential_key: str = "off"
+    row_versioning: str = "off"
+    beneath: str = "heap"
+    encrypt: str = "yes"
+    trust_certificate: str = "yes"
+
+    def __post_init__(self) -> None:
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(f"SQL Server option {name}", getattr(self, name), known)
+        if not (self.fill_factor.isdecimal() and 1 <= int(self.fill_factor) <= 100):
+            raise UsageError(f"SQL Server option fill_factor {self.fill_factor!r}: choose a number from 1 to 100.")
+
+    def parameters(self) -> dict[str, str]:
+        """The options as parameters of an address."""
+        return asdict(self)
+
+
+NAMES = frozenset(field.name for field in fields(Options))
+
+
+def options(given: Mapping[str, str]) -> Options:
+    """The options in `given` (a URL's query or an address's parameters), else the environment's, else the defaults.
+
+    UsageError for a value that is none of the choices.
+    """
+    return Options(**chosen("mssql", NAMES, given))

@@ -14,8 +14,9 @@ from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.contract import Address
 from keybench.databases.hosting.full_disk import with_next_step
+from keybench.databases.hosting.server_url import unreachable
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of, require
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
+from keybench.errors import ServerError
 
 CONNECT_SECONDS = 5
 
@@ -177,18 +178,6 @@ def server_errors(title: str) -> Iterator[None]:
     raise ServerError(f"{title}: {with_next_step(reason)}")
 
 
-def _unreachable(address: Address, reason: str) -> KeybenchError:
-    title = flavour_named(address.engine).title
-    secret = address.secret.reveal() if address.secret else ""
-    shown = reason.replace(secret, "***") if secret else reason
-    if address.server != "url":
-        return ServerError(f"the private {title} server does not answer: {shown}")
-    return EnvironmentMissing(
-        f"{title} at {place(address)} cannot be reached: {shown}\n"
-        "Check host, port, user and password in the URL, and that the server is up."
-    )
-
-
 def connect(address: Address) -> Connection:
     """A connection in autocommit. EnvironmentMissing where a URL's server cannot be reached or is the other flavour,
     else ServerError."""
@@ -211,7 +200,8 @@ def connect(address: Address) -> Connection:
         )
         connection.reach()
     except (pymysql.Error, OSError, RuntimeError) as error:  # RuntimeError: a login method that needs more packages
-        problem = _unreachable(address, error_text(error))
+        to_check = "host, port, user and password"
+        problem = unreachable(address, wanted.title, place(address), error_text(error), to_check)
     else:
         try:
             require(wanted, connection.get_server_info())

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract import Address, Probe
 from keybench.databases.oracle import connection, ddl
-from keybench.databases.oracle.options import options
 from keybench.databases.oracle.probes import index, probes, statistics
+from keybench.databases.oracle.settings import options
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.table import Table

@@ -12,7 +12,8 @@ from threading import Event, Thread
 from typing import Any
 
 from keybench.databases.contract import Address
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
+from keybench.databases.hosting.server_url import unreachable
+from keybench.errors import EnvironmentMissing, ServerError
 
 LOGIN_SECONDS = 5.0
 
@@ -92,7 +93,7 @@ class Connection:
         try:
             yield
         except self.module.Error as error:
-            reason = error_text(error)
+            reason = error_text(error).rstrip(".")
         else:
             return
         raise ServerError(f"Oracle: {reason}{FULL if any(sign in reason for sign in _FULL) else ''}")
@@ -107,7 +108,7 @@ def place(address: Address) -> str:
 def error_text(error: BaseException) -> str:
     """The message of a driver's error, on one line, without the address of its help page."""
     lines = [line for line in str(error).splitlines() if not line.startswith("Help: ")]
-    return " ".join(" ".join(lines).split()).rstrip(".") or type(error).__name__
+    return " ".join(" ".join(lines).split()) or type(error).__name__
 
 
 def driver() -> Any:
@@ -145,7 +146,8 @@ def connect(address: Address, service: str = "", *, administer: bool = False) ->
             ),
         )
     except (module.Error, OSError) as error:
-        problem = _unreachable(address, error_text(error))
+        to_check = "host, port, service, user and password"
+        problem = unreachable(address, "Oracle", place(address), error_text(error), to_check)
     else:
         return Connection(raw, module)
     raise problem
@@ -180,14 +182,3 @@ def _within(seconds: float, call: Callable[[], Any]) -> Any:
         late.set()
         raise TimeoutError(f"no answer within {seconds:g} s")
     return opened[0]
-
-
-def _unreachable(address: Address, reason: str) -> KeybenchError:
-    secret = address.secret.reveal() if address.secret else ""
-    shown = reason.replace(secret, "***") if secret else reason
-    if address.server != "url":
-        return ServerError(f"the Oracle server of this run does not answer: {shown}.")
-    return EnvironmentMissing(
-        f"Oracle at {place(address)} cannot be reached: {shown}.\n"
-        "Check host, port, service, user and password in the URL, and that the server is up."
-    )

@@ -9,7 +9,7 @@ from keybench.databases.hosting.container import Contained
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.oracle import connection, settings, user
 from keybench.databases.oracle.connection import Connection
-from keybench.databases.oracle.options import options
+from keybench.databases.oracle.settings import options
 
 IMAGE = "gvenzl/oracle-free:23-slim-faststart"
 ROOT, PLUGGABLE = "FREE", "FREEPDB1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.oracle.options import Options
+from keybench.databases.oracle.settings import Options
 from keybench.model.column import Column
 from keybench.model.keys import Kind
 from keybench.model.table import KeyRole, Table

@@ -15,7 +15,7 @@ from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
 from keybench.databases.options import CacheSize, Profile
-from keybench.databases.oracle import checks, connection, ddl, keys, options, settings
+from keybench.databases.oracle import checks, connection, ddl, keys, settings
 from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.metric import Metric
@@ -87,7 +87,7 @@ class Oracle(Engine):
         """The index that holds the key, or the index-organised table; the model's `Parameters` are the parameters."""
         from keybench.pagemodels.oracle.model import Parameters, page_model
 
-        default = {"unique": ddl.is_unique(table, options.options({}))}
+        default = {"unique": ddl.is_unique(table, settings.options({}))}
         return page_model(table, parameters(Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:  # noqa: ARG002

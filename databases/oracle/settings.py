@@ -1,10 +1,24 @@
-"""The settings of servers that keybench starts, in one table. All others have the server's defaults."""
+"""The settings of servers that keybench starts, in one table, and the options of Oracle beyond a run's own.
+
+All other settings have the server's defaults. Options come from a URL's query or the environment:
+
+| option | environment | choices |
+|---|---|---|
+| `unique` | `KEYBENCH_ORACLE_UNIQUE` | `yes` or `no`: whether the index of a nonclustered key is unique |
+
+It is recorded with a result.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+
 from keybench.databases.contract import Settings
+from keybench.databases.core.engine_options import chosen
 from keybench.databases.options import CacheSize, Profile
 from keybench.databases.oracle.user import DURABILITY
+from keybench.errors import unknown_name
 
 _MB = 1 << 20
 
@@ -22,3 +36,26 @@ def for_profile(profile: Profile, cache: CacheSize) -> Settings:
 def statements(settings: Settings) -> tuple[str, ...]:
     """The statements that set them on a server of ours, in the container database's root."""
     return tuple(f"ALTER SYSTEM SET {name} = {value} SCOPE = MEMORY" for name, value in settings.values.items())
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options by name; the defaults are those of keybench."""
+
+    unique: str = "yes"
+
+    def __post_init__(self) -> None:
+        if self.unique not in {"yes", "no"}:
+            raise unknown_name("Oracle option unique", self.unique, ("yes", "no"))
+
+    def parameters(self) -> dict[str, str]:
+        """The options as parameters of an address."""
+        return asdict(self)
+
+
+NAMES = frozenset(field.name for field in fields(Options))
+
+
+def options(given: Mapping[str, str]) -> Options:
+    """The options in `given`, else the environment's, else the defaults; UsageError for a value that is no choice."""
+    return Options(**chosen("oracle", NAMES, given))

@@ -1,4 +1,4 @@
-"""PostgreSQL: heap tables with nbtree indexes, on a private server (from a wheel or installed) or on one's own."""
+"""PostgreSQL: heap tables with nbtree indexes."""
 
 from keybench.databases.postgresql.engine import ENGINE
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import psycopg
@@ -11,38 +10,20 @@ from numpy.typing import NDArray
 from psycopg import pq
 
 from keybench.databases.capabilities import ArrivalRecorder, PageOrder
-from keybench.databases.contract import Address, Probe
-from keybench.databases.postgresql import connection, keys, settings
-from keybench.databases.postgresql import ddl as layout
-from keybench.databases.postgresql.files import source
-from keybench.databases.postgresql.files.arrival_order import WalRecorder
-from keybench.databases.postgresql.probes import probes
-from keybench.errors import ServerError
+from keybench.databases.contract import Probe
+from keybench.databases.postgresql import ddl, keys, settings
+from keybench.databases.postgresql.connection import Queries
+from keybench.databases.postgresql.probes import pages, probes, tables
+from keybench.databases.postgresql.probes.arrival_order import WalRecorder
+from keybench.databases.postgresql.probes.tables import UnreadableError
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import key_bytes
 
 _SLICE_PAGES = 2048
 
 
-class PostgresAdmin:
+class PostgresAdmin(Queries):
     """One administrative connection, in autocommit."""
-
-    def __init__(self, address: Address) -> None:
-        self.address = address
-        self._connection = connection.connect(address)
-        self.version = self._connection.info.server_version
-        """As libpq numbers it: 180004."""
-        self.page_bytes = int(self.value("SELECT current_setting('block_size')"))
-
-    def rows(self, statement: str, values: Sequence[object] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
-        """The rows of a query; ServerError with the server's message where it refuses."""
-        with connection.server_errors():
-            cursor = self._connection.execute(statement, values or None, binary=binary)
-            return cursor.fetchall() if cursor.description else []
-
-    def value(self, statement: str, *values: object) -> Any:
-        """The one value of a query."""
-        return self.rows(statement, values)[0][0]
 
     def sessions_left(self) -> int:
         """What the limits of the server, of this database and of this user leave."""
@@ -94,27 +75,17 @@ class PostgresAdmin:
         self.drop(table)
         self.checkpoint()
         for each in table.family:
-            for statement in layout.create(each):
+            for statement in ddl.create(each):
                 self.rows(statement)
 
     def drop(self, table: Table) -> None:
         """Drops the table and its parent if they are there."""
         for each in table.family:
-            self.rows(f"DROP TABLE IF EXISTS {layout.name(each)}")
-
-    def checkpoint(self) -> bool:
-        """Writes everything to the files; False where this user may not."""
-        permitted = "current_setting('is_superuser') = 'on'"
-        if self.version >= 150_000:
-            permitted += " OR pg_has_role('pg_checkpoint', 'USAGE')"
-        if not self.value("SELECT " + permitted):
-            return False
-        self.rows("CHECKPOINT")
-        return True
+            self.rows(f"DROP TABLE IF EXISTS {ddl.name(each)}")
 
     def probes(self) -> Sequence[Probe]:
         """All probes; what one cannot read here, its readings say."""
-        return probes(self)
+        return probes(self, self)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """The keys in heap order, a range of heap pages at a time, each joined by the server to one value.
@@ -132,23 +103,23 @@ class PostgresAdmin:
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's index; None where this user may not read its pages."""
         try:
-            return source.read_order(self, table)
-        except source.UnreadableError:
+            return pages.read_order(self, table)
+        except UnreadableError:
             return None
 
     def arrival_recorder(self) -> ArrivalRecorder:
         """From the write-ahead log."""
-        return WalRecorder(self)
+        return WalRecorder(self, self.stored_transactions)
 
     def _sent_key(self, table: Table) -> str:
-        return f"{layout.sender(table.column)}(key)"
+        return f"{ddl.sender(table.column)}(key)"
 
     def _joined(self, table: Table, expression: str) -> Iterator[NDArray[np.uint8]]:
         """The bytes of an expression for every row in heap order, a range of heap pages at a time: uint8 (rows, width).
 
         A scan alone may give rows in another order (parallel and synchronised scans).
         """
-        name = layout.name(table)
+        name = ddl.name(table)
         pages = self.value("SELECT pg_relation_size(%s::regclass)", name) // self.page_bytes
         for first in range(0, pages, _SLICE_PAGES):
             ((count, joined),) = self.rows(
@@ -162,7 +133,7 @@ class PostgresAdmin:
     def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
         """All keys, sorted by the server."""
         key = self._sent_key(table)
-        statement = f"SELECT string_agg({key}, ''::bytea ORDER BY key) FROM {layout.name(table)}"  # noqa: S608  # our own
+        statement = f"SELECT string_agg({key}, ''::bytea ORDER BY key) FROM {ddl.name(table)}"  # noqa: S608  # our own
         ((joined,),) = self.rows(statement, binary=True)
         return _keys(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, key_bytes(table.column)))
 
@@ -171,24 +142,13 @@ class PostgresAdmin:
         slices = list(self.stored_keys(table))
         return np.concatenate(slices) if slices else self.ordered_keys(table)  # type: ignore[return-value]
 
-    def index(self, table: Table) -> int:
-        """Object id of the index that is looked at; ServerError where there is no such table."""
-        statement = "SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary = %s"
-        if not (found := self.rows(statement, [layout.name(table), layout.is_primary(table)])):
-            raise ServerError(f"PostgreSQL: there is no table {layout.name(table)}.")
-        return int(found[0][0])
-
     def index_bytes(self, table: Table) -> int:
         """Size of the key's index."""
-        return int(self.value("SELECT pg_relation_size(%s::oid)", self.index(table)))
+        return tables.index_bytes(self, table)
 
     def settle(self, table: Table) -> None:
         """VACUUM: what autovacuum, which is off, would do after deletions."""
-        self.rows(f"VACUUM {layout.name(table)}")
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._connection.close()
+        self.rows(f"VACUUM {ddl.name(table)}")
 
 
 def _keys(table: Table, data: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.int64]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 from psycopg import pq
@@ -16,14 +17,14 @@ from keybench.errors import EnvironmentMissing, ServerError
 CONNECT_SECONDS = 5
 APPLICATION = "keybench"
 
-OWN = frozenset({"data", "programs", "container"})
-"""Parameters of an address that are not the client library's: a private server's data directory and programs,
-or its container."""
+_NOT_THE_DRIVERS = frozenset({"data", "programs", "container"})
+"""Parameters of an address that are not the client library's: a private server's data directory and programs, or its
+container."""
 
 
 def conninfo(address: Address) -> str:
     """The connection string, with the password where there is one: never to be shown."""
-    given = {name: value for name, value in address.parameters.items() if name not in OWN}
+    given = {name: value for name, value in address.parameters.items() if name not in _NOT_THE_DRIVERS}
     password = {"password": address.secret.reveal()} if address.secret else {}
     defaults = {"connect_timeout": str(CONNECT_SECONDS), "application_name": APPLICATION}
     return make_conninfo("", **{**defaults, **given, **password, "client_encoding": "UTF8"})
@@ -75,3 +76,52 @@ def connect_raw(address: Address) -> pq.abc.PGconn:
         raw.finish()
         raise _unreachable(address, said)
     return raw
+
+
+class Queries:
+    """One administrative connection, in autocommit: what administration and probes share."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._connection = connect(address)
+        self.version = self._connection.info.server_version
+        """As libpq numbers it: 180004."""
+        self.page_bytes = int(self.value("SELECT current_setting('block_size')"))
+
+    @property
+    def is_private(self) -> bool:
+        """Whether keybench started the server, so that nobody else works on it."""
+        return self.address.server != "url"
+
+    def rows(self, statement: str, values: Sequence[object] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
+        """The rows of a query; ServerError with the server's message where it refuses."""
+        with server_errors():
+            cursor = self._connection.execute(statement, values or None, binary=binary)
+            return cursor.fetchall() if cursor.description else []
+
+    def value(self, statement: str, *values: object) -> Any:
+        """The one value of a query."""
+        return self.rows(statement, values)[0][0]
+
+    def checkpoint(self) -> bool:
+        """Writes everything to the files; False where this user may not."""
+        permitted = "current_setting('is_superuser') = 'on'"
+        if self.version >= 150_000:
+            permitted += " OR pg_has_role('pg_checkpoint', 'USAGE')"
+        if not self.value("SELECT " + permitted):
+            return False
+        self.rows("CHECKPOINT")
+        return True
+
+    def extension(self, name: str) -> str:
+        """The quoted schema of an installed extension; empty where it is not installed."""
+        schemas = self.rows(
+            "SELECT quote_ident(nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+            "WHERE extname = %s",
+            [name],
+        )
+        return str(schemas[0][0]) if schemas else ""
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()

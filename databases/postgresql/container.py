@@ -1,4 +1,4 @@
-"""PostgreSQL in a container, of Docker's official image."""
+"""PostgreSQL in a container, from Docker's official image."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from keybench.databases.contract import Address, Settings
 from keybench.databases.hosting.container import Contained
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.postgresql import connection
-from keybench.databases.postgresql.ddl import SCHEMA
-from keybench.databases.postgresql.server import USER, create_database
+from keybench.databases.postgresql.database import create_database
+from keybench.databases.postgresql.ddl import SCHEMA, USER
 
 IMAGE = "postgres:18"
 EXTENSIONS = ("pageinspect", "pg_walinspect")
-"""By which the probes read index pages and the log: the server's files are out of reach."""
+"""By these the probes read index pages and the log, because the container's files are out of reach."""
 
 
 def recipe(settings: Settings) -> Recipe:
-    """The container with these settings."""
+    """What the container is made of, with these settings."""
     options = (part for name, value in settings.values.items() for part in ("-c", f"{name}={value}"))
     return Recipe(
         engine="postgresql",
@@ -43,7 +43,7 @@ def contained(settings: Settings) -> Contained:
 
 
 def prepare(address: Address) -> Address:
-    """Makes the database of the trials, its schema, and the extensions that the image has."""
+    """Creates the database of trials, its schema, and those of the extensions that the image has."""
     with connection.connect(_of(address, "postgres")) as admin, connection.server_errors():
         if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [USER]).fetchone():
             create_database(admin)

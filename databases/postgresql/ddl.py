@@ -7,6 +7,8 @@ from keybench.model.table import Table
 
 SCHEMA = "keybench"
 """The one schema that keybench works in."""
+USER = "keybench"
+"""The user of trials, and the name of their database, on servers that keybench starts."""
 
 COLUMNS = (
     Column("uuid", "uuid", frozenset({"uuid"}), "rfc", native=True),
@@ -41,9 +43,9 @@ def name(table: Table) -> str:
 def create(table: Table) -> tuple[str, ...]:
     """The statements that create the table, without its parent; the key's index is that of its primary key.
 
-    By date, the heap has an index on the moment of creation: PostgreSQL keeps no table in an index's order. A foreign
-    key's index keeps an entry for each row: merging equal keys to one (`deduplicate_items`), on by default, hides what
-    order of arrival does to it, and depends on when a page happens to be full.
+    By date, the heap has an index on the time of creation: PostgreSQL keeps no table in an index's order. A foreign
+    key's index keeps an entry for each row. Merging equal keys (`deduplicate_items`), which is on by default, would
+    hide the effect of the order of arrival, and depends on when a page happens to be full.
     """
     payload = ", payload text NOT NULL" if table.payload else ""
     made = f" {table.made.declaration}" if table.made else ""
@@ -61,15 +63,15 @@ def create(table: Table) -> tuple[str, ...]:
 
 
 def is_primary(table: Table) -> bool:
-    """Whether the index that is looked at is the primary key's; a table has one other at most."""
+    """Whether the measured index is the primary key's; a table has at most one other."""
     return table.key != "fk" and not table.rows
 
 
 def columns(table: Table) -> str:
-    """The columns in the order in which rows are sent."""
+    """The columns, in the order in which rows are sent."""
     return ", ".join(["created"] * table.dated + ["key"] + ["payload"] * bool(table.payload))
 
 
 def sender(column: Column) -> str:
-    """The server's function that gives the key as it is sent in binary."""
+    """The server's function that returns a key in its binary form."""
     return _SENDER[_type(column)]

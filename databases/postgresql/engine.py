@@ -1,4 +1,5 @@
-"""PostgreSQL: heap tables with nbtree indexes, on a private server (from a wheel or installed) or on one's own."""
+"""PostgreSQL: heap tables with nbtree indexes, on a server that keybench starts (container, installed, or from a wheel)
+or on the user's own."""
 
 from __future__ import annotations
 
@@ -11,8 +12,7 @@ from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
 from keybench.databases.options import CacheSize, Profile
-from keybench.databases.postgresql import ddl as table
-from keybench.databases.postgresql import installation, keys, settings
+from keybench.databases.postgresql import ddl, keys, local, settings
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
@@ -26,14 +26,14 @@ class PostgreSQL(Engine):
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The server settings of a profile and cache size."""
-        return settings.of(profile, cache)
+        return settings.settings_for(profile, cache)
 
     def missing(self, server: str) -> str:
-        """Why this kind of private server cannot be started here; empty where it can."""
-        return installation.missing(server)
+        """Why this kind of server cannot be started here; empty where it can."""
+        return local.missing(server)
 
     def provision(self, server: str, settings: Settings) -> Provision:
-        """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
+        """A server that keybench starts, or the one at a URL."""
         if "://" in server:
             from keybench.databases.hosting.url_server import UrlServer
             from keybench.databases.postgresql.owned_schema import Schema
@@ -44,9 +44,7 @@ class PostgreSQL(Engine):
             from keybench.databases.postgresql.container import contained
 
             return contained(settings)
-        from keybench.databases.postgresql.server import PrivateServer
-
-        return PrivateServer(server, settings)
+        return local.LocalServer(server, settings)
 
     def admin(self, address: Address) -> Admin:
         """A new administrative connection."""
@@ -84,7 +82,7 @@ class PostgreSQL(Engine):
         return Schema(address_of(url))
 
     def functions(self) -> Mapping[str, str]:
-        """RT.Comb's functions for SQL Server, as PostgreSQL's."""
+        """RT.Comb's functions for SQL Server, ported to PostgreSQL."""
         from keybench.databases.core.functions import scripts
 
         return scripts("keybench.databases.postgresql")
@@ -93,10 +91,10 @@ class PostgreSQL(Engine):
 ENGINE = PostgreSQL(
     name="postgresql",
     title="PostgreSQL",
-    columns=table.COLUMNS,
+    columns=ddl.COLUMNS,
     servers=("container", "local", "embedded"),
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
     makes=keys.MADE,
-    absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: they are read, by kind, from its log."},
+    absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},
 )

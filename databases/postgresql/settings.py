@@ -1,4 +1,4 @@
-"""The settings of private servers: one table. All else is as the server's own defaults have it."""
+"""The settings of servers that keybench starts; all others keep the server's defaults."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ COMMON = {
     "wal_compression": "off",
     "wal_level": "replica",
 }
-"""Slots keep the log of a trial, two for each of its tables. Dynamic shared memory lies in the private folder, so that
-nothing of a killed server stays in /dev/shm."""
+"""Replication slots keep the log of a trial, two for each of its tables. Dynamic shared memory is in the private
+folder, so that a killed server leaves nothing in /dev/shm."""
 
 PROFILES: dict[Profile, dict[str, str]] = {
     "durable": {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"},
@@ -47,7 +47,7 @@ RECORDED = (
 """The settings that `Admin.settings` reports."""
 
 
-def of(profile: Profile, cache: CacheSize) -> Settings:
+def settings_for(profile: Profile, cache: CacheSize) -> Settings:
     """The settings of a profile and cache size on this machine."""
     quarter = psutil.virtual_memory().total // 4 // _MB
     megabytes = max(16, min(CACHE_MB[cache], quarter))

@@ -1,4 +1,4 @@
-"""The address of somebody's own server, from its URL."""
+"""The address of a user's own server, from its URL."""
 
 from __future__ import annotations
 

@@ -16,5 +16,5 @@ def phrase(question: Question, scenario: str = "") -> str:
         return f"insert time of the last {part} over the first, {question.of}, {where}"
     if question.compare == "value":
         return f"{title}{' a row' if question.per == 'row' else ''}, {question.of}, {where}"
-    how = "over" if question.compare == "ratio" else "less that of"
+    how = "over" if question.compare == "ratio" else "minus"
     return f"{title}, {question.of} {how} {question.to}, {where}"

@@ -21,7 +21,7 @@ from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.runners.planning.sources import KeySource
 from keybench.runners.planning.tables import TrialTable
-from keybench.runners.writers.load import Loaded
+from keybench.runners.writers.load import LoadResult
 
 _UNKNOWN = "By the planned order of arrival: this server does not tell the real one."
 _BY_PARENTS = "By the order of parents: how the children of several writers lay between one another is not known."
@@ -76,7 +76,7 @@ class Recorder:
         if self._recorder:
             self._recorder.before(self._table)
 
-    def arrived(self, loaded: Loaded) -> Arrived:
+    def arrived(self, loaded: LoadResult) -> Arrived:
         """The rows as they arrived, after the last one."""
         trial_table = self._trial_table
         if len(trial_table.sources) == 1:

@@ -8,7 +8,7 @@ import numpy as np
 
 from keybench.model.metric import Metric
 from keybench.model.reading import Series
-from keybench.runners.writers.load import Loaded
+from keybench.runners.writers.load import LoadResult
 
 _PARTS: Final = 40
 _FEWEST: Final = 20
@@ -17,7 +17,7 @@ _FEWEST: Final = 20
 _PERCENTILES: Final = {Metric.TX_P50_MS: 50, Metric.TX_P99_MS: 99}
 
 
-def along(loaded: Loaded) -> list[Series]:
+def along(loaded: LoadResult) -> list[Series]:
     """The median and the 99th percentile in successive parts of a load; all writers' transactions, as they complete.
 
     Empty where there are too few transactions for two parts.

@@ -13,8 +13,8 @@ from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.tables import TrialTable
 from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.writers import load as writers
 from keybench.runners.writers import processes, reader
+from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.pool import WriterPool
 
 
@@ -29,15 +29,15 @@ def after_load(
     readings: list[Reading] = []
     if todo.reads or delete:
         seed = request.seed * 1000 + plan.block
-        reads = reader.Work(target.address, table, sources, todo.reads, delete, work.rows_per_tx, seed=seed)
-        (readings,) = processes.run_all(reader.examine, [(reads,)], timeout=deadline - time.monotonic())
+        reads = reader.ReaderTask(target.address, table, sources, todo.reads, delete, work.rows_per_tx, seed=seed)
+        (readings,) = processes.run_all(reader.read_and_delete, [(reads,)], timeout=deadline - time.monotonic())
     if not delete and not refill:
         return readings
     keys = one.keys[delete:]
     if delete:
         admin.settle(table)
     if refill:
-        refilled = writers.load(
+        refilled = load_rows(
             target.address,
             table,
             sources,

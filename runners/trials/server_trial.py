@@ -26,7 +26,7 @@ from keybench.runners.trials import engine_checks, verify
 from keybench.runners.trials.after_load import after_load
 from keybench.runners.trials.prediction import beside, placement
 from keybench.runners.trials.trial import Trial
-from keybench.runners.writers import load as writers
+from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.pool import LOCAL, WriterPool
 
 
@@ -45,7 +45,7 @@ class Resources:
 class FinishedLoad:
     """What is known when the last row is in."""
 
-    loaded: writers.Loaded
+    loaded: LoadResult
     of_server: Sequence[Reading]
     """Readings of the server and of the machine."""
     of_tables: Sequence[Sequence[Reading]]
@@ -105,7 +105,7 @@ class ServerTrial(Trial):
         probes = shards.Probes(admin, [one.table for one in self.tables])
         probes.before()
         interference = Interference.before()
-        loaded = writers.load(
+        loaded = load_rows(
             target.address,
             self.tables[0].table,
             self.sources,

@@ -18,7 +18,7 @@ from keybench.runners.planning.sources import KeySource
 from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.pool import LOCAL, WriterPool
 from keybench.runners.writers.writer import WriterResult, WriterTask
-from keybench.scenarios.schema import SKEW_ROWS
+from keybench.scenarios.parts import SKEW_ROWS
 
 SLICE_BYTES = 256_000_000
 """Bytes of batches that a writer prepares before a timed slice. A phase with more rows has several slices."""
@@ -27,7 +27,7 @@ _SERIES_POINTS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class LoadResult:
     """The transactions of all writers on one timeline, without the time in which they prepare batches."""
 
     rows: NDArray[np.int64]
@@ -71,7 +71,7 @@ class Loaded:
         return Series(Metric.INSERT_SECONDS, self.rows[points], self.elapsed[points])
 
 
-def load(
+def load_rows(
     address: Address,
     table: Table,
     sources: Sequence[KeySource],
@@ -84,7 +84,7 @@ def load(
     pool: WriterPool = LOCAL,
     tables: Sequence[Table] = (),
     progress: Callable[[int], None] = lambda _: None,
-) -> Loaded:
+) -> LoadResult:
     """Loads a trial's rows, or its refill, with all its writers at once.
 
     The writers wait for one another before each phase of the scenario, and before each slice of a phase that has more
@@ -119,7 +119,7 @@ def _slices(phases: Sequence[tuple[int, ...]], slice_rows: int, rows_per_tx: int
     return [tuple(own) for own in slices]
 
 
-def _on_one_timeline(results: Sequence[WriterResult]) -> Loaded:
+def _on_one_timeline(results: Sequence[WriterResult]) -> LoadResult:
     """Puts the writers on one timeline.
 
     Writers on one machine read the same clock. Other clocks are aligned at the moment when the barrier before a slice
@@ -139,7 +139,7 @@ def _on_one_timeline(results: Sequence[WriterResult]) -> Loaded:
         rows.append(acknowledged[order])
         latencies.append((ends - begins)[order])
         seconds = float(elapsed[-1][-1])
-    return Loaded(
+    return LoadResult(
         np.cumsum(np.concatenate(rows)),
         np.concatenate(elapsed),
         np.concatenate(latencies),

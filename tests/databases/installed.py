@@ -9,7 +9,7 @@ from typing import Any
 from keybench.databases.hosting.private_folder import Kept
 from keybench.databases.mysql import local as mysql
 from keybench.databases.mysql.flavour import MARIADB
-from keybench.databases.postgresql import installation as postgresql
+from keybench.databases.postgresql import local as postgresql
 from tests.databases.daemon import Stop, password
 
 
@@ -31,7 +31,7 @@ def postgres(config: dict[str, Any], secret: str = "", listen: str = "127.0.0.1"
     assert program[0] == "postgres"
     kept = Kept(
         "contained",
-        installation=postgresql.local(),
+        installation=postgresql.newest_installed(),
         files={"password": secret or password(config), "rules": "host all all all scram-sha-256\n"},
         setup=[
             [

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from keybench.databases.contract import Address
+from keybench.databases.hosting.server_url import unreachable
 from keybench.databases.mssql.connection import drivers
 from keybench.databases.mssql.connection.drivers import Driver, Sizes, braced
-from keybench.databases.mssql.options import options
+from keybench.databases.mssql.settings import options
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 SESSION = "SET XACT_ABORT ON"
@@ -160,16 +161,10 @@ def connect(address: Address, database: str = "") -> Connection:
 
 
 def _unreachable(address: Address, reason: str) -> KeybenchError:
-    secret = address.secret.reveal() if address.secret else ""
-    shown = (reason.replace(secret, "***") if secret else reason).rstrip(". ")
     if _NO_LIBRARIES in reason:
         return EnvironmentMissing(
             "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
             "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
         )
-    if address.server != "url":
-        return ServerError(f"the SQL Server of this run does not answer: {shown}.")
-    return EnvironmentMissing(
-        f"SQL Server at {place(address)} cannot be reached: {shown}.\n"
-        "Check host, port, user, password and database in the URL, and that the server is up."
-    )
+    to_check = "host, port, user, password and database"
+    return unreachable(address, "SQL Server", place(address), reason, to_check)

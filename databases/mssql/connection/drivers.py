@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.settings import Options
 from keybench.errors import EnvironmentMissing, UsageError
 
 LOGIN_SECONDS = 5

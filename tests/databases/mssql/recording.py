@@ -21,7 +21,7 @@ from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
 
 from keybench.databases.mssql.connection.drivers import MssqlPython, PyOdbc
-from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.settings import Options
 
 Rows = Sequence[Sequence[object]]
 

@@ -12,7 +12,7 @@ import pytest
 
 from keybench.databases.mssql import container, ddl
 from keybench.databases.mssql.engine import ENGINE
-from keybench.databases.mssql.options import Options, options
+from keybench.databases.mssql.settings import Options, options
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.byteorder import PERMUTATIONS

@@ -15,8 +15,8 @@ from keybench.databases.core.functions import scripts
 from keybench.databases.mssql import connection, container, database, ddl, keys, settings
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
-from keybench.databases.mssql.options import Options
 from keybench.databases.mssql.session import MssqlSession
+from keybench.databases.mssql.settings import Options
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.testing.contract.keys import random

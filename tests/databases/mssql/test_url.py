@@ -16,7 +16,7 @@ import pytest
 from keybench.databases.mssql import connection, database
 from keybench.databases.mssql.connection import drivers, error_text
 from keybench.databases.mssql.engine import ENGINE
-from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.settings import Options
 from keybench.databases.mssql.url import address_of
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from tests.databases.mssql.recording import Record
@@ -124,7 +124,7 @@ def loader(name, *rest):
     return real(name, *rest)
 importlib.import_module = loader
 from keybench.databases.mssql.connection.drivers import load
-from keybench.databases.mssql.options import Options
+from keybench.databases.mssql.settings import Options
 from keybench.errors import EnvironmentMissing
 try:
     load(Options(driver="pyodbc"))

@@ -16,9 +16,9 @@ from keybench.databases.core import array_session
 from keybench.databases.oracle import connection, container, ddl, keys, user
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.engine import ENGINE
-from keybench.databases.oracle.options import Options
 from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
+from keybench.databases.oracle.settings import Options
 from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric

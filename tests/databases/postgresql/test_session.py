@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.databases.postgresql import ddl as layout
-from keybench.databases.postgresql.copy_text import key_text, pack
 from keybench.databases.postgresql.engine import ENGINE
+from keybench.databases.postgresql.session.copy_text import key_text, pack
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload

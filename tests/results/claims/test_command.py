@@ -43,8 +43,8 @@ def test_the_command_shows_what_a_run_answers(table, runs) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == written(table, Form.TEXT, everything=False)
     assert (
-        "calkio-v4: UUIDv4 leaves leaves 69.4 % full, half of them out of order, an index 30 % larger than\n"
-        "UUIDv7's, and takes 10 % longer.\n"
+        "calkio-v4: With UUIDv4, leaf pages are 69.4 % full, half of them are out of order, the index is 30 %\n"
+        "larger than with UUIDv7, and inserts take 10 % longer.\n"
         "  calkio 2026, UuidBenchmark. There: PostgreSQL 16, ten million rows by EF Core in batches of 2,000,\n"
     ) in done.stdout
     assert (
@@ -112,4 +112,4 @@ def test_the_readme_counts_right() -> None:
 
 def test_the_document_lists_every_claim_as_the_data_do() -> None:
     document = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-    assert document.endswith(catalogue()), "make it anew: see the end of docs/claims.md's first part"
+    assert document.endswith(catalogue()), "generate it again: see the end of docs/claims.md's first part"

@@ -26,9 +26,8 @@ from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import KeySource, key_sources
 from keybench.runners.planning.tables import divide
 from keybench.runners.planning.target import Target
-from keybench.runners.writers import load as writers
-from keybench.runners.writers.load import Loaded
-from keybench.scenarios.schema import load_scenario
+from keybench.runners.writers.load import LoadResult, load_rows
+from keybench.scenarios.files import load_scenario
 
 ROWS = 3000
 
@@ -65,7 +64,7 @@ def loaded_and_order(
 ) -> tuple[Keys, np.ndarray, str]:
     admin.create(table)
     recorder = Recorder(admin, *divide(table, sources, 1))
-    loaded = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
+    loaded = load_rows(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
     arrived = recorder.arrived(loaded)
     return arrived.table.keys, arrived.order.places, arrived.order.note
 
@@ -91,7 +90,7 @@ def test_rows_of_single_row_transactions_arrive_in_the_order_that_the_server_num
     admin.create(table)
     recorder = admin.arrival_recorder()
     recorder.before(table)
-    writers.load(target.address, table, sources, rows_per_tx=1, timeout=60)
+    load_rows(target.address, table, sources, rows_per_tx=1, timeout=60)
     found = recorder.after(table)
     admin.drop(table)
     # Transactions of one row get their number just before they insert it.
@@ -109,7 +108,7 @@ def test_a_transaction_holds_one_batch_of_one_writer(target: Target, admin: Admi
     admin.create(table)
     recorder = admin.arrival_recorder()
     recorder.before(table)
-    writers.load(target.address, table, sources, rows_per_tx=50, timeout=60)
+    load_rows(target.address, table, sources, rows_per_tx=50, timeout=60)
     found = recorder.after(table)
     transaction = dict(zip(map(bytes, np.ascontiguousarray(found.keys)), found.transactions.tolist(), strict=True))
     admin.drop(table)
@@ -139,7 +138,7 @@ def test_the_page_model_on_the_recovered_order_is_the_server(
     probes = admin.probes()
     for probe in probes:
         probe.before(table)
-    loaded = writers.load(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
+    loaded = load_rows(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
     real = {reading.metric: reading.value for probe in probes for reading in probe.after(table)}
     arrived = recorder.arrived(loaded)
     admin.drop(table)
@@ -204,7 +203,7 @@ class Silent:
 def test_where_nothing_tells_the_planned_order_is_taken_and_named(admin: Admin, said: str) -> None:
     on = engine("sqlite")
     table, sources = prepared(Target(on, "embedded", None), count=2, rows=10)  # type: ignore[arg-type]
-    loaded = Loaded(np.arange(1), np.ones(1), np.ones(1), 0.0)
+    loaded = LoadResult(np.arange(1), np.ones(1), np.ones(1), 0.0)
     order = Recorder(admin, *divide(table, sources, 1)).arrived(loaded).order
     assert (order.places.tolist(), order.note) == (list(range(10)), said)
 

@@ -7,12 +7,12 @@ import pytest
 
 from keybench.model.metric import Metric
 from keybench.runners.measuring import latency
-from keybench.runners.writers.load import Loaded
+from keybench.runners.writers.load import LoadResult
 
 
-def loaded(seconds: np.ndarray) -> Loaded:
+def loaded(seconds: np.ndarray) -> LoadResult:
     rows = np.arange(1, len(seconds) + 1) * 10
-    return Loaded(rows, np.cumsum(seconds), seconds, 0.5)
+    return LoadResult(rows, np.cumsum(seconds), seconds, 0.5)
 
 
 def test_percentiles_follow_the_transactions_as_they_get_slower() -> None:

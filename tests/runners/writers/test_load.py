@@ -15,9 +15,10 @@ from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import key_sources
 from keybench.runners.planning.target import Target
 from keybench.runners.trials import verify
-from keybench.runners.writers import load as writers
-from keybench.runners.writers.reader import Work, examine
-from keybench.scenarios.schema import load_scenario
+from keybench.runners.writers import load as load_module
+from keybench.runners.writers.load import load_rows
+from keybench.runners.writers.reader import ReaderTask, read_and_delete
+from keybench.scenarios.files import load_scenario
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -55,7 +56,7 @@ def test_all_writers_rows_arrive_and_are_timed(target: Target, admin: Admin, cou
     sources = key_sources(request, plan)
     admin.create(table)
     seen: list[int] = []
-    loaded = writers.load(
+    loaded = load_rows(
         target.address, table, sources, rows_per_tx=300, timeout=60, progress=lambda rows: seen.append(rows)
     )
     verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
@@ -75,12 +76,12 @@ def test_all_writers_rows_arrive_and_are_timed(target: Target, admin: Admin, cou
 def test_rows_beyond_one_slice_are_sent_in_several(
     target: Target, admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writers, "SLICE_BYTES", 1000 * 328)  # 1,000 rows of key and 100 characters
+    monkeypatch.setattr(load_module, "SLICE_BYTES", 1000 * 328)  # 1,000 rows of key and 100 characters
     request, plan = request_for(target, count=2, rows=4567), trial(target, rows=4567)
     table = plan.table(request.scenario)
     sources = key_sources(request, plan)
     admin.create(table)
-    loaded = writers.load(target.address, table, sources, rows_per_tx=100, timeout=60)
+    loaded = load_rows(target.address, table, sources, rows_per_tx=100, timeout=60)
     verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     admin.drop(table)
     assert loaded.rows[-1] == 4567
@@ -92,9 +93,9 @@ def test_a_repeated_key_is_the_servers_error(target: Target, admin: Admin) -> No
     table = plan.table(request.scenario)
     sources = key_sources(request, plan)
     admin.create(table)
-    writers.load(target.address, table, sources, rows_per_tx=1000, timeout=60)
+    load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
     with pytest.raises(ServerError, match=r"(?i)unique"):
-        writers.load(target.address, table, sources, rows_per_tx=1000, timeout=60)
+        load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
     admin.drop(table)
 
 
@@ -106,7 +107,7 @@ def test_keys_that_the_column_refuses_are_an_error_before_anything_is_sent(targe
     with pytest.raises(
         KeybenchError, match=r"refuses 10000 of 10000 keys of bigint-identity: choose another --column\.$"
     ):
-        writers.load(target.address, table, key_sources(request, plan), rows_per_tx=1000, timeout=60)
+        load_rows(target.address, table, key_sources(request, plan), rows_per_tx=1000, timeout=60)
     assert not [part for part in admin.stored_keys(table) if len(part)]
     admin.drop(table)
 
@@ -116,8 +117,10 @@ def test_reads_and_deletion_after_the_load(target: Target, admin: Admin) -> None
     table = plan.table(request.scenario)
     sources = key_sources(request, plan)
     admin.create(table)
-    writers.load(target.address, table, sources, rows_per_tx=1000, timeout=60)
-    readings = examine(Work(target.address, table, sources, reads=50, delete=2500, rows_per_tx=1000, seed=1))
+    load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
+    readings = read_and_delete(
+        ReaderTask(target.address, table, sources, reads=50, delete=2500, rows_per_tx=1000, seed=1)
+    )
     assert {r.metric for r in readings} == {
         Metric.POINT_UNIFORM_US,
         Metric.POINT_RECENT_US,
@@ -134,8 +137,8 @@ def test_a_range_of_random_keys_is_no_range_by_time(target: Target, admin: Admin
     table: Table = plan.table(request.scenario)
     sources = key_sources(request, plan)
     admin.create(table)
-    writers.load(target.address, table, sources, rows_per_tx=1000, timeout=60)
-    readings = examine(Work(target.address, table, sources, reads=50, delete=0, rows_per_tx=1000, seed=1))
+    load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
+    readings = read_and_delete(ReaderTask(target.address, table, sources, reads=50, delete=0, rows_per_tx=1000, seed=1))
     (absent,) = [r for r in readings if r.metric == Metric.RANGE_US_PER_ROW]
     assert (absent.value, absent.origin) == (None, "absent")
     assert absent.reason == "These keys are not in order of time in this column: no key range is a range by time."

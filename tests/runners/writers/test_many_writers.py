@@ -1,4 +1,4 @@
-"""Many writers on real servers: phases, exact counts, and what happens when one is lost."""
+"""Many writers on real servers: phases, exact counts, and the loss of one writer."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from keybench.runners.trials import verify
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import connections
-from keybench.runners.writers import load as writers
+from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost
-from keybench.scenarios.schema import Scenario, load_scenario
+from keybench.scenarios.files import load_scenario
+from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import DealPart
 from tests.runners.conftest import Run
 
@@ -67,7 +68,7 @@ def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource,
     """Places in planned order of the rows in order of arrival, the stored keys verified."""
     admin.create(table)
     recorder = Recorder(admin, *divide(table, sources, 1))
-    done = writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
+    done = load_rows(target.address, table, sources, rows_per_tx=10, timeout=60)
     keys = keys_in_order(sources)
     verify.check(table.column.encode(keys), admin.stored_keys(table))
     places = recorder.arrived(done).order.places
@@ -75,7 +76,7 @@ def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource,
     return places
 
 
-def test_eight_writers_meet_before_each_phase_and_lose_nothing(target: Target, admin: Admin) -> None:
+def test_eight_writers_wait_before_each_phase_and_lose_nothing(target: Target, admin: Admin) -> None:
     work = load_scenario("autoscale")
     table, sources = prepared(target, work, 4000)
     assert len(sources) == len(sources[0].writer.phases) == 8
@@ -88,7 +89,7 @@ def test_eight_writers_meet_before_each_phase_and_lose_nothing(target: Target, a
     assert first == 4000
 
 
-def test_a_writer_without_rows_is_no_trouble(target: Target, admin: Admin) -> None:
+def test_a_writer_may_have_no_rows(target: Target, admin: Admin) -> None:
     work = load_scenario("azure-lag").model_copy(update={"deal": DealPart(mode="one-busy")})
     table, sources = prepared(target, work, 40, "uuid-v7")
     assert [source.writer.rows for source in sources] == [40, 0, 0, 0]
@@ -96,7 +97,7 @@ def test_a_writer_without_rows_is_no_trouble(target: Target, admin: Admin) -> No
 
 
 def writer_processes() -> list[psutil.Process]:
-    """The processes that the fork server of this one has started; other children have children of their own."""
+    """The processes that the fork server of this process has started. Other children may have children too."""
     return [
         child
         for server in psutil.Process().children()
@@ -112,17 +113,17 @@ def test_a_killed_writer_is_an_error_and_the_server_goes_on(target: Target, admi
 
     def work() -> None:
         try:
-            writers.load(target.address, table, sources, rows_per_tx=10, timeout=60)
+            load_rows(target.address, table, sources, rows_per_tx=10, timeout=60)
         except KeybenchError as error:
             failed.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
     deadline = time.monotonic() + 30
-    while len(found := writer_processes()) < 8 and time.monotonic() < deadline:
+    while len(running := writer_processes()) < 8 and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert len(found) == 8
-    os.kill(found[3].pid, signal.SIGKILL)
+    assert len(running) == 8
+    os.kill(running[3].pid, signal.SIGKILL)
     thread.join(30)
     (error,) = failed
     assert isinstance(error, WorkerLost)
@@ -135,7 +136,7 @@ def test_a_key_that_two_writers_send_is_the_servers_error(target: Target, admin:
     table, sources = prepared(target, load_scenario("clock-skew"), 400)
     admin.create(table)
     with pytest.raises(ServerError, match=r"(?i)unique|duplicate"):
-        writers.load(target.address, table, (*sources[:3], sources[2]), rows_per_tx=10, timeout=60)
+        load_rows(target.address, table, (*sources[:3], sources[2]), rows_per_tx=10, timeout=60)
     admin.drop(table)
 
 
@@ -188,7 +189,7 @@ def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
                 provision.stop()
 
         with pytest.raises(ServerError) as caught:
-            writers.load(target.address, table, sources, rows_per_tx=10, timeout=60, progress=stop_once_rows_have_come)
+            load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, progress=stop_once_rows_have_come)
         assert stopped.is_set()
         assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
     finally:
@@ -215,7 +216,7 @@ def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_ack
                 os.kill(busy[0][0], signal.SIGKILL)
 
         with pytest.raises(ServerError) as caught:
-            writers.load(
+            load_rows(
                 target.address, table, sources, rows_per_tx=10, timeout=60, progress=kill_a_backend_once_rows_have_come
             )
         assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"

@@ -1,27 +1,27 @@
 """The order of arrival from the write-ahead log: each row's insertion into the key's index is one record there.
 
 Level-0 INSERT_LEAF and SPLIT records name their transaction; the table's rows name it too (`xmin`). The heap's order
-(`ctid`) is another one where several writers extend the table at once (docs/internals/arrival-order.md §1).
+(`ctid`) differs where several writers extend the table at once (docs/internals/arrival-order.md §1).
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.capabilities import Arrivals
-from keybench.databases.postgresql.files import source, wal
-from keybench.databases.postgresql.files.source import UnreadableError
+from keybench.databases.postgresql.connection import Queries
+from keybench.databases.postgresql.probes import log, wal
+from keybench.databases.postgresql.probes.tables import UnreadableError
 from keybench.errors import ServerError
 from keybench.model.table import Table
 
-if TYPE_CHECKING:
-    from keybench.databases.postgresql.admin import PostgresAdmin
+StoredTransactions = Callable[[Table], tuple[NDArray[np.uint8] | NDArray[np.int64], NDArray[np.int64]]]
+"""Reads a table: (all its keys, the transaction that inserted each)."""
 
 _SLOT = "keybench_arrival"
 _INSERTION = re.compile(
@@ -30,27 +30,28 @@ _INSERTION = re.compile(
 
 
 class WalRecorder:
-    """Reads a private server's log; somebody's own server is not asked to keep its log."""
+    """Reads a private server's log. A user's own server is not asked to keep its log."""
 
-    def __init__(self, admin: PostgresAdmin) -> None:
-        self._admin = admin
+    def __init__(self, server: Queries, stored_transactions: StoredTransactions) -> None:
+        self._server = server
+        self._stored_transactions = stored_transactions
         self._begin = ""
 
     def before(self, table: Table) -> None:
-        """Has the server keep its log from here on."""
-        source.keep_log(self._admin, _SLOT, table)
-        self._begin = source.position(self._admin)
+        """Makes the server keep its log from here on."""
+        log.keep_log(self._server, _SLOT, table)
+        self._begin = log.position(self._server)
 
     def after(self, table: Table) -> Arrivals:
-        """Order of insertion of every row."""
+        """The order of insertion of all rows."""
         try:
-            records = source.insertion_records(self._admin, self._begin, source.position(self._admin))
-            sequence = transactions(records, source.relation(self._admin, table))
+            records = log.insertion_records(self._server, self._begin, log.position(self._server))
+            sequence = transactions(records, log.relation(self._server, table))
         except (UnreadableError, wal.WalUnreadableError) as error:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
         finally:
-            source.let_log_go(self._admin, _SLOT, table)
-        keys, of = self._admin.stored_transactions(table)
+            log.release_log(self._server, _SLOT, table)
+        keys, of = self._stored_transactions(table)
         if not np.array_equal(np.sort(sequence), np.sort(of)):
             raise ServerError(f"the log shows {len(sequence)} insertions into an index of {len(of)} rows.")
         return Arrivals(keys, of, sequence)

@@ -13,9 +13,8 @@ from psycopg import pq
 from keybench.databases.contract import Address
 from keybench.databases.core.packing import beside
 from keybench.databases.hosting.full_disk import with_next_step
-from keybench.databases.postgresql import connection
-from keybench.databases.postgresql import ddl as layout
-from keybench.databases.postgresql.copy_text import Batch, Family, key_text, moment_text, pack
+from keybench.databases.postgresql import connection, ddl
+from keybench.databases.postgresql.session.copy_text import Batch, Family, key_text, moment_text, pack
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
@@ -54,8 +53,8 @@ def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
 
 
 def _copy(table: Table) -> bytes:
-    sent = "payload" if table.made else layout.columns(table)
-    return f"COPY {layout.name(table)} ({sent}) FROM STDIN".encode()
+    sent = "payload" if table.made else ddl.columns(table)
+    return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
 
 
 class PostgresSession:
@@ -145,7 +144,7 @@ class PostgresSession:
 
     def _prepare_statements(self) -> None:
         """ANALYZE first: autovacuum, which is off, would have done it by the time that anybody reads."""
-        name, columns = layout.name(self._table), layout.columns(self._table)
+        name, columns = ddl.name(self._table), ddl.columns(self._table)
         with connection.server_errors():
             self._expect(self._raw.exec_(f"ANALYZE {name}".encode()), pq.ExecStatus.COMMAND_OK)
             for statement, text in (

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from keybench.databases.postgresql import ddl as layout
-from keybench.databases.postgresql import probes as probe_module
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.files import index as pages
-from keybench.databases.postgresql.files import source, wal
+from keybench.databases.postgresql.probes import counters, log, nbtree, wal
+from keybench.databases.postgresql.probes.pages import read_index
+from keybench.databases.postgresql.probes.tables import files_of, index_oid
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -31,7 +31,7 @@ from tests.databases.postgresql.conftest import (
 )
 
 ROWS = 100_000
-OLDER = "PostgreSQL tells pages written from pages added to a file from version 16 on."
+OLDER = "PostgreSQL distinguishes pages written from pages added to a file from version 16 on."
 SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 
@@ -122,7 +122,7 @@ def test_page_images_after_a_checkpoint_are_counted(admin) -> None:
     on, keys = table(), random(60_000)
     admin.create(on)
     send(admin.address, on, keys[:50_000])
-    leaves = source.read_index(admin, on).leaf  # by a checkpoint
+    leaves = read_index(admin, on).leaf  # by a checkpoint
     (_, probe, splits, *_) = admin.probes()
     probe.before(on)
     splits.before(on)
@@ -148,10 +148,10 @@ def test_page_images_after_a_checkpoint_are_counted(admin) -> None:
 def test_the_index_file_says_what_pgstatindex_says(inspector: PostgresAdmin, column: str, keys: Keys) -> None:
     on = table(column)
     measured(inspector, on, keys)
-    found = source.read_index(inspector, on)
+    found = read_index(inspector, on)
     ((leaf, internal, density, fragmentation),) = inspector.rows(
         "SELECT leaf_pages, internal_pages, avg_leaf_density, leaf_fragmentation FROM pgstatindex(%s::oid::regclass)",
-        [inspector.index(on)],
+        [index_oid(inspector, on)],
     )
     assert (found.leaf, found.branch) == (leaf, internal)
     assert (round(found.density, 2), round(found.fragmentation, 2)) == (density, fragmentation)
@@ -159,7 +159,7 @@ def test_the_index_file_says_what_pgstatindex_says(inspector: PostgresAdmin, col
         "SELECT sum((btpo_next < blkno)::int), sum((btpo_next <> blkno + 1)::int), count(*) "
         "FROM (SELECT s.* FROM generate_series(1, pg_relation_size(%s::oid) / 8192 - 1) b, "
         "LATERAL bt_page_stats(%s::oid::regclass::text, b) s) p WHERE btpo_level = 0 AND btpo_next <> 0",
-        [inspector.index(on)] * 2,
+        [index_oid(inspector, on)] * 2,
     )
     assert found.fragmentation == 100 * (back or 0) / leaf
     assert found.nonadjacent == (100 * apart / links if links else 0)
@@ -200,7 +200,7 @@ def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded) -> N
     inside, outside = PostgresAdmin(embedded), PostgresAdmin(as_url(embedded))
     try:
         found = measured(outside, on, keys)
-        assert source.read_index(inside, on) == source.read_index(outside, on)
+        assert read_index(inside, on) == read_index(outside, on)
     finally:
         inside.close()
         outside.close()
@@ -214,7 +214,7 @@ def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded) -> N
 
 
 def test_a_connection_of_before_the_trial_is_not_waited_for_but_a_writers_is(admin, monkeypatch) -> None:
-    monkeypatch.setattr(probe_module, "_QUIET_SECONDS", 60)
+    monkeypatch.setattr(counters, "_QUIET_SECONDS", 60)
     standing = PostgresAdmin(admin.address)
     try:
         begin = time.monotonic()
@@ -222,7 +222,7 @@ def test_a_connection_of_before_the_trial_is_not_waited_for_but_a_writers_is(adm
         assert time.monotonic() - begin < 30
     finally:
         standing.close()
-    for probe in (probe_module.CacheProbe(admin), probe_module.LogProbe(admin)):
+    for probe in (counters.CacheProbe(admin), counters.LogProbe(admin)):
         probe.before(table())
         writer = PostgresAdmin(admin.address)
         leaving, begin = threading.Timer(0.3, writer.close), time.monotonic()
@@ -236,12 +236,12 @@ def test_a_log_that_cannot_be_read_is_a_reason_and_no_number(admin) -> None:
     with pytest.raises(
         wal.WalUnreadableError, match=r'^pg_waldump failed: .*could not locate WAL file "0000000100000F0000000000"'
     ):
-        wal.count(source.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
+        wal.count(log.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
 
 
 def test_an_empty_stretch_of_log_holds_no_splits(admin) -> None:
-    here = source.position(admin)
-    assert wal.count(source.split_records(admin, here, here), "1/2/3", 291) == wal.Splits(0, 0, 0, 0)
+    here = log.position(admin)
+    assert wal.count(log.split_records(admin, here, here), "1/2/3", 291) == wal.Splits(0, 0, 0, 0)
 
 
 def test_a_trial_may_begin_and_end_where_a_log_file_does(admin) -> None:
@@ -250,13 +250,13 @@ def test_a_trial_may_begin_and_end_where_a_log_file_does(admin) -> None:
     (_, _, splits, *_) = admin.probes()
     admin.rows("SELECT pg_switch_wal()")
     splits.before(on)
-    begin = source.position(admin)
+    begin = log.position(admin)
     assert send(admin.address, on, increasing(20_000)) == 20_000
     admin.rows("SELECT pg_switch_wal()")
-    end = source.position(admin)
+    end = log.position(admin)
     assert (begin[-6:], end[-6:]) == ("000028", "000028")  # past the header of the first page
     found = values({reading.metric: reading for reading in splits.after(on)})
-    assert found[Metric.APPENDS] == source.read_index(admin, on).leaf - 1
+    assert found[Metric.APPENDS] == read_index(admin, on).leaf - 1
 
 
 def test_what_is_no_index_is_refused(admin) -> None:
@@ -264,8 +264,8 @@ def test_what_is_no_index_is_refused(admin) -> None:
     admin.create(on)
     send(admin.address, on, increasing(100))
     admin.checkpoint()
-    files = source.files_of(admin)
+    files = files_of(admin)
     assert files
     heap = files.data / admin.value("SELECT pg_relation_filepath(%s::regclass)", layout.name(on))
     with pytest.raises(ValueError, match=r"^no nbtree index: the first page is not its metapage$"):
-        pages.summarise(pages.of_file(heap, 8192))
+        nbtree.summarise(nbtree.of_file(heap, 8192))

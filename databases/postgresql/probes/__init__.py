@@ -1,0 +1,24 @@
+"""The probes, and the readers of index pages and of the write-ahead log that they use."""
+
+from __future__ import annotations
+
+from keybench.databases.capabilities import ReadsInOrder
+from keybench.databases.contract import Probe
+from keybench.databases.core.key_order import PlaceProbe
+from keybench.databases.postgresql.connection import Queries
+from keybench.databases.postgresql.probes.counters import CacheProbe, LogProbe
+from keybench.databases.postgresql.probes.pages import PagesProbe
+from keybench.databases.postgresql.probes.splits import SplitsProbe
+from keybench.databases.postgresql.probes.tables import SizesProbe
+
+
+def probes(server: Queries, keys: ReadsInOrder) -> tuple[Probe, ...]:
+    """All probes. Cache and log come first: the other probes may read pages and write to the log."""
+    return (
+        CacheProbe(server),
+        LogProbe(server),
+        SplitsProbe(server),
+        PagesProbe(server),
+        SizesProbe(server),
+        PlaceProbe(keys),
+    )

@@ -1,0 +1,49 @@
+"""Splits of the key's index by kind, from the log written during the trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from keybench.databases.core.probes import measured
+from keybench.databases.postgresql.connection import Queries
+from keybench.databases.postgresql.probes import log, pages, wal
+from keybench.databases.postgresql.probes.tables import UnreadableError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+from keybench.pagemodels.postgresql.records import leaf_capacity
+
+_SLOT = "keybench"
+
+
+class SplitsProbe:
+    """Splits of the key's index by kind, from the log written during the trial."""
+
+    supplies: Sequence[Metric] = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.BRANCH_SPLITS)
+
+    def __init__(self, server: Queries) -> None:
+        self._server = server
+        self._begin = ""
+
+    def before(self, table: Table) -> None:
+        """Notes the log's position, and on a private server keeps the log from there on until `after`."""
+        log.keep_log(self._server, _SLOT, table)
+        self._begin = log.position(self._server)
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """The kinds of splits; absent where their sum is not the number of leaf pages less one."""
+        try:
+            end = log.position(self._server)
+            capacity = leaf_capacity(table.column, self._server.page_bytes)
+            records = log.split_records(self._server, self._begin, end)
+            splits = wal.count(records, log.relation(self._server, table), capacity)
+            leaf = pages.read_index(self._server, table).leaf
+        except (UnreadableError, wal.WalUnreadableError) as error:
+            return Reading.absent(self.supplies, str(error))
+        finally:
+            log.release_log(self._server, _SLOT, table)
+        if splits.leaf != leaf - 1:
+            return Reading.absent(
+                self.supplies, f"the log shows {splits.leaf} leaf splits, but the index has {leaf} leaf pages."
+            )
+        return measured(self.supplies, (splits.appends, splits.edge, splits.interior, splits.branch))
