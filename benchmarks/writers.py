@@ -37,7 +37,8 @@ from keybench.runners.writers import pool
 from keybench.runners.writers.barrier import BarrierHandle
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
-from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
+from keybench.scenarios.files import load_scenario, parse_scenario
+from keybench.scenarios.schema import Scenario
 
 COUNTS = (1, 4, 8)
 SHARE_TARGET = 5.0

@@ -19,7 +19,7 @@ def require(ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), threads: 
     """
     n = len(ranks)
     if not is_permutation(ranks, threads):
-        raise UsageError(f"ranks of {n:,} rows must be all of 0 to {n - 1:,}, each once: make them with `ranked`.")
+        raise UsageError(f"ranks of {n:,} rows must be 0 to {n - 1:,}, each once: make them with `ranked`.")
     if any(a >= b for a, b in zip([0, *checkpoints], [*checkpoints, n + 1], strict=True)):
         raise UsageError(f"checkpoints must ascend from 1 to {n:,}, the number of rows: leave out the others.")
 

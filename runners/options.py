@@ -19,7 +19,8 @@ from keybench.runners.planning import load_path_support, server_keys
 from keybench.runners.planning.plan import Request, check_columns, resolve_layouts
 from keybench.runners.planning.server_choice import is_url, resolve
 from keybench.runners.writers import placement
-from keybench.scenarios.schema import Scenario, load_scenario
+from keybench.scenarios.files import load_scenario
+from keybench.scenarios.schema import Scenario
 
 
 @dataclass(frozen=True)

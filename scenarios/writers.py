@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from keybench.scenarios.part import Part
+from keybench.scenarios.parts import Part
 
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 Offset = Annotated[float, Field(ge=-1e9, le=1e9)]

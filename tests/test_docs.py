@@ -19,7 +19,7 @@ from keybench.generators.core.layout import layouts
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import rank
 from keybench.runners.planning.timetable import lines
-from keybench.scenarios.schema import parse_scenario, scenario_names
+from keybench.scenarios.files import parse_scenario, scenario_names
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,12 +27,11 @@ def cited(text: str) -> list[tuple[str, list[int]]]:
     return [(page, [int(n) for n in re.findall(r"§(\d+)", parts)]) for page, parts in _CITATION.findall(joined)]
 
 
-def files() -> list[Path]:
-    """The files that git knows."""
-    names = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
-    ).stdout.split("\0")
-    return [ROOT / name for name in names if Path(name).suffix in _ENDINGS and (ROOT / name).is_file()]
+def files() -> Iterator[Path]:
+    """The tree's texts, without the links in keybench/ and without hidden folders."""
+    for folder, inside, names in os.walk(ROOT):
+        inside[:] = [name for name in inside if not name.startswith((".", "__pycache__"))]
+        yield from (Path(folder, name) for name in names if Path(name).suffix in _ENDINGS)
 
 
 @pytest.mark.parametrize("page", PAGES)

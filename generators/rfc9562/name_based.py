@@ -102,7 +102,7 @@ class NamedUuids(GuidStream):
         stamp_version(data, self._layout.version)
 
 
-def _described(version: int) -> Description:
+def _description(version: int) -> Description:
     return Description(
         f"D48 V4:{version} E12 X2:2 F62",
         {
@@ -126,7 +126,7 @@ LAYOUTS = (
         order="none",
         version=3,
         algorithm="md5",
-        description=_described(3),
+        description=_description(3),
     ),
     Named(
         "uuid-v5",
@@ -135,7 +135,7 @@ LAYOUTS = (
         order="none",
         version=5,
         algorithm="sha1",
-        description=_described(5),
+        description=_description(5),
     ),
     Named(
         "uuid-v8-name",
@@ -144,6 +144,6 @@ LAYOUTS = (
         order="none",
         version=8,
         algorithm="sha256",
-        description=_described(8),
+        description=_description(8),
     ),
 )

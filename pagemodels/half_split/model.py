@@ -11,17 +11,9 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.half_split.tree import (
-    APPEND,
-    EDGE,
-    INTERIOR,
-    NO_SIZES,
-    Level,
-    Rule,
-    build_branches,
-    build_level,
-    page_numbers,
-)
+from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR
+from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.tree import NO_SIZES, Level, build_branches, build_level, page_numbers
 from keybench.pagemodels.permutation import is_permutation, require
 from keybench.pagemodels.stats import Checkpoint, PageStats
 

@@ -68,7 +68,7 @@ class InnodbModel:
         for size in (self.leaf_bytes, self.branch_bytes):
             if not 6 <= size <= (self.page_bytes - PAGE_HEADER) // 2 - 1:
                 raise UsageError(
-                    f"a record of {size} bytes does not lie whole in a page of {self.page_bytes}: the page model of "
+                    f"a record of {size} bytes is too long for a page of {self.page_bytes}: the page model of "
                     "InnoDB takes shorter keys and payloads only."
                 )
 
@@ -76,7 +76,7 @@ class InnodbModel:
         """Builds the index from keys in order of arrival; see `PageModel.insert`."""
         if len(ranks) >= _MOST_ROWS:
             raise UsageError(
-                f"the page model of InnoDB takes fewer than {_MOST_ROWS:,} rows, not {len(ranks):,}: take --rows down."
+                f"the page model of InnoDB takes fewer than {_MOST_ROWS:,} rows, not {len(ranks):,}: use fewer --rows."
             )
         require(ranks, checkpoints)
         if self.rows is not None:
@@ -90,8 +90,8 @@ class InnodbModel:
         )
         space = spaces.new(256, mysql=self.mysql)
         trees = [
-            pages.new(model.branch_bytes, self.page_bytes, len(of) + 1, 2 * i + 1, shrinks=not self.mysql)
-            for i, (model, of) in enumerate([(self.table, rows), (self, events)])
+            pages.new(model.branch_bytes, self.page_bytes, len(splits) + 1, 2 * i + 1, shrinks=not self.mysql)
+            for i, (model, splits) in enumerate([(self.table, rows), (self, events)])
             if model
         ]
         for tree in trees:
@@ -133,7 +133,9 @@ class InnodbModel:
             branch_pages=int(facts[PAGES] - facts[GIVEN_BACK]),
             garbage_bytes=int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes,
             checkpoints=tuple(noted[:-1]),
-            split_counter=int(sum(of.facts[ATTEMPTS] - (of.facts[NEIGHBOURS] if self.mysql else 0) for of in trees)),
+            split_counter=int(
+                sum(tree.facts[ATTEMPTS] - (tree.facts[NEIGHBOURS] if self.mysql else 0) for tree in trees)
+            ),
             merges=int(facts[MERGES]),
             file_pages=int(space.facts[SIZE]),
         )
@@ -142,9 +144,11 @@ class InnodbModel:
 def page_model(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
     """The model of the index that holds the table's key; UsageError where its records have no one size."""
     if table.rows:
-        raise UsageError("the page model of InnoDB is that of the key's index, not of the table by date.")
+        raise UsageError("the page model of InnoDB describes the key's index, not the table by date.")
     if table.column.width == 0:
-        raise UsageError(f"the width of the column {table.column.name} is not known: size it by a layout's keys first.")
+        raise UsageError(
+            f"the column {table.column.name} is as wide as its keys: give it their width with `sized` first."
+        )
     leaf, branch = leaf_record(table.column, table.payload, table.key), branch_record(table.column, table.key)
     if table.key == "clustered":
         return InnodbModel(leaf, branch, mysql=mysql)

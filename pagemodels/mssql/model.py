@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError, unknown_name
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.model import SplitModel
-from keybench.pagemodels.half_split.tree import ALONE, Rule
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.mssql import records as rows
 from keybench.pagemodels.repeating import repeated
 from keybench.pagemodels.stats import Checkpoint, PageStats
@@ -68,7 +69,7 @@ class Parameters:
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table: its clustered index, its nonclustered one, or its heap."""
     if table.rows:
-        raise UsageError("the page model of SQL Server is that of the key's index, not of the table by date.")
+        raise UsageError("the page model of SQL Server describes the key's index, not the table by date.")
     if table.dated:
         given = replace(given, beneath="bigint")
     if table.key != "fk":

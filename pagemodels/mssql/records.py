@@ -56,7 +56,7 @@ def branch_row(key: int, *, nullable: bool = False) -> int:
 def rows_a_page(row: int) -> int:
     """Rows of `row` bytes that fit a page of an index. UsageError where a row is too long for any page."""
     if row > _LONGEST:
-        raise UsageError(f"SQL Server's rows have {_LONGEST:,} bytes at most, not {row:,}: take the payload down.")
+        raise UsageError(f"SQL Server's rows have {_LONGEST:,} bytes at most, not {row:,}: use a smaller payload.")
     return PAGE_BYTES // (row + SLOT)
 
 

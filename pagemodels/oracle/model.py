@@ -21,8 +21,9 @@ from keybench.errors import UsageError, unknown_name
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
-from keybench.pagemodels.half_split.tree import ALONE, Rule
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.repeating import repeated
 
@@ -59,7 +60,7 @@ class Parameters:
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table's index on its key, or of the table itself where it is organised by it."""
     if table.rows:
-        raise UsageError("there is no page model of Oracle's index on the moment of creation: look at the key's.")
+        raise UsageError("there is no page model of Oracle's index on the moment of creation: take the key's index.")
     if table.key == "fk":
         if given.unique:
             raise UsageError("the index of a foreign key repeats its keys: leave out unique.")
@@ -117,7 +118,7 @@ def _room(given: Parameters, entry: int) -> int:
     if room < 2:
         raise UsageError(
             f"rows of {entry:,} bytes of an index-organised table overflow into another segment, which is not "
-            "modelled: take the payload down."
+            "modelled: use a smaller payload."
         )
     return room
 

@@ -24,7 +24,7 @@ from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.half_split.model import SplitModel
-from keybench.pagemodels.half_split.tree import Rule
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.postgresql import qsort
 from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, PAGE_OVERHEAD, entry_bytes
 from keybench.pagemodels.repeating import repeated
@@ -61,7 +61,9 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     begin, and for the index on the moment of creation, where moments can be equal.
     """
     if table.rows:
-        raise UsageError("there is no page model of PostgreSQL's index on the moment of creation: look at the key's.")
+        raise UsageError(
+            "there is no page model of PostgreSQL's index on the moment of creation: take the key's index."
+        )
     column = table.column
     if not column.width:
         raise UsageError(f"the column {column.name} is as wide as its keys: give it their width with `sized` first.")

@@ -89,9 +89,11 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     if given.page_bytes not in (512 << i for i in range(8)):
         raise UsageError(f"SQLite has no pages of {given.page_bytes} bytes: take a power of two from 512 to 65536.")
     if table.column.width == 0:
-        raise UsageError(f"the width of the column {table.column.name} is not known: size it by a layout's keys first.")
+        raise UsageError(
+            f"the column {table.column.name} is as wide as its keys: give it their width with `sized` first."
+        )
     if table.rows:
-        raise UsageError("the page model of SQLite is that of the key's index, not of the table by date.")
+        raise UsageError("the page model of SQLite describes the key's index, not the table by date.")
     model = (IntegerModel if table.column.form == "int" else FixedModel)(table, given.page_bytes)
     return repeated(model, table.children) if table.key == "fk" else model
 

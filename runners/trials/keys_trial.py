@@ -28,7 +28,8 @@ from keybench.results.store import records
 from keybench.runners.measuring.interference import Interference
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.trials.trial import Trial
-from keybench.scenarios.schema import EntropyKind, Scenario, Way
+from keybench.scenarios.generation import EntropyKind, Way
+from keybench.scenarios.schema import Scenario
 
 _BATCH = 10_000
 """Keys taken at once: as many as a writer sends in ten transactions of 1,000 rows."""

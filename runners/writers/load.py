@@ -18,7 +18,7 @@ from keybench.runners.planning.sources import KeySource
 from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.pool import LOCAL, WriterPool
 from keybench.runners.writers.writer import WriterResult, WriterTask
-from keybench.scenarios.schema import SKEW_ROWS
+from keybench.scenarios.parts import SKEW_ROWS
 
 SLICE_BYTES = 256_000_000
 """Bytes of batches that a writer prepares before a timed slice. A phase with more rows has several slices."""

@@ -1,4 +1,4 @@
-"""Memory in kernels."""
+"""Memory operations in kernels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def summed(pair: Pair, times: int) -> float:
     return total
 
 
-def test_uncounted_arrays_are_those_of_the_caller_and_stay_its() -> None:
+def test_uncounted_arrays_are_those_of_the_caller() -> None:
     pair = Pair(np.array([1, 0]), np.array([0.5, 2.5]))
     before = [sys.getrefcount(array) for array in pair]
     assert summed(pair, 3) == 0.5 + 2.5 + 0.5

@@ -29,20 +29,20 @@ def test_a_number_twice_in_one_part_or_in_two(places: tuple[int, int], threads: 
 
 @pytest.mark.parametrize("name", [name for name, on in engines().items() if on.has_page_model])
 @pytest.mark.parametrize("ranks", [[0, 2], [0, 0], [-1, 0], [1]])
-def test_every_page_model_refuses_what_are_no_ranks(name: str, ranks: list[int]) -> None:
+def test_every_page_model_refuses_ranks_that_are_no_permutation(name: str, ranks: list[int]) -> None:
     on = engine(name)
     for role in ("clustered", "nonclustered"):
         model = on.page_model(Table("t", on.default_column("uuid", "rfc"), 0, role))
         with pytest.raises(UsageError) as refused:
             model.insert(np.array(ranks, np.int64))
         n = len(ranks)
-        said = f"ranks of {n} rows must be all of 0 to {n - 1}, each once: make them with `ranked`."
+        said = f"ranks of {n} rows must be 0 to {n - 1}, each once: make them with `ranked`."
         assert str(refused.value) == said
         with pytest.raises(UsageError, match=r"^checkpoints must ascend from 1 to 3, the number of rows: leave out "):
             model.insert(np.arange(3), [4])
 
 
-def test_sqlites_integers_need_a_size_each() -> None:
+def test_integers_of_sqlite_need_one_size_each() -> None:
     on = engine("sqlite")
     model = on.page_model(Table("t", on.default_column("int", "rfc"), 0, "clustered"))
     with pytest.raises(UsageError, match=r"^one size for each row is needed: make them with `sizes`\.$"):

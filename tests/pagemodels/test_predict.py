@@ -33,7 +33,7 @@ def test_keys_are_ranked_by_the_order_of_their_column() -> None:
     assert predict(Recorder(), replace(by_text, order="mssql"), keys) == ([0, 2, 1], ())
 
 
-def test_a_model_of_entries_of_different_sizes_is_told_them() -> None:
+def test_a_model_of_entries_of_different_sizes_gets_the_sizes() -> None:
     column = Column("n", "N", frozenset({"int"}), "rfc", "int", width=8)
     assert predict(SizedRecorder(), column, Keys(np.array([9, 5]), "int")) == ([1, 0], (), [9, 5])
 

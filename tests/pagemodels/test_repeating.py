@@ -1,4 +1,4 @@
-"""Indexes that repeat each key: entry for entry as if every one had a key of its own, in order of arrival."""
+"""Indexes that repeat each key equal indexes in which each entry has a key of its own, in order of arrival."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keybench.databases.registry import engine
 from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
-from keybench.pagemodels.half_split.tree import Rule
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.predict import predict
 from keybench.pagemodels.repeating import repeated
 from keybench.pagemodels.stats import PageStats
@@ -60,8 +60,8 @@ def leaves(name: str, column: str, role: KeyRole, keys: Keys, children: int = 1,
 
 
 def test_every_engine_has_as_many_entries_as_there_are_children() -> None:
-    """Four entries of a key take some four times the room, more where they pass for an ascending sequence; an index
-    beside a table by date is as one beside a table by number, but that SQLite's numbers of few rows are short."""
+    """Four entries of a key take about four times the room, or more if they look like an ascending sequence. An index
+    beside a table by date equals one beside a table by number; in SQLite, though, small numbers are shorter."""
     keys = random(6000)
     columns = {"postgresql": "uuid", "mariadb": "binary16", "sqlite": "binary16", "mssql": "uniqueidentifier"}
     for name, column in {**columns, "mysql": "binary16", "oracle": "raw16"}.items():

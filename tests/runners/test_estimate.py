@@ -9,7 +9,7 @@ import pytest
 from keybench.runners import estimate
 from keybench.runners.planning.plan import Request, plan
 from keybench.runners.servers import Servers
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 
 @pytest.mark.parametrize(

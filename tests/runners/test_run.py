@@ -15,7 +15,7 @@ from keybench.model.names import CONTROL
 from keybench.model.subject import KEY, MACHINE
 from keybench.results.store import blobs
 from keybench.results.store.database import Store
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SMALL = ("--rows", "5000", "--blocks", "1")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from keybench.errors import UsageError
-from keybench.scenarios.schema import load_scenario, parse_scenario, scenario_names
+from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names
 
 MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n'
 
@@ -143,9 +143,9 @@ def test_equal_writers_are_refused_where_the_scenario_names_its_own() -> None:
 
 def test_every_field_is_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    from keybench.scenarios.schema import _field_names
+    from keybench.scenarios.files import field_names
 
-    for name in _field_names():
+    for name in field_names():
         assert f"`{name}`" in text, f"docs/scenarios.md does not explain {name}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.scenarios.schema import parse_scenario
+from keybench.scenarios.files import parse_scenario
 from keybench.scenarios.writers import ClockPart, DealPart
 from tests.scenarios.test_schema import MINIMAL, problem
 

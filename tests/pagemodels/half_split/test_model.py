@@ -1,4 +1,4 @@
-"""The splitting kernel against the plainest simulator of the same rules, page for page."""
+"""Compares the kernel with a simple simulator of the same rules, page for page."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from benchmarks import streams
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.half_split import tree
+from keybench.pagemodels.half_split import leaf_range, tree
+from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
-from keybench.pagemodels.half_split.tree import ALONE, Rule
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.stats import PageStats
 
@@ -24,7 +25,7 @@ KINDS = ("append", "edge", "interior")
 
 @dataclass
 class Page:
-    """A page as a sorted list; `born` is the row that it was made by."""
+    """A page as a sorted list; `born` is the row that made it."""
 
     low: int
     born: int
@@ -35,7 +36,7 @@ class Page:
 
 @dataclass
 class Plain:
-    """Pages in a list in key order; every question is asked of all of them."""
+    """Pages in a list in key order; every search goes through all of them."""
 
     rule: Rule
     sizes: dict[int, int] | None = None
@@ -78,7 +79,7 @@ class Plain:
 
 
 def levels(plain: Plain, branch: Rule) -> list[list[tuple[int, int]]]:
-    """(born, entries) of the pages of each level, in key order; the first page above is made with the second below."""
+    """(born, entries) of each level's pages, in key order. The second page of a level makes the first one above."""
     levels = [[(page.born, len(page.items)) for page in plain.pages]]
     lows = [page.low for page in plain.pages]
     while len(levels[-1]) > 1:
@@ -115,7 +116,7 @@ def assert_as_plain(stats: PageStats, plain: Plain, branch: Rule) -> None:
 
 @st.composite
 def arrivals(draw: st.DrawFn) -> list[int]:
-    """Permutations: random, or of a few interleaved ascending or descending runs, some of them late."""
+    """Permutations: random, or some interleaved ascending or descending runs, some of them late."""
     n = draw(st.integers(1, 400))
     if draw(st.booleans()):
         return np.random.Generator(np.random.PCG64(draw(st.integers(0, 2**32)))).permutation(n).tolist()
@@ -129,7 +130,7 @@ def arrivals(draw: st.DrawFn) -> list[int]:
 
 @st.composite
 def rules_between_keys(draw: st.DrawFn) -> Rule:
-    """As PostgreSQL's: any of the splits around some best one, more of them than a key has entries."""
+    """Rules like those of PostgreSQL: splits around a best one, more of them than a key has entries."""
     together = draw(st.integers(2, 5))
     room = draw(st.integers(20, 60))
     choices = []
@@ -199,8 +200,8 @@ def test_entries_of_different_sizes_split_by_bytes(
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("sized", [False, True])
 def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "_CHUNK", 1000)
-    monkeypatch.setattr(tree, "_GROUP_ROWS", 3000)
+    monkeypatch.setattr(leaf_range, "_CHUNK", 1000)
+    monkeypatch.setattr(leaf_range, "_GROUP_ROWS", 3000)
     divided = []
     divide = tree._divided
     monkeypatch.setattr(tree, "_divided", lambda *given: divided.append(divide(*given)) or divided[-1])
@@ -220,11 +221,11 @@ def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pyt
 def test_rows_sorted_by_groups_of_leaves_make_the_same_pages(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks, rule = ranked(streams.STREAMS[stream](40_000).astype(np.uint64)[:, None]), Rule(20, 21, 15, 15, 10)
     straight = tree.build_level(ranks, rule)
-    monkeypatch.setattr(tree, "_CHUNK", 1000)
-    monkeypatch.setattr(tree, "_GROUP_ROWS", 1000)
+    monkeypatch.setattr(leaf_range, "_CHUNK", 1000)
+    monkeypatch.setattr(leaf_range, "_GROUP_ROWS", 1000)
     calls = []
-    regroup = tree._Range._regrouped
-    monkeypatch.setattr(tree._Range, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
+    regroup = leaf_range.LeafRange._regrouped
+    monkeypatch.setattr(leaf_range.LeafRange, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
     grouped = tree.build_level(ranks, rule)
     if stream in {"random", "wrapping"}:
         assert len(calls) > 3
@@ -241,7 +242,7 @@ def test_keys_at_one_end_stay_on_one_thread() -> None:
 
 
 def test_random_keys_fill_ln_2_over_an_octave() -> None:
-    """Yao 1978: midpoint splits of random keys; at one size the fill swings, over a doubling it averages ln 2."""
+    """Yao 1978: with midpoint splits of random keys, the mean fill over a doubling of the rows is ln 2."""
     n, room = 1 << 20, 323
     rule = Rule(room, room, ALONE, (room + 1) // 2, (room + 1) // 2)
     model = SplitModel(rule, rule, lambda rows, used, pages: used / (room * pages))
@@ -258,12 +259,12 @@ def test_no_rows_are_one_empty_page() -> None:
 
 
 @pytest.mark.parametrize("ranks", [[0, 2], [0, 0], [-1, 0], [1]])
-def test_what_are_no_ranks_is_refused(ranks: list[int]) -> None:
+def test_ranks_that_are_no_permutation_are_refused(ranks: list[int]) -> None:
     model = SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density)
     with pytest.raises(UsageError) as refused:
         model.insert(np.array(ranks, np.int64))
     n = len(ranks)
-    assert str(refused.value) == (f"ranks of {n} rows must be all of 0 to {n - 1}, each once: make them with `ranked`.")
+    assert str(refused.value) == (f"ranks of {n} rows must be 0 to {n - 1}, each once: make them with `ranked`.")
     sized = SizedSplitModel(model, lambda keys: np.ones(len(keys), np.uint16))
     with pytest.raises(UsageError, match=r"^ranks of "):
         sized.insert(np.array(ranks, np.int64), sizes=np.ones(n, np.uint16))

@@ -1,6 +1,6 @@
-"""InnoDB's b-tree and its space in plain Python: every rule as it reads, nothing made fast. The kernel must equal it.
+"""InnoDB's b-tree and its tablespace in plain Python: every rule, nothing optimised. The kernel must equal it.
 
-Its own truth is the live server's files (tests/databases/mysql/test_page_model.py).
+It is checked against the files of live servers (tests/databases/mysql/test_page_model.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def directory(records: int) -> int:
 
 @dataclass
 class Space:
-    """One tablespace: who has which pages. Lists of extents in the order in which the server keeps them."""
+    """One tablespace: the owners of pages, and lists of extents in the server's order."""
 
     mysql: bool = False
     size: int = EXTENT
@@ -38,7 +38,7 @@ class Space:
         self.size += EXTENT if self.size < 32 * EXTENT else 4 * EXTENT
 
     def reserve(self) -> None:
-        """What each insertion that may split asks for."""
+        """Grows the file as each insertion that may split requires."""
         if self.size == EXTENT and not self.free and len(self.used[0]) + 2 <= EXTENT:
             return  # a file below one extent grows by pages
         while True:
@@ -174,7 +174,7 @@ class Page:
     heap: list[int] = field(default_factory=list)
     """Place of each record in the page's heap, in key order."""
     spare: list[int] = field(default_factory=list)
-    """Places of records that are no more; the last is used first."""
+    """Places of deleted records; the last one is used first."""
     top: int = 0
     last: int | None = None
     left: Page | None = None

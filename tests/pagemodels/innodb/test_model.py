@@ -1,4 +1,4 @@
-"""The model of InnoDB: its kernel against rules in plain Python."""
+"""Compares the kernel of InnoDB's model with the rules in plain Python."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_mysql_counts_no_insertion_into_the_right_neighbour() -> None:
 
 
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
-def test_checkpoints_are_what_the_rows_until_then_leave(role: str) -> None:
+def test_checkpoints_equal_a_load_that_ends_there(role: str) -> None:
     ranks = ranks_of("4 lagging by 0.5 %", 20_000)
     model = ENGINE.page_model(table("char36", 100, role))
     rows = (1, 700, 5000, 20_000)
@@ -145,16 +145,17 @@ def test_one_row_is_one_leaf() -> None:
     assert stats.density == 100 * 34 / 16_252
 
 
-def test_what_the_model_does_not_know_is_refused() -> None:
+def test_tables_that_cannot_be_modelled_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^unknown parameter of the page model 'fill_factor'\. Known: none\.$"):
         ENGINE.page_model(table(), fill_factor=90)
     with pytest.raises(
         UsageError,
-        match=r"^a record of 9030 bytes does not lie whole in a page of 16384: the page model of InnoDB takes shorter "
+        match=r"^a record of 9030 bytes is too long for a page of 16384: the page model of InnoDB takes shorter "
         r"keys and payloads only\.$",
     ):
         ENGINE.page_model(table(payload=8994))
     with pytest.raises(
-        UsageError, match=r"^the width of the column binary is not known: size it by a layout's keys first\.$"
+        UsageError,
+        match=r"^the column binary is as wide as its keys: give it their width with `sized` first\.$",
     ):
         ENGINE.page_model(table("binary"))

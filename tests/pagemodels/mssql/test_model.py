@@ -1,4 +1,4 @@
-"""The model of SQL Server against published figures: page counts to the page, densities in all their digits."""
+"""Compares the model of SQL Server with published figures: page counts, and densities in all digits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INT = Column("int", "int", frozenset({"int"}), "rfc", "int", width=4)
 
 @dataclass(frozen=True)
 class Published:
-    """A page count that somebody published of a table that they describe."""
+    """A published page count of a described table."""
 
     source: str
     model: PageModel
@@ -156,7 +156,7 @@ def interleaved(n: int) -> np.ndarray:
 
 @pytest.mark.parametrize("order", [halves, interleaved])
 def test_a_lagging_sequence_leaves_halves_or_full_pages(order) -> None:
-    """Two ascending sequences, one of them inside the index: its pages stay half full unless it splits where it is."""
+    """Two ascending sequences, one inside the index: its pages stay half full unless they split where it inserts."""
     table, ranks = Table("t", GUID, 100), order(200_000)
     middle, at_insertion = (ENGINE.page_model(table, **given).insert(ranks) for given in ENGINE.model_variants.values())
     assert (middle.leaf_pages, middle.appends) == (4688, 1562)
@@ -172,7 +172,7 @@ def test_at_the_insertion_point_what_lies_above_moves_once() -> None:
     model = ENGINE.page_model(Table("t", INT, 1900), split_point="insertion_point")
     arrived = [0, 1, 20, 21, 30, 2, 3, 4, 5, 6, 7]
     ranks = np.argsort(np.argsort(arrived))
-    # 2 is no successor of 21, the page's latest: halves (0 1 | 2 20 21); 3 follows 2 (2 3 20 21); 4 follows 3, and 20
+    # 2 does not follow 21, the page's latest: halves (0 1 | 2 20 21); 3 follows 2 (2 3 20 21); 4 follows 3, and 20
     # and 21 move (2 3 4 | 20 21); 5 fills that page; 6 follows 5 with nothing above it: a page of its own
     assert model.insert(ranks).page_rows.tolist() == [2, 4, 2, 2, 1]
     assert model.insert(ranks).page_numbers[:1].tolist() == [0]
@@ -203,7 +203,7 @@ def test_interior_rows_of_keys_that_can_be_null_have_a_bitmap() -> None:
         (
             Table("t", GUID, 8100),
             {},
-            "SQL Server's rows have 8,060 bytes at most, not 8,123: take the payload down.",
+            "SQL Server's rows have 8,060 bytes at most, not 8,123: use a smaller payload.",
         ),
         (
             Table("t", GUID, 0),
@@ -227,7 +227,7 @@ def test_interior_rows_of_keys_that_can_be_null_have_a_bitmap() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(table: Table, given: dict, message: str) -> None:
+def test_impossible_tables_and_parameters_are_refused(table: Table, given: dict, message: str) -> None:
     with pytest.raises(UsageError) as refused:
         ENGINE.page_model(table, **given)
     assert str(refused.value) == message

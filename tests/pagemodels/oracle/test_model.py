@@ -1,4 +1,4 @@
-"""The model of Oracle against published figures, and its arithmetic."""
+"""Compares the model of Oracle with published figures, and checks its arithmetic."""
 
 from __future__ import annotations
 
@@ -129,13 +129,13 @@ def test_numbers_of_one_size_split_as_entries_of_one_size(right_edge: str) -> No
             Table("t", RAW, 4000),
             {},
             "rows of 4,024 bytes of an index-organised table overflow into another segment, which is not modelled: "
-            "take the payload down.",
+            "use a smaller payload.",
         ),
         (
             Table("t", NUMBER, 4000),
             {},
             "rows of 4,020 bytes of an index-organised table overflow into another segment, which is not modelled: "
-            "take the payload down.",
+            "use a smaller payload.",
         ),
         (
             Table("t", RAW, 0),
@@ -146,7 +146,7 @@ def test_numbers_of_one_size_split_as_entries_of_one_size(right_edge: str) -> No
         (Table("t", RAW, 0), {"right_edge": "0"}, "unknown right_edge '0'. Known: 50-50, 90-10."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(table: Table, parameters: dict, message: str) -> None:
+def test_impossible_tables_and_parameters_are_refused(table: Table, parameters: dict, message: str) -> None:
     with pytest.raises(UsageError) as refused:
         ENGINE.page_model(table, **parameters)
     assert str(refused.value) == message

@@ -27,7 +27,7 @@ def sized(name: str, width: int = 16) -> Column:
         ("uuid", "descending", 6850, 50.53, 99.97),
     ],
 )
-def test_a_million_rows_are_what_a_server_once_made_of_them(name, stream, leaf, density, fragmentation) -> None:
+def test_a_million_rows_have_the_pages_that_a_server_had(name, stream, leaf, density, fragmentation) -> None:
     """PostgreSQL 15.18, pgstatindex (docs/internals/postgresql.md §8)."""
     column = sized(name)
     keys = streams.keys(streams.STREAMS[stream](1_000_000), column)
@@ -92,7 +92,7 @@ def test_the_index_on_the_moment_of_creation_has_no_model() -> None:
         ),
     ],
 )
-def test_what_the_model_cannot_know_is_refused(column: Column, given: dict[str, int], message: str) -> None:
+def test_tables_that_cannot_be_modelled_are_refused(column: Column, given: dict[str, int], message: str) -> None:
     with pytest.raises(UsageError) as refused:
         ENGINE.page_model(Table("trial", column, 0), **given)
     assert str(refused.value) == message

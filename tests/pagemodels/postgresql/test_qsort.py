@@ -1,4 +1,4 @@
-"""The sorting routine: that it sorts, and where it leaves equal elements."""
+"""The sorting routine sorts, and leaves equal elements where the server does."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ def test_sorted_and_few_elements_keep_their_sequence() -> None:
 
 
 @pytest.mark.parametrize(("splits", "first"), [(290, 144), (156, 78), (226, 113)])
-def test_of_two_middles_it_takes_the_one_that_the_server_takes(splits: int, first: int) -> None:
+def test_it_takes_the_same_one_of_two_middles_as_the_server(splits: int, first: int) -> None:
     """Branch pages of uuid, character(36) and bytea keys: an even number of splits, the middle two equally good.
 
     Those of live servers tell which: tests/databases/postgresql/test_page_model.py compares their branch pages.

@@ -1,6 +1,6 @@
-"""SQLite's b-trees in plain Python: every rule of btree.c as it reads, nothing made fast. The kernel must equal it.
+"""SQLite's b-trees in plain Python: every rule of btree.c, nothing optimised. The kernel must equal it.
 
-Its own truth is `dbstat` (tests/databases/sqlite/test_page_model.py).
+It is checked against `dbstat` (tests/databases/sqlite/test_page_model.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class File:
-    """Page numbers: new ones at the end, those given back first (the first given back lists the others)."""
+    """Page numbers: pages given back are used first (the first of them lists the others), then new ones at the end."""
 
     pages: int = 1
     free: list[int] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Page:
     keys: list[int] = field(default_factory=list)
     kids: list[Page] = field(default_factory=list)
     used: int | None = None
-    """Bytes of its cells, once added up and until they change other than by an insertion."""
+    """Bytes of its cells, cached until they change in another way than by an insertion."""
 
 
 class Tree:
@@ -122,7 +122,7 @@ class Tree:
         first = 0 if count < 3 or at == 0 else len(parent.kids) - 3 if at == len(parent.keys) else at - 1
         old = parent.kids[first : first + count]
         leaf = old[0].leaf
-        own = leaf and self.rows_in_leaves  # dividers are no rows
+        own = leaf and self.rows_in_leaves  # dividers are not rows
         cells: list[int] = []
         ends: list[int] = []
         for i, page in enumerate(old):

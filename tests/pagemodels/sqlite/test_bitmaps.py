@@ -1,4 +1,4 @@
-"""Sets of ranks as bitmaps, against sorted lists."""
+"""Compares sets of ranks as bitmaps with sorted lists."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_members_are_found_as_in_a_sorted_list(ranks: int, which: int, sparse: i
 
 
 def test_all_members_that_are_removed_are_gone() -> None:
-    """Down to the top word: as if none had ever been there."""
+    """All words are zero again, up to the top one."""
     marks, first = bitmaps.new(300_000)
     for change in (bitmaps.add, bitmaps.remove):
         for rank in (5, 5 + 64, 299_999, 0, 150_000):
@@ -59,7 +59,7 @@ def test_all_members_that_are_removed_are_gone() -> None:
         assert bool(marks.any()) == (change is bitmaps.add)
 
 
-def test_bits_are_counted_in_whole_words_alone() -> None:
+def test_bits_are_counted_in_uint64_only() -> None:
     counted = kernel(lambda word: (bitmaps.members(word), bitmaps.lowest(word), bitmaps.highest(word)))
     assert counted(np.uint64(1 << 63 | 1 << 20 | 1 << 3)) == (3, 3, 63)
     with pytest.raises(TypingError, match="bits are counted in uint64 alone"):

@@ -1,4 +1,4 @@
-"""The model of SQLite: its kernel against rules in plain Python, and against live b-trees, page by page."""
+"""Compares the kernel of SQLite's model with the rules in plain Python, and with published page counts."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_an_index_shares_the_file_with_its_table() -> None:
 
 
 @pytest.mark.parametrize("given", TABLES)
-def test_checkpoints_are_what_the_rows_until_then_leave(given: tuple[str, int, KeyRole]) -> None:
+def test_checkpoints_equal_a_load_that_ends_there(given: tuple[str, int, KeyRole]) -> None:
     column, payload, role = given
     on = Table("trial", ENGINE.column(column), payload, role)
     keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](8000), on.column)
@@ -254,7 +254,7 @@ def test_checkpoints_are_what_the_rows_until_then_leave(given: tuple[str, int, K
         assert (point.appends, point.edge_splits, point.interior_splits) == kinds
 
 
-def test_what_the_model_does_not_know_is_refused() -> None:
+def test_tables_that_cannot_be_modelled_are_refused() -> None:
     on = Table("trial", ENGINE.column("binary16"), 0)
     with pytest.raises(UsageError, match=r"^unknown parameter of the page model 'initrans'\. Known: page_bytes\.$"):
         ENGINE.page_model(on, initrans=1)
@@ -269,6 +269,7 @@ def test_what_the_model_does_not_know_is_refused() -> None:
     ):
         modelled(Table("trial", on.column, 1000), streams.keys(np.arange(3), on.column))
     with pytest.raises(
-        UsageError, match=r"^the width of the column blob is not known: size it by a layout's keys first\.$"
+        UsageError,
+        match=r"^the column blob is as wide as its keys: give it their width with `sized` first\.$",
     ):
         ENGINE.page_model(Table("trial", ENGINE.column("blob"), 0))

@@ -14,7 +14,7 @@ from keybench.results.check.command import app
 from keybench.results.store.database import Store
 from keybench.runners.planning.plan import Request, plan
 from keybench.runners.trials import model_trial as modelled
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 from tests.results.conftest import a_run
 
 

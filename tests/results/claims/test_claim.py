@@ -19,7 +19,7 @@ from keybench.model.names import CONTROL, NO_DATABASE
 from keybench.results.claims.claim import claims, parse
 from keybench.results.claims.commands import command, commands
 from keybench.runners.planning.plan import Request, TrialPlan, check_columns, columns_for, plan, resolve_layouts
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 PUBLISHED = (Path(__file__).parent / "published.txt").read_text(encoding="utf-8").split()
 """Ids of all claims that were collected from publications before this was written."""

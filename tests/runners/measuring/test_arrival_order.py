@@ -27,7 +27,7 @@ from keybench.runners.planning.sources import KeySource, key_sources
 from keybench.runners.planning.tables import divide
 from keybench.runners.planning.target import Target
 from keybench.runners.writers.load import LoadResult, load_rows
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 ROWS = 3000
 

@@ -21,7 +21,8 @@ from keybench.runners.planning.sources import KeySource, key_sources
 from keybench.runners.planning.tables import divide
 from keybench.runners.trials.model_trial import ModelTrial
 from keybench.runners.trials.trial import Trial
-from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario
+from keybench.scenarios.files import load_scenario, parse_scenario
+from keybench.scenarios.schema import Scenario
 
 COLUMN = engine("postgresql").column("binary16-mssql")
 TABLE = Table("t", COLUMN, 0)

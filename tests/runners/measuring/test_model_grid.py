@@ -11,8 +11,8 @@ from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.runners.measuring import model_grid
 from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.scenarios.grid import GridPart
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
+from keybench.scenarios.parts import GridPart
 
 WORK = load_scenario("same-tick").model_copy(update={"grid": GridPart(processes=(1, 4), rows_per_tick=(1, 256))})
 

@@ -16,7 +16,8 @@ from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.sources import KeySource, key_sources
 from keybench.runners.planning.tables import divide, table_of_each_writer
 from keybench.runners.trials.model_trial import ModelTrial
-from keybench.scenarios.schema import Scenario, load_scenario
+from keybench.scenarios.files import load_scenario
+from keybench.scenarios.schema import Scenario
 
 TABLE = Table("rows", engine("sqlite").column("binary16"), 100)
 

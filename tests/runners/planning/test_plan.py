@@ -16,7 +16,8 @@ from keybench.model.names import CONTROL
 from keybench.runners.planning.plan import Request, check_columns, columns_for, plan, resolve_layouts, rows_of
 from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import key_sources
-from keybench.scenarios.schema import Scenario, load_scenario
+from keybench.scenarios.files import load_scenario
+from keybench.scenarios.schema import Scenario
 
 QUICK = load_scenario("quick")
 
@@ -110,7 +111,7 @@ def test_rows_are_dealt_whole_and_planned_once_each(rows: int, count: int, seed:
 
 
 def test_writers_of_unequal_rates_get_rows_by_rate_in_order_of_arrival() -> None:
-    from keybench.scenarios.schema import WriterPart
+    from keybench.scenarios.writers import WriterPart
 
     two = QUICK.model_copy(update={"writer": (WriterPart(id="a", rate=750), WriterPart(id="b", rate=250))})
     request = request_for(two, rows=1000)

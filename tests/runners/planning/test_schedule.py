@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from keybench.generators.core.clock import TICKS_PER_SECOND as SECOND
 from keybench.runners.planning.schedule import Share, shares, through
-from keybench.scenarios.schema import Scenario, parse_scenario
+from keybench.scenarios.files import parse_scenario
+from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import ClockPart
 
 HEAD = 'title = "t"\nrows = {rows}\nstart = 2026-01-01T00:00:00Z\n'

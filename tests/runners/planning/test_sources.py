@@ -16,7 +16,8 @@ from keybench.model.keys import Keys
 from keybench.runners.planning.plan import Request, TrialPlan, plan
 from keybench.runners.planning.planned_order import keys_in_order
 from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.scenarios.schema import Scenario, parse_scenario
+from keybench.scenarios.files import parse_scenario
+from keybench.scenarios.schema import Scenario
 
 HEAD = 'title = "t"\nrows = 1000\nstart = 2026-01-01T00:00:00Z\n'
 LATE = "[[writer]]\nid = 'a'\nrate = 10\nbusy = [[40, 90]]\nrestarts = [70]\nclock = { offset = 5 }\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from keybench.runners.planning.timetable import lines, span
-from keybench.scenarios.schema import Scenario, load_scenario, parse_scenario, scenario_names
+from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names
+from keybench.scenarios.schema import Scenario
 
 HEAD = 'title = "t"\nrows = 3000\nstart = 2026-01-01T00:00:00Z\n'
 

@@ -10,7 +10,7 @@ from keybench.model.reading import Reading
 from keybench.results.store.records import Trial
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.trials import engine_checks
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 SCENARIO = load_scenario("quick")
 REQUEST = Request(("mssql",), {"mssql": "mssql://h"}, SCENARIO, ("uuid-v4",), (), 100, 1, "durable", 1, 60.0)

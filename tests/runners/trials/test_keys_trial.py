@@ -19,7 +19,7 @@ from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 from keybench.runners.planning.plan import Request, plan, resolve_layouts
 from keybench.runners.trials.keys_trial import KeysTrial, breaks, duplicates
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

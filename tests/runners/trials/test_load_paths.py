@@ -30,7 +30,7 @@ from keybench.runners.measuring import key_positions
 from keybench.runners.planning import server_keys
 from keybench.runners.planning.load_path_support import check_databases, check_servers
 from keybench.runners.trials.server_trial import Resources, ServerTrial
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 from tests.results.report.page import Page
 from tests.runners.trials.test_engine_checks import ENDED, PLAN, REQUEST
 

@@ -23,7 +23,7 @@ from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.server_choice import resolve
 from keybench.runners.planning.tables import TrialTable
 from keybench.runners.trials.prediction import alone, beside
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 from tests.runners.conftest import Run
 
 KINDS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)

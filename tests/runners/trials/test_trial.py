@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,16 +13,13 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.results.store.database import Store
 from keybench.runners.execute import _terminated_as_interrupted
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.trials.prediction import beside
 from keybench.runners.trials.trial import Trial
 from keybench.runners.writers.processes import run_all
-from keybench.scenarios.schema import load_scenario
-from tests.runners.conftest import Run
-from tests.runners.trials.test_load_paths import PLUGIN, plugged  # noqa: F401 (a fixture)
+from keybench.scenarios.files import load_scenario
 from tests.runners.trials.test_model_trial import _table, rows
 
 REQUEST = Request(("sqlite",), {"sqlite": "local"}, load_scenario("quick"), ("uuid-v4",), (), 10, 1, "fast", 1, 60.0)
@@ -75,26 +71,6 @@ def test_a_defect_of_a_page_model_keeps_the_measured_values_and_its_traceback() 
     assert found.readings[0] == measured[0]
     assert found.readings[1].reason == "No prediction: IndexError: off by one"
     assert ", in page_model\n" in found.traceback
-
-
-@pytest.mark.parametrize("debug", [False, True])
-def test_debug_prints_the_traceback_when_the_trial_ends(
-    command: Run,
-    plugged: dict[str, str],  # noqa: F811
-    tmp_path: Path,
-    debug: bool,
-) -> None:
-    broken = PLUGIN.replace("        return self.prepare(", "        raise RuntimeError('boom')  #")
-    (tmp_path / "plugin" / "sorting_engine.py").write_text(broken)
-    options = ("--db", "sorting", "--scenario", "by-bulk.toml", "--rows", "500", *(["--debug"] if debug else []))
-    done = command(*options, **plugged)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "FAILED: RuntimeError: boom" in done.stdout
-    assert ("Traceback (most recent call last)" in done.stderr) == debug
-    assert ", in prepare_in_bulk\n" in done.stderr or not debug
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        trials = store.trials(store.run("latest").id)
-    assert all(", in prepare_in_bulk\n" in trial.traceback for trial in trials)
 
 
 def test_a_run_leaves_the_handler_of_sigterm_as_it_was() -> None:

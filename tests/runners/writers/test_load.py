@@ -18,7 +18,7 @@ from keybench.runners.trials import verify
 from keybench.runners.writers import load as load_module
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.reader import ReaderTask, read_and_delete
-from keybench.scenarios.schema import load_scenario
+from keybench.scenarios.files import load_scenario
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])

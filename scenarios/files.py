@@ -1,0 +1,70 @@
+"""Reads scenarios from TOML files: those beside this module by name, others by path."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from keybench.errors import UsageError, unknown_name
+from keybench.scenarios.parts import Part
+from keybench.scenarios.schema import Scenario
+
+
+def scenario_names() -> list[str]:
+    """Names of the scenarios that come with keybench."""
+    return sorted(
+        item.name.removesuffix(".toml") for item in files(__package__).iterdir() if item.name.endswith(".toml")
+    )
+
+
+def load_scenario(name: str) -> Scenario:
+    """The scenario called `name`, or in the file `name` if that ends in .toml; UsageError for what is wrong with it."""
+    if name.endswith(".toml"):
+        path = Path(name)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"scenario file {name} cannot be read ({error}): check the path.") from None
+        return parse_scenario(path.stem, text, where=name)
+    if name not in scenario_names():
+        unknown = unknown_name("scenario", name, scenario_names())
+        raise UsageError(f"{unknown} Your own: give the path of a file that ends in .toml.")
+    return parse_scenario(name, (files(__package__) / f"{name}.toml").read_text(encoding="utf-8"), where=name)
+
+
+def parse_scenario(name: str, text: str, *, where: str) -> Scenario:
+    """The scenario in a TOML text. UsageError lists all that is wrong with it; `where` names the text."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"scenario {where} is no valid TOML: {error}.") from None
+    try:
+        return Scenario(name=name, **content)
+    except ValidationError as error:
+        problems = "".join(f"\n  {_problem(item)}" for item in error.errors())
+        raise UsageError(f"scenario {where}:{problems}\nFields: docs/scenarios.md.") from None
+
+
+def _problem(item: Any) -> str:
+    location: Sequence[str | int] = item["loc"]
+    where = ".".join(str(part) for part in location) or "the file"
+    if item["type"] == "extra_forbidden":
+        near = get_close_matches(str(location[-1]), field_names(), n=1)
+        return f"{where}: no such field{f', did you mean {near[0]}?' if near else '.'}"
+    message = item["msg"].removeprefix("Value error, ")
+    if not location:
+        return str(message)
+    if item["type"] == "missing" or isinstance(item["input"], dict):  # the input would be a whole part
+        return f"{where}: {message}"
+    return f"{where}: {message} (it says {item['input']!r})"
+
+
+def field_names() -> list[str]:
+    """The names of all fields of all parts of a file."""
+    return sorted({name for part in Part.__subclasses__() for name in part.model_fields})

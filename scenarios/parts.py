@@ -1,0 +1,115 @@
+"""The parts of a scenario file, one class for each table of the file; those about writers are in `writers`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from keybench.model.load_path import LOAD_PATHS, ROWS
+from keybench.model.table import KeyRole
+
+SKEW_ROWS = 1000
+"""How many rows writers may run apart where a scenario does not say."""
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Part(BaseModel):
+    """One table of the file: unknown fields are errors, values are not converted, lists become tuples."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tuples(cls, values: Any) -> Any:
+        return {name: tupled(value) for name, value in values.items()} if isinstance(values, dict) else values
+
+
+def tupled(value: Any) -> Any:
+    """The value with tuples instead of lists, at any depth."""
+    return tuple(map(tupled, value)) if isinstance(value, list) else value
+
+
+class TablePart(Part):
+    """The table: `payload` characters beside the key (each number makes a trial of its own), and the key's role.
+
+    `by-date`: rows say when they were created and lie in that order where the engine can do that. `fk`: the key is a
+    foreign key, repeated in `children` rows, which are sent with their parent.
+    """
+
+    payload: Annotated[tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...], Field(min_length=1)] = (100,)
+    key: KeyRole = "clustered"
+    children: Annotated[int, Field(ge=1, le=100)] = 1
+    shards: Annotated[int, Field(ge=1, le=16)] = 1
+    """Number of tables. Table i, from 0, takes the rows of the writers with shard % shards == i."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_or_several(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "payload" in values:
+            payload = values["payload"]
+            return {**values, "payload": payload if isinstance(payload, list | tuple) else (payload,)}
+        return values
+
+    @model_validator(mode="after")
+    def _children_of_parents(self) -> Self:
+        if self.children > 1 and self.key != "fk":
+            raise ValueError('only a table whose key is a foreign key has children: add key = "fk", or leave them out')
+        return self
+
+
+class LoadPart(Part):
+    """How rows are sent: `rows_per_tx` rows a transaction, by a load path."""
+
+    rows_per_tx: Annotated[int, Field(gt=0, le=1_000_000)] = 1000
+    skew_rows: Annotated[int, Field(ge=0)] = SKEW_ROWS
+    """A writer waits before a transaction that begins more than this many rows, in planned order, ahead of the slowest
+    writer."""
+    path: str = ROWS.name
+    """A name from `keybench.model.load_path`."""
+
+    @field_validator("path")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in LOAD_PATHS:
+            raise ValueError(f"Input should be {' or '.join(map(repr, LOAD_PATHS))}")
+        return name
+
+
+class ServerPart(Part):
+    """What the scenario asks of the server: `small` shrinks its page cache, by the engine's own table of settings."""
+
+    cache: Literal["default", "small"] = "default"
+
+
+class BeforePart(Part):
+    """What the table held before the application changed to the measured layout."""
+
+    layout: Annotated[str, Field(min_length=1)]
+    share: Annotated[float, Field(gt=0, lt=1)]
+    """Share of all rows, the first ones, whose keys have that layout. Then all writers start anew with the measured
+    layout."""
+
+
+class AfterPart(Part):
+    """What follows the load: look-ups of each kind, then the oldest share is deleted, then a share is refilled."""
+
+    reads: Annotated[int, Field(ge=0)] = 0
+    delete_oldest: Share = 0.0
+    refill: Share = 0.0
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing follows."""
+        return not (self.reads or self.delete_oldest or self.refill)
+
+
+class GridPart(Part):
+    """The same work by the page model alone, for each number of processes with each number of rows per clock tick."""
+
+    processes: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)]
+    rows_per_tick: Annotated[tuple[Annotated[int, Field(ge=1, le=100_000)], ...], Field(min_length=1)]
+    """Rows that all processes together send while their clocks stand still."""
+    rows: Annotated[int, Field(gt=0)] = 50_000
+    """Rows of each cell; fewer where the trial has fewer."""
