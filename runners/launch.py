@@ -22,7 +22,7 @@ from keybench.runners.planning.server_choice import resolve
 
 
 def dry_run(options: Options, console: Console) -> int:
-    """Prints the writers' hours, the trials and what they need; starts nothing."""
+    """Prints when each writer is busy, the trials and the disk they need; starts nothing."""
     request, _ = options.request()
     trials = plan(request)
     announce(request, trials, trials, console)

@@ -49,9 +49,12 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
     """The page as text."""
     runs = list({run.id: run for run in map(store.run, run_ids)}.values())
     trials = {run.id: store.trials(run.id, blobs=True) for run in runs}
-    looks = styles((trial.layout for part in trials.values() for trial in part), CONTROL)
+    layout_styles = styles((trial.layout for part in trials.values() for trial in part), CONTROL)
     with drawing():
-        views = [run_view(store, run, trials[run.id], looks, f"r{number}") for number, run in enumerate(runs, start=1)]
+        views = [
+            run_view(store, run, trials[run.id], layout_styles, f"r{number}")
+            for number, run in enumerate(runs, start=1)
+        ]
     here = files("keybench.results.report") / "template"
     css, script = (here.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     templates = Templates(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

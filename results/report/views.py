@@ -126,15 +126,15 @@ class RunView:
         ]
 
 
-def run_view(store: Store, run: Run, trials: Sequence[Trial], looks: Mapping[str, Style], anchor: str) -> RunView:
+def run_view(store: Store, run: Run, trials: Sequence[Trial], styles: Mapping[str, Style], anchor: str) -> RunView:
     """All about one run; call it inside `drawing()`."""
     environments = store.environments(run.id)
     groups = group_trials(run, trials, environments)
     return RunView(
         run=run,
         anchor=anchor,
-        groups=[_group(group, looks, f"{anchor}g{number}") for number, group in enumerate(groups, start=1)],
-        figures=run_figures(groups, looks, anchor),
+        groups=[_group(group, styles, f"{anchor}g{number}") for number, group in enumerate(groups, start=1)],
+        figures=run_figures(groups, styles, anchor),
         servers=[_server(environment, groups) for environment in environments],
         warnings=list(dict.fromkeys([*warnings(run, trials, environments), *store.warnings(run.id)])),
         incomplete=incomplete(run, trials),
@@ -153,7 +153,7 @@ def version(group: Group) -> str:
     return match[0] if match else ""
 
 
-def _group(group: Group, looks: Mapping[str, Style], anchor: str) -> GroupView:
+def _group(group: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
     judgement = judge(group)
     tables, notes = metric_tables(group, judgement)
     return GroupView(
@@ -161,7 +161,7 @@ def _group(group: Group, looks: Mapping[str, Style], anchor: str) -> GroupView:
         anchor=anchor,
         judgement=judgement,
         verdict=verdict(group, judgement),
-        figures=group_figures(group, looks, anchor),
+        figures=group_figures(group, styles, anchor),
         tables=tables,
         notes=notes,
         fidelity=fidelity(group),

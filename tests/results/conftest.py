@@ -1,4 +1,4 @@
-"""A run as a real one would have left it, made without any server."""
+"""A run like a real one, made without any server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FakeRun = Callable[..., Store]
 
 
 def readings(database: str, layout: str, rows: int, noise: np.random.Generator, *, after: bool) -> list[Reading]:
-    """Every metric, as far as the database gives it."""
+    """Every metric that the database supplies."""
     chaos, half_empty = LAYOUTS[layout]
     pace = {"postgresql": 9e-6, "sqlite": 4e-6}[database] * rows * (1 + noise.normal() * 0.02)
     first, second = pace * (1 + 0.9 * chaos), pace * (1.05 + 2.6 * chaos)
@@ -113,7 +113,7 @@ def series(found: list[Reading], rows: int, noise: np.random.Generator) -> Serie
 
 
 def pictures(found: list[Reading], layout: str, rows: int, noise: np.random.Generator) -> tuple[Blob, ...]:
-    """What the first block keeps, consistent with the readings."""
+    """What the first block stores for pictures, consistent with the readings."""
     chaos, _ = LAYOUTS[layout]
     values = {reading.metric: reading.value or 0.0 for reading in found}
     leaves = int(values[Metric.LEAF_PAGES])
@@ -132,7 +132,7 @@ def pictures(found: list[Reading], layout: str, rows: int, noise: np.random.Gene
 def trials(
     layouts: Iterable[str], databases: Iterable[str], blocks: int, rows: int, payloads: Iterable[int], *, after: bool
 ) -> list[Trial]:
-    """All trials of a run, in the order in which it would have made them."""
+    """All trials of a run, in the order of a real run."""
     cells = [(d, name, p) for d in databases for name in layouts for p in payloads]
     found = []
     for block in range(1, blocks + 1):
@@ -178,7 +178,7 @@ def a_run(run_id: str = "5ca1ab1e00", blocks: int = 3) -> Run:
 
 @pytest.fixture
 def fake_run(tmp_path: Path) -> Iterable[FakeRun]:
-    """Writes a run into a results database and gives it opened; `change` may alter or drop (None) each trial."""
+    """Writes a run into a results database and returns it open; `change` can alter each trial or drop it (None)."""
     opened: list[Store] = []
 
     def make(

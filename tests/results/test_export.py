@@ -1,4 +1,4 @@
-"""Tidy data: every reading is a row, absent and failed ones too."""
+"""Tidy data: every reading is a row, also absent and failed ones."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_command(fake_run, tmp_path) -> None:
     )
 
 
-def test_parquet_holds_what_csv_holds(fake_run, tmp_path) -> None:
+def test_parquet_and_csv_hold_the_same(fake_run, tmp_path) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=2).close()
     for along in (False, True):
         for form in (Form.PARQUET, Form.CSV):
@@ -105,7 +105,7 @@ def test_parquet_needs_a_file(fake_run, tmp_path) -> None:
     assert refused.stderr == "keybench: Parquet is a binary format: name a file with -o.\n"
 
 
-def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(tmp_path) -> None:
+def test_an_interrupted_write_leaves_the_earlier_file(tmp_path) -> None:
     there = tmp_path / "run.csv"
     there.write_text("earlier", encoding="utf-8")
 

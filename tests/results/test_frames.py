@@ -1,4 +1,4 @@
-"""Frames of results, also of many runs in one database at once."""
+"""Frames of results, also with several runners writing to one database."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_failed_trial_is_a_row_without_a_value(fake_run, tmp_path) -> None:
     assert frames.series(results=where).empty
 
 
-def test_without_pandas_the_next_step_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pandas_the_error_names_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)  # type: ignore[arg-type]  # as if it were not installed
     with pytest.raises(EnvironmentMissing) as missing:
         frames.typed([])
@@ -56,8 +56,8 @@ def test_without_pandas_the_next_step_is_said(monkeypatch: pytest.MonkeyPatch) -
     assert not isinstance(sys.modules["pandas"], ModuleType)
 
 
-def test_runs_of_two_machines_at_once_into_one_database(tmp_path: Path) -> None:
-    """Two runners write to the PostgreSQL database of a team at the same time; both runs are whole."""
+def test_two_runners_write_to_one_database_at_once(tmp_path: Path) -> None:
+    """Two runners write to one PostgreSQL database at the same time; both runs are complete."""
     own = engine("postgresql")
     kind = next(kind for kind in ("local", "embedded") if not own.missing(kind))
     provision = own.provision(kind, own.settings("fast", "default"))

@@ -1,4 +1,4 @@
-"""What clean removes, and above all what it leaves: live servers, other people's objects, results."""
+"""What clean removes, and above all what it leaves: running servers, other people's objects, results."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def tree(folder: Path) -> list[str]:
 
 
 def stale(base: Path, name: str) -> Path:
-    """What a killed keeper leaves: a folder whose lock nobody holds."""
+    """What a killed keeper leaves: a folder whose lock no process holds."""
     folder = base / name
     (folder / "data").mkdir(parents=True)
     (folder / "data" / "file").write_text("left")
@@ -101,7 +101,7 @@ def test_a_stale_folder_goes_and_everything_beside_it_stays(clean: Clean, live: 
 
 @pytest.fixture
 def url(live: Address) -> Iterator[str]:
-    """The running server as if it were somebody's own, with other people's things in it."""
+    """The running server as if it were a user's own, with other people's objects in it."""
     where = f"postgresql://keybench@/others?host={live.parameters['host']}&port={live.parameters['port']}"
     with connection.connect(live) as own:
         own.execute("CREATE DATABASE others")
@@ -129,11 +129,11 @@ def dump(where: str) -> list[object]:
             "SELECT * FROM pg_db_role_setting",
             "SELECT rolname FROM pg_roles",
         )
-        found: list[object] = [sorted(map(repr, own.execute(statement))) for statement in statements]
+        objects: list[object] = [sorted(map(repr, own.execute(statement))) for statement in statements]
         tables = "SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace "
         for (name,) in own.execute(f"{tables} WHERE {own_schemas} AND relkind = 'r'").fetchall():
-            found.append((name, sorted(map(repr, own.execute(f"SELECT * FROM {name}")))))
-        return found
+            objects.append((name, sorted(map(repr, own.execute(f"SELECT * FROM {name}")))))
+        return objects
 
 
 def ask(where: str, statement: str) -> object:
@@ -142,7 +142,7 @@ def ask(where: str, statement: str) -> object:
         return row and row[0]
 
 
-def test_what_is_left_goes_only_where_it_may(clean: Clean, url: str) -> None:
+def test_a_server_is_cleaned_only_with_permission(clean: Clean, url: str) -> None:
     before = dump(url)
     given(url, "CREATE SCHEMA keybench", "COMMENT ON SCHEMA keybench IS 'made by keybench, which removes it'", TRIAL)
     done = clean("--server", url)
@@ -199,7 +199,7 @@ def test_a_schema_that_somebody_else_made_stays(clean: Clean, url: str) -> None:
     assert dump(url) == before
 
 
-def test_what_others_built_on_a_trials_table_is_not_torn_down(clean: Clean, url: str) -> None:
+def test_a_view_on_a_trials_table_stays(clean: Clean, url: str) -> None:
     given(url, "CREATE SCHEMA keybench", TRIAL, "CREATE VIEW public.peek AS SELECT key FROM keybench.keybench_rows")
     before = dump(url)
     done = clean("--server", url, "--yes")

@@ -1,4 +1,4 @@
-"""What the command says to bad input: one message with the next step, the exit code, and nothing lost."""
+"""Bad input to the command: one message with the next step, the exit code, and no lost results."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_url_that_does_not_answer(command: Run) -> None:
     assert "s3cret" not in done.stdout + done.stderr
 
 
-def test_a_dry_run_draws_the_writers_hours_and_measures_in_the_scenarios_columns(command: Run) -> None:
+def test_a_dry_run_draws_when_writers_are_busy_and_uses_the_scenarios_columns(command: Run) -> None:
     options = ("--db", "sqlite", "--server", "embedded", "--layout", "uuid-v7", "--rows", "18000", "--dry-run")
     done = command("--scenario", "azure-lag", *options)
     assert (done.returncode, done.stderr) == (0, "")
@@ -87,7 +87,7 @@ def test_a_dry_run_draws_the_writers_hours_and_measures_in_the_scenarios_columns
     assert "uuid-v7 · binary16," not in done.stdout
 
 
-def test_writers_that_cannot_be_are_told_in_one_message(refused: Run, tmp_path: Path) -> None:
+def test_impossible_writers_are_reported_in_one_message(refused: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n[[writer]]\nid = "a"\nstart = 5\nstop = 3\n'
         '[[writer]]\nid = "b"\nrate = 0\n'
@@ -108,7 +108,7 @@ def test_resume_takes_no_other_options(refused: Run) -> None:
     assert done.stderr == "keybench: --resume goes on with the run as it was planned: leave out --layout, --rows.\n"
 
 
-def test_a_results_file_that_is_none(command: Run, tmp_path: Path) -> None:
+def test_a_results_file_that_is_no_database(command: Run, tmp_path: Path) -> None:
     (tmp_path / "keybench-results.sqlite").write_text("these are my notes, not a database\n" * 50)
     before = (tmp_path / "keybench-results.sqlite").read_bytes()
     done = command("--db", "sqlite", "--rows", "10")

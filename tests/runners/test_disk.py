@@ -1,4 +1,4 @@
-"""A disk that fills up: said with the next step, and nothing finished is lost."""
+"""A disk that fills up: the message gives the next step, and finished trials are kept."""
 
 from __future__ import annotations
 

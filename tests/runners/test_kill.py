@@ -1,4 +1,4 @@
-"""Kills at random moments: finished trials are kept, the rest run, nothing is left over."""
+"""Kills at random moments: finished trials are kept, the others run later, and nothing is left over."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def start(folder: Path, variables: dict[str, str], *arguments: str) -> subproces
 
 
 def left_over(servers: Path) -> list[str]:
-    """Processes that were started for this folder's servers, and what lies in it."""
+    """Processes that were started for this folder's servers, and the files in it."""
     processes = []
     for process in psutil.process_iter(["cmdline", "pid"]):
         try:
@@ -43,9 +43,9 @@ def left_over(servers: Path) -> list[str]:
 
 def wait_until_nothing_is_left(servers: Path, seconds: float = 10) -> None:
     deadline = time.monotonic() + seconds
-    while (found := left_over(servers)) and time.monotonic() < deadline:
+    while (remaining := left_over(servers)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not found
+    assert not remaining
 
 
 def recorded(folder: Path) -> list[Trial]:
@@ -108,14 +108,14 @@ def test_ctrl_c_stops_the_servers_and_says_how_to_go_on(
 
 
 def kill_server(servers: Path) -> int:
-    """Kills the postmaster of this folder; how many there were."""
-    found = 0
+    """Kills the postmasters of this folder and returns their number."""
+    killed = 0
     for process in psutil.process_iter(["name", "cmdline"]):
         command = process.info["cmdline"] or []
         if process.info["name"] == "postgres" and any(str(servers) in part for part in command):
             process.kill()
-            found += 1
-    return found
+            killed += 1
+    return killed
 
 
 def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(

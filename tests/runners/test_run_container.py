@@ -1,4 +1,4 @@
-"""The whole command on servers in containers: of the tests' daemon, which runs this machine's real servers."""
+"""The whole command on servers in containers. The tests' daemon runs servers that are installed on this machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COUNTED = (
     Metric.INTERIOR_SPLITS,
     Metric.INDEX_BYTES,
 )
-"""What repeats exactly for the same keys."""
+"""Metrics whose values repeat exactly for the same keys."""
 
 
 def by_image(config: dict[str, Any]) -> tuple[int, Stop]:
@@ -51,12 +51,12 @@ def running(servers_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[D
 
 
 def figures(store: Store) -> dict[tuple[str, str], dict[Metric, float | None]]:
-    found = {}
+    values = {}
     for trial in store.trials(store.run("latest").id):
         assert (trial.status, trial.error) == ("ok", "")
         given = {reading.metric: reading.value for reading in trial.readings if reading.subject == KEY}
-        found[trial.database, trial.layout] = {metric: given[metric] for metric in COUNTED}
-    return found
+        values[trial.database, trial.layout] = {metric: given[metric] for metric in COUNTED}
+    return values
 
 
 def test_a_container_gives_the_figures_of_a_local_server(command: Run, running: Daemon, tmp_path: Path) -> None:
@@ -70,12 +70,12 @@ def test_a_container_gives_the_figures_of_a_local_server(command: Run, running: 
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         run = store.run("latest")
         contained = figures(store)
-        told = {each.database: each for each in store.environments(run.id)}
+        environments = {one.database: one for one in store.environments(run.id)}
         trials = store.trials(run.id)
     assert {trial.server for trial in trials} == {"container"}
-    assert told["postgresql"].settings["container_image"] == "postgres:15"
-    assert told["mariadb"].settings["container_image"] == "mariadb:11.8"
-    assert told["mariadb"].settings["container_cpus"] == "1"
+    assert environments["postgresql"].settings["container_image"] == "postgres:15"
+    assert environments["mariadb"].settings["container_image"] == "mariadb:11.8"
+    assert environments["mariadb"].settings["container_cpus"] == "1"
     assert Request.from_json(run.definition).container("postgresql").image == "postgres:15"
 
     done = command(*both, "--server", "local")
@@ -83,11 +83,11 @@ def test_a_container_gives_the_figures_of_a_local_server(command: Run, running: 
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         local = figures(store)
     assert contained == local
-    assert all(each[Metric.LEAF_PAGES] for each in contained.values())
+    assert all(values[Metric.LEAF_PAGES] for values in contained.values())
     assert contained["postgresql", "uuid-v4"][Metric.INTERIOR_SPLITS]
 
 
-def test_a_kept_server_is_left_said_and_cleaned(
+def test_a_kept_server_stays_until_it_is_cleaned(
     command: Run, running: Daemon, variables: dict[str, str], tmp_path: Path
 ) -> None:
     done = command("--db", "postgresql", *SMALL, "--server", "container", "--keep-server", DOCKER_HOST=running.host)
@@ -116,7 +116,7 @@ def test_a_kept_server_is_left_said_and_cleaned(
     assert set(running.containers) == {name}
     assert clean("--kept") == [f"removed container {name} of postgres:18"]
     assert running.containers == {}
-    assert clean() == ["no container of keybench's is left over"]
+    assert clean() == ["no container of keybench is left over"]
 
 
 @pytest.mark.parametrize(
@@ -134,12 +134,12 @@ def test_a_kept_server_is_left_said_and_cleaned(
         ),
     ],
 )
-def test_options_that_cannot_be_meant(refused: Run, arguments: tuple[str, ...], message: str) -> None:
+def test_options_that_contradict_the_run_are_refused(refused: Run, arguments: tuple[str, ...], message: str) -> None:
     done = refused(*arguments)
     assert (done.returncode, done.stderr) == (2, f"keybench: {message}\n")
 
 
-def test_without_docker_a_container_asked_for_says_what_else(command: Run) -> None:
+def test_without_docker_the_error_for_a_container_names_the_alternatives(command: Run) -> None:
     done = command("--db", "postgresql", "--server", "container")
     assert done.returncode == 4
     assert done.stderr == (

@@ -1,4 +1,4 @@
-"""A page as a browser would read it: ids, links, tables, and whether its tags are in order."""
+"""A page as a browser reads it: ids, links, tables, and whether its tags are balanced."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VOID = {"meta", "link", "br", "hr", "img", "input", "path", "use", "rect", "circ
 
 
 class Page(HTMLParser):
-    """Reads a page; AssertionError where a tag is closed that is not open."""
+    """Reads a page; AssertionError if a tag is closed that is not open."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -40,13 +40,13 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All that is shown, in single spaces and with none before a full stop or comma."""
+        """The visible text, with single spaces and none before a full stop or comma."""
         return re.sub(r" ([.,])", r"\1", " ".join(" ".join(self.words).split()))
 
     def attributes(self, name: str) -> list[str]:
-        """Every value of an attribute."""
+        """All values of an attribute."""
         return [attributes[name] for _, attributes in self.tags if name in attributes]
 
     def downloads(self) -> dict[str, str]:
-        """Each figure's data by file name, as its link holds them."""
+        """The links with each figure's data, by file name."""
         return {tag["download"]: tag["href"] for name, tag in self.tags if name == "a" and "download" in tag}

@@ -39,7 +39,7 @@ FACTS = """(() => {
 
 @pytest.fixture
 def page(fake_run) -> str:
-    """A page of a run with long names, several columns, and a layout whose name is a program."""
+    """A page of a run with long names, several columns, and a layout whose name is a script."""
 
     def change(trial):
         if trial.layout == "uuid-v7" and trial.block == 2:
@@ -52,11 +52,11 @@ def page(fake_run) -> str:
     )
 
 
-def test_it_fits_phones_and_screens_loads_nothing_and_runs_nothing_foreign(page, tmp_path) -> None:
+def test_the_page_fits_phones_and_screens_loads_nothing_and_runs_no_foreign_script(page, tmp_path) -> None:
     widths = (*PHONES, SCREEN)
     for width, facts in zip(widths, evaluated(page, widths, FACTS, tmp_path), strict=True):
         assert facts["width"] <= width
-        assert facts["wide"], "a table sticks out of its box"
+        assert facts["wide"], "a table extends beyond its box"
         assert facts["scrolls"] or width == SCREEN
         assert (facts["loaded"], facts["images"], facts["evil"]) == (0, 0, 0)
         assert facts["scripts"] == 2  # the page's own, and the one that asks

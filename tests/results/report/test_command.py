@@ -1,4 +1,4 @@
-"""The command: where it writes, and what it says of runs and files that are not there."""
+"""The command: its output file, and its errors for missing runs and files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_it_writes_the_page_and_prints_its_path(fake_run, tmp_path) -> None:
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_what_is_not_there(fake_run, tmp_path) -> None:
+def test_unknown_runs_and_missing_files_are_refused(fake_run, tmp_path) -> None:
     fake_run(layouts=("bigint-identity",), databases=("sqlite",), blocks=1).close()
     unknown = report(tmp_path, "feed", "--results", "results.sqlite")
     assert (unknown.returncode, unknown.stdout) == (2, "")
@@ -36,7 +36,7 @@ def test_what_is_not_there(fake_run, tmp_path) -> None:
     assert not (tmp_path / "other.sqlite").exists()
 
 
-def test_a_damaged_file_is_refused_and_neither_it_nor_the_last_page_is_touched(tmp_path) -> None:
+def test_a_damaged_file_is_refused_and_nothing_is_written(tmp_path) -> None:
     results, page = tmp_path / "results.sqlite", tmp_path / "page.html"
     results.write_bytes(b"no results" * 100)
     page.write_text("the last one", encoding="utf-8")
@@ -51,7 +51,7 @@ def test_a_damaged_file_is_refused_and_neither_it_nor_the_last_page_is_touched(t
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_ten_thousand_trials_are_drawn_in_ten_seconds(tmp_path) -> None:
+def test_a_report_of_ten_thousand_trials_takes_ten_seconds(tmp_path) -> None:
     path = tmp_path / "results.sqlite"
     assert benchmark.write(path) == 10_000
     seconds, size = min(benchmark.drawn(path) for _ in range(2))
@@ -59,7 +59,7 @@ def test_ten_thousand_trials_are_drawn_in_ten_seconds(tmp_path) -> None:
     assert size < 20 << 20
 
 
-def test_a_small_file_of_the_benchmark_is_drawn_too(tmp_path) -> None:
+def test_the_benchmark_works_with_a_small_file(tmp_path) -> None:
     path = tmp_path / "results.sqlite"
     assert benchmark.write(path, blocks=1, names=4) == 20
     _, size = benchmark.drawn(path)

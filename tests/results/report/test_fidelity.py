@@ -14,7 +14,7 @@ FEW = ("bigint-identity", "uuid-v4")
 
 
 def beside(store_of, difference, *, name=MODEL, reason="", blocks=1) -> str:
-    """The page of a run in which a model predicted `difference(layout)` leaf pages more than there are."""
+    """The page of a run in which a model predicted `difference(trial)` leaf pages too many."""
 
     def change(trial):
         of = {reading.metric: reading.value for reading in trial.readings}
@@ -27,26 +27,26 @@ def beside(store_of, difference, *, name=MODEL, reason="", blocks=1) -> str:
     return Page(render(store_of(layouts=FEW, databases=("postgresql",), blocks=blocks, change=change), ["latest"])).text
 
 
-def test_a_model_that_is_right_is_said_to_be(fake_run) -> None:
+def test_an_exact_model_is_reported_as_exact(fake_run) -> None:
     text = beside(fake_run, lambda trial: 0, blocks=2)
     assert "The model predicts the server's leaf pages exactly in all 4 trials." in text
     assert "m equal" in text
     assert "−0.25 points" in text
 
 
-def test_a_model_that_is_wrong_is_shown_with_its_difference(fake_run) -> None:
+def test_an_inexact_model_is_shown_with_its_difference(fake_run) -> None:
     text = beside(fake_run, lambda trial: 50 if trial.layout == "uuid-v4" else 0)
     assert "The model predicts the server's leaf pages exactly in 1 of 2 trials; its largest error is 0." in text
     assert "+50 (+0." in text
 
 
-def test_a_variant_of_a_model_has_a_table_of_its_own_and_says_what_it_stands_on(fake_run) -> None:
+def test_a_variant_of_a_model_has_its_own_table_and_note(fake_run) -> None:
     text = beside(fake_run, lambda trial: 0, name=Subject.model("insertion point"), reason="By the planned order.")
     assert "Page model beside the server: insertion point" in text
     assert "By the planned order." in text
 
 
-def test_what_a_model_predicts_is_not_among_the_measured_values(fake_run) -> None:
+def test_predictions_are_not_among_the_measured_values(fake_run) -> None:
     measured = Page(render(fake_run(layouts=FEW, databases=("postgresql",), blocks=1), ["latest"])).downloads()
     text = beside(lambda **given: fake_run(run_id="bbbbbbbbbb", **given), lambda trial: 1e6)
     assert "Page model beside the server" in text
@@ -54,12 +54,12 @@ def test_what_a_model_predicts_is_not_among_the_measured_values(fake_run) -> Non
     assert page.downloads()["r1g1-order.csv"] == measured["r1g1-order.csv"]
 
 
-def test_no_model_no_table(fake_run) -> None:
+def test_without_a_model_there_is_no_table(fake_run) -> None:
     page = Page(render(fake_run(layouts=FEW, databases=("postgresql",), blocks=1), ["latest"]))
     assert "Page model" not in page.text
 
 
-def test_rules_that_the_modelled_figures_follow_are_named_without_a_table(fake_run) -> None:
+def test_the_rules_of_the_modelled_figures_are_named_without_a_table(fake_run) -> None:
     def change(trial):
         (pages,) = (reading for reading in trial.readings if reading.metric == Metric.LEAF_PAGES)
         same, other = (

@@ -1,4 +1,4 @@
-"""Figures: found by themselves, drawn from what trials keep, honest about where it comes from."""
+"""Figures: found without being listed, drawn from what trials store, with the origin of their values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def grouped(
 
 
 def drawn(groups: list[Group]) -> dict[str, Figure]:
-    """All figures of the first group, and those of all, by the end of their keys; each is sound SVG."""
+    """All figures of the first group and of the run, by the end of their keys; each is valid SVG."""
     looks = styles((arm.layout for group in groups for arm in group.arms), CONTROL)
     with drawing():
         found = [*group_figures(groups[0], looks, "g"), *run_figures(groups, looks, "o")]
@@ -54,7 +54,7 @@ def table(one: Figure) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(unquote(one.csv.partition(",")[2]))))
 
 
-def test_every_figure_has_a_name_and_a_place_of_its_own() -> None:
+def test_every_figure_has_a_unique_name_and_place() -> None:
     for own in (
         [one for one in known_figures() if isinstance(one, RunFigure)],
         [one for one in known_figures() if isinstance(one, GroupFigure) and one.keys_alone],
@@ -63,7 +63,7 @@ def test_every_figure_has_a_name_and_a_place_of_its_own() -> None:
         assert len({one.name for one in own}) == len({one.place for one in own}) == len(own)
 
 
-def test_every_figure_of_an_index_is_drawn_from_a_whole_run() -> None:
+def test_a_complete_run_has_every_figure_of_an_index() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite")))
     assert found["forest"].svg
     wanted = {one.name for one in known_figures() if isinstance(one, GroupFigure) and not one.keys_alone} - {
@@ -73,7 +73,7 @@ def test_every_figure_of_an_index_is_drawn_from_a_whole_run() -> None:
     assert {name for name in wanted if found[name].svg} == wanted
 
 
-def test_the_page_map_shows_each_leaf_where_it_lies() -> None:
+def test_the_page_order_shows_each_leaf_at_its_place() -> None:
     found = drawn(grouped())["pages"]
     rows = table(found)
     assert len(rows) == 400
@@ -96,7 +96,7 @@ def test_pages_that_no_server_gave_are_marked_as_the_models() -> None:
     assert values == sorted(values), "the model's map, which is in order"
 
 
-def test_of_a_run_without_kept_blobs_the_figure_says_so() -> None:
+def test_without_stored_blobs_the_figures_say_so() -> None:
     found = drawn(grouped(change=lambda trial: replace(trial, blobs=())))
     assert found["pages"].caption == "No trial stored the order of its pages."
     assert found["fill"].caption == "No trial stored the rows of its pages."
@@ -104,7 +104,7 @@ def test_of_a_run_without_kept_blobs_the_figure_says_so() -> None:
     assert "skew" not in found
 
 
-def test_the_skew_picture_has_each_writers_rows_and_none_of_a_single_writer() -> None:
+def test_insert_positions_have_each_writers_rows_and_need_several_writers() -> None:
     found = drawn(grouped())["skew"]
     rows = table(found)
     assert len(rows) == 800
@@ -120,7 +120,7 @@ def test_the_skew_picture_has_each_writers_rows_and_none_of_a_single_writer() ->
     assert "skew" not in drawn(grouped(change=alone))
 
 
-def test_a_histogram_of_fill_adds_up_and_lies_around_the_density() -> None:
+def test_a_histogram_of_fill_adds_up_and_contains_the_density() -> None:
     for row in (rows := table(drawn(grouped())["fill"])):
         assert float(row["to, %"]) - float(row["fill from, %"]) == 5
     shares = [float(row["uuid-v4, % of the leaf pages"]) for row in rows]
@@ -129,7 +129,7 @@ def test_a_histogram_of_fill_adds_up_and_lies_around_the_density() -> None:
 
 
 @pytest.mark.parametrize(("arms", "most"), [(12, 12), (13, 12), (40, 12), (40, 24)])
-def test_of_many_arms_the_control_and_evenly_spaced_others_are_drawn(arms: int, most: int) -> None:
+def test_the_control_and_evenly_spaced_others_of_many_arms_are_drawn(arms: int, most: int) -> None:
     names = [CONTROL, *(f"layout-{i:02}" for i in range(arms - 1))]
     LAYOUTS.update({name: (i / arms, False) for i, name in enumerate(names) if name != CONTROL})
     try:
@@ -146,7 +146,7 @@ def test_of_many_arms_the_control_and_evenly_spaced_others_are_drawn(arms: int, 
     assert np.diff(places[1:]).max() - np.diff(places[1:]).min() <= 1
 
 
-def test_the_forest_has_every_layout_on_every_database_and_only_where_there_are_several() -> None:
+def test_the_forest_has_every_layout_on_every_database_and_needs_several_databases() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite")))["forest"]
     rows = table(found)
     assert {(row["database"], row["layout"]) for row in rows} == {
@@ -157,7 +157,7 @@ def test_the_forest_has_every_layout_on_every_database_and_only_where_there_are_
     assert "forest" not in drawn(grouped())
 
 
-def test_the_forests_lines_are_intervals_where_there_are_blocks_enough() -> None:
+def test_the_forests_lines_are_intervals_if_there_are_enough_blocks() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite"), blocks=6))["forest"]
     assert "lines are 95\u00a0% intervals" in found.caption
     for row in table(found):
@@ -165,7 +165,7 @@ def test_the_forests_lines_are_intervals_where_there_are_blocks_enough() -> None
 
 
 def lagging(trial: Trial) -> Trial:
-    """Several writers; in the second column EF Core's keys and UUIDv7's go elsewhere than in the first."""
+    """Several writers; each column suits either EF Core's keys or UUIDv7's."""
     far = (trial.layout, trial.column) in {("efcore-sequential", "uuid"), ("uuid-v7", "binary16-mssql")}
     where = [
         Reading(Metric.POSITION_MEAN, 50.0 if far else 0.5, "derived"),
@@ -185,7 +185,7 @@ def both_columns() -> list[Group]:
     return group_trials(a_run(blocks=2), made, [])
 
 
-def test_ef_core_stands_against_its_remedies_each_in_the_column_that_suits_it() -> None:
+def test_ef_core_and_its_alternatives_are_shown_in_the_columns_that_suit_them() -> None:
     groups = both_columns()
     assert len(groups) == 2
     found = drawn(groups)["remedies-1"]
@@ -198,7 +198,7 @@ def test_ef_core_stands_against_its_remedies_each_in_the_column_that_suits_it() 
     assert "remedies-1" not in alone, "one writer has no lag"
 
 
-def test_splits_that_a_server_does_not_tell_are_the_models_and_hollow() -> None:
+def test_splits_that_a_server_does_not_count_are_the_models_and_hollow() -> None:
     def change(trial: Trial) -> Trial:
         own = [r for r in trial.readings if r.metric != Metric.INTERIOR_SPLITS]
         beside = Reading(Metric.INTERIOR_SPLITS, 1_234.0, "modelled", subject=MODEL)
@@ -210,7 +210,7 @@ def test_splits_that_a_server_does_not_tell_are_the_models_and_hollow() -> None:
     assert found.svg.count("fill: var(--paper") == 2
 
 
-def test_density_is_set_against_the_distance_from_the_right_edge() -> None:
+def test_density_is_drawn_by_the_distance_from_the_right_edge() -> None:
     found = drawn(both_columns())["lag"]
     rows = {(row["layout"], row["column"]): row for row in table(found)}
     assert float(rows["efcore-sequential", "uuid"]["distance from the right edge, leaf pages"]) == 900
@@ -236,7 +236,7 @@ def test_the_heat_map_has_a_cell_for_each_reading_of_the_grid() -> None:
     assert "ticks" not in drawn(grouped())
 
 
-def test_latencies_along_the_load_are_medians_over_blocks_of_those_that_have_them() -> None:
+def test_latencies_along_the_load_are_medians_over_blocks() -> None:
     def change(trial: Trial) -> Trial:
         if trial.layout == "uuid-v4":
             return trial
@@ -264,7 +264,7 @@ def test_characters_that_xml_forbids_are_replaced_and_the_rest_is_escaped() -> N
     assert Page(canvas.svg("p")).text == "a\ufffdb\ufffd<&>\ufffd"
 
 
-def test_a_long_table_is_whole_in_the_file_and_cut_on_the_page() -> None:
+def test_a_long_table_is_complete_in_the_file_and_cut_on_the_page() -> None:
     long = Figure("k", "t", "u", "c", header=("n",), rows=tuple((float(i),) for i in range(150)))
     assert (len(long.shown_rows), long.rest) == (100, "50 more rows in the file.")
     assert len(table(long)) == 150
@@ -279,7 +279,7 @@ def test_modelled_markers_are_hollow() -> None:
     assert model.count(hollow) >= len(FEW)
 
 
-def test_names_of_layouts_are_text_in_every_figure() -> None:
+def test_layout_names_are_escaped_in_every_figure() -> None:
     evil = "<script>alert('&amp;')</script>"
     for one in drawn(
         grouped(
@@ -290,7 +290,7 @@ def test_names_of_layouts_are_text_in_every_figure() -> None:
         assert "script" not in {tag for tag, _ in Page(one.svg).tags}
 
 
-def test_how_much_dearer_a_row_gets_and_from_where_on() -> None:
+def test_growth_of_the_insert_cost_and_where_it_begins() -> None:
     rows = np.linspace(0, 100_000, 201)[1:].astype(np.int64)
 
     def change(trial: Trial) -> Trial:

@@ -1,4 +1,4 @@
-"""The page: whole in itself, escaped, and honest about what failed or is absent."""
+"""The page: self-contained, escaped, with everything that failed or is absent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(store, runs=("latest",)) -> Page:
     return Page(render(store, runs))
 
 
-def test_the_page_needs_nothing_but_itself(fake_run) -> None:
+def test_the_page_is_self_contained(fake_run) -> None:
     text = render(fake_run(layouts=FEW), ["latest"])
     page = Page(text)
     assert {tag for tag, _ in page.tags} & {"link", "iframe", "img", "object", "base"} == set()
@@ -42,7 +42,7 @@ def test_the_page_needs_nothing_but_itself(fake_run) -> None:
     assert "url(" not in text.replace("url(#", "")
 
 
-def test_the_one_script_is_our_own_and_the_only_one_that_may_run(fake_run) -> None:
+def test_the_page_has_one_script_and_allows_no_other(fake_run) -> None:
     text = render(fake_run(layouts=FEW), ["latest"])
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     assert script == files("keybench.results.report").joinpath("template", "report.js").read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def test_ids_are_unique_and_every_link_leads_somewhere(fake_run) -> None:
     assert {value[1:] for value in page.attributes("href") if value.startswith("#")} <= set(ids)
 
 
-def test_what_others_wrote_is_shown_as_they_wrote_it(fake_run) -> None:
+def test_foreign_text_is_escaped(fake_run) -> None:
     evil = "<script>alert('&amp;')</script>"
 
     def change(trial):
@@ -136,7 +136,7 @@ OSError: <b>postgresql://jane:s3cret@host/bench?password=s3cret, </b> see /home/
     assert "Appendix: tracebacks" not in read(fake_run(layouts=FEW, run_id="1234"), ["1234"]).text
 
 
-def test_a_layout_of_which_every_trial_failed_stays_in_the_tables(fake_run) -> None:
+def test_a_layout_whose_trials_all_failed_stays_in_the_tables(fake_run) -> None:
     def change(trial):
         failed = trial.layout == "uuid-v7"
         return replace(trial, status="error", error="no room", readings=(), series=()) if failed else trial
@@ -146,10 +146,10 @@ def test_a_layout_of_which_every_trial_failed_stays_in_the_tables(fake_run) -> N
     assert "Every trial failed; the errors are listed above." in page.text
 
 
-def test_an_absent_metric_gives_its_reason_once_and_never_a_zero(fake_run) -> None:
+def test_an_absent_metric_has_a_reason_and_never_a_zero(fake_run) -> None:
     page = read(fake_run(layouts=FEW, databases=("sqlite",)))
     reason = "SQLite keeps no log that outlives a transaction."
-    assert f"Log written Not drawn. No log and full-page images: {reason}" in page.text
+    assert f"Log written Not drawn. No log or full-page images: {reason}" in page.text
     assert page.text.count(reason) == 2  # for the figure, and under the tables
     assert "r1g1-log.csv" not in page.downloads()
 
@@ -172,14 +172,14 @@ def test_without_the_control_there_are_no_ratios(fake_run) -> None:
     assert "r1g1-order.csv" in page.downloads()
 
 
-def test_a_run_that_was_cut_off_says_so(fake_run) -> None:
+def test_an_incomplete_run_is_reported_as_incomplete(fake_run) -> None:
     store = fake_run(layouts=FEW, change=lambda trial: None if trial.block == 3 else trial)
     text = read(store).text
     assert "--resume" in text
     assert "12 trials recorded" in text
 
 
-def test_a_run_without_any_trial_is_a_page_too(fake_run) -> None:
+def test_a_run_without_trials_has_a_page(fake_run) -> None:
     page = read(fake_run(change=lambda trial: None))
     assert "This run has no recorded trial yet." in page.text
 
@@ -199,7 +199,7 @@ def test_machine_versions_settings_seed_and_cache_are_named(fake_run) -> None:
     assert "times the cache" in text
 
 
-def test_the_scenarios_own_title_stands_at_the_top(fake_run) -> None:
+def test_the_scenarios_title_is_at_the_top(fake_run) -> None:
     assert "keybench report two-million Two million rows Run 5ca1ab1e00" in read(fake_run(layouts=FEW)).text
 
 
@@ -227,7 +227,7 @@ def test_products_whose_licences_restrict_publishing_are_named(fake_run, databas
     assert f"The licence of {product} restricts publishing benchmark results" in page.text
 
 
-def test_the_file_appears_whole_or_not_at_all(fake_run, tmp_path) -> None:
+def test_the_file_is_written_atomically(fake_run, tmp_path) -> None:
     store = fake_run(layouts=FEW)
     path = tmp_path / "report.html"
     assert write_report(store, ["latest"], path) == path
@@ -243,7 +243,7 @@ def test_the_file_appears_whole_or_not_at_all(fake_run, tmp_path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "report.html", "results.sqlite"]
 
 
-def test_claims_that_the_runs_answer_stand_together_and_the_others_are_counted(fake_run) -> None:
+def test_answered_claims_are_shown_and_the_others_are_counted(fake_run) -> None:
     store = fake_run(layouts=FEW, blocks=6)
     found = [row for row in rows(store, ["latest"]) if row.database]
     assert found
@@ -256,7 +256,7 @@ def test_claims_that_the_runs_answer_stand_together_and_the_others_are_counted(f
     assert "This command lists them all: keybench claims 5ca1ab1e00 --all" in page.text
 
 
-def test_all_values_lie_in_the_page_or_the_command_that_writes_them(fake_run, monkeypatch) -> None:
+def test_the_page_has_all_values_or_the_command_that_exports_them(fake_run, monkeypatch) -> None:
     store = fake_run(layouts=FEW, blocks=1)
     count = sum(len(trial.readings) for trial in store.trials("5ca1ab1e00"))
     downloads = read(store).downloads()

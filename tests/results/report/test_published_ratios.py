@@ -1,4 +1,4 @@
-"""The picture of published ratios: what it draws, what it says without being seen, and the data behind it."""
+"""The picture of published ratios: drawing, text alternative and data."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_ratios_are_drawn_and_described(row) -> None:
     assert "Hollow" not in hollow.caption
 
 
-def test_far_ratios_stay_on_the_paper_and_many_rows_are_cut(row) -> None:
+def test_large_ratios_stay_inside_the_picture_and_many_rows_are_cut(row) -> None:
     far = replace(row, estimate=4000.0, low=1e-9, high=1e9)
     figure = claims_figure([far, *[row] * 60], "x")
     assert figure is not None
@@ -58,12 +58,12 @@ def test_far_ratios_stay_on_the_paper_and_many_rows_are_cut(row) -> None:
     assert max(places) <= 461
 
 
-def test_one_ratio_is_no_picture(row) -> None:
+def test_one_ratio_has_no_picture(row) -> None:
     assert claims_figure([row], "x") is None
     assert claims_figure([], "x") is None
 
 
-def test_it_stands_on_the_page_where_runs_answer(fake_run) -> None:
+def test_the_picture_is_on_the_page_if_runs_answer(fake_run) -> None:
     page = render(fake_run(layouts=("bigint-identity", "uuid-v4", "uuid-v7"), blocks=6), ["latest"])
     assert '<figure id="claims-forest">' in page
     assert "Published ratios and ours" in page

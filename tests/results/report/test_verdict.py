@@ -1,4 +1,4 @@
-"""What the times of a group prove, and the sentences that a group's data come to."""
+"""The judgement of a group's times, and the sentences of its verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.results.conftest import a_run, trials
 
 
 def sentences(seconds, density=None, fragmentation=None) -> list[str]:
-    """The verdict on trials with these insert times, one a block, and these densities and fragmentations."""
+    """The verdict on trials with these insert times (one a block), densities and fragmentations."""
     blocks = len(next(iter(seconds.values())))
     (group,) = group_trials(a_run(blocks=blocks), made(seconds, density, fragmentation), [])
     return verdict(group)
@@ -41,15 +41,15 @@ def made(seconds, density=None, fragmentation=None) -> list[Trial]:
 
 
 STEADY = (1.0, 1.01, 0.99, 1.002, 0.998, 1.004)
-"""What six blocks of one layout differ by."""
+"""The variation of six blocks of one layout."""
 
 
 def about(seconds: float) -> list[float]:
-    """Six blocks that take about so long."""
+    """Times of six blocks around this one."""
     return [seconds * part for part in STEADY]
 
 
-def test_who_is_first_who_keeps_up_and_who_costs_most() -> None:
+def test_the_verdict_names_the_first_the_equal_and_the_slowest() -> None:
     said = sentences({"bigint-identity": about(1.0), "uuid-v4": about(2.5), "uuid-v7": about(1.01)[::-1]})
     assert said == [
         "bigint-identity and uuid-v7 share the first place. uuid-v4 is slowest: 2.50× the time of bigint-identity for "
@@ -58,7 +58,7 @@ def test_who_is_first_who_keeps_up_and_who_costs_most() -> None:
     ]
 
 
-def test_a_layout_faster_than_the_control_is_first_alone() -> None:
+def test_a_layout_faster_than_the_control_is_alone_in_the_first_place() -> None:
     said = sentences({"bigint-identity": about(1.0), "uuid-v4": about(1.5), "uuid-v7": about(0.8)})
     assert said[0].startswith("uuid-v7 is fastest. uuid-v4 is slowest: 1.50×")
     assert said[1] == "Faster than bigint-identity: uuid-v7; slower than bigint-identity: uuid-v4."
@@ -72,7 +72,7 @@ def test_what_is_not_proven_is_not_claimed() -> None:
     assert re.fullmatch(r"Undecided: uuid-v\d and uuid-v\d \(0\.\d\d× to 2\.\d\d×; more blocks may decide\)\.", said[1])
 
 
-def test_every_layout_may_keep_up() -> None:
+def test_all_layouts_can_share_the_first_place() -> None:
     said = sentences({"bigint-identity": about(1.0), "uuid-v4": about(1.02), "uuid-v7": about(0.99)})
     assert said[0].startswith(
         "No layout is shown to be slower than another: all 3 share the first place. uuid-v4 took longest, but"
@@ -110,8 +110,8 @@ def test_a_layout_of_too_few_blocks_is_neither_first_nor_slower() -> None:
     assert {one.arm.layout: one.verdict for one in found.treatments} == {"uuid-v4": "slower", "uuid-v7": "unclear"}
 
 
-def test_the_first_place_is_rarely_lost_by_who_deserves_it() -> None:
-    """Ten equal layouts, 500 times: the data choose the fastest, which must have no advantage from that."""
+def test_the_fastest_layout_rarely_loses_the_first_place() -> None:
+    """Ten equal layouts, 500 times: that the data choose the fastest must not give it an advantage."""
     rng = np.random.default_rng(4)
     lost = 0
     for _ in range(500):
@@ -120,7 +120,7 @@ def test_the_first_place_is_rarely_lost_by_who_deserves_it() -> None:
     assert 0 < lost / 500 <= ALPHA
 
 
-def test_who_is_clearly_behind_is_not_first() -> None:
+def test_a_clearly_slower_layout_is_not_first() -> None:
     rng = np.random.default_rng(6)
     logs = rng.normal(0, 0.02, (500, 6, 8)) + np.log([1.3, 1.0, 1.0, 1.2, 1.2, 1.4, 2.0, 1.01])
     found = [set(first_place(one)) for one in logs]
@@ -128,7 +128,7 @@ def test_who_is_clearly_behind_is_not_first() -> None:
     assert sum({1, 2, 7} <= one for one in found) >= 475
 
 
-def test_more_blocks_than_are_flipped_one_by_one_find_what_six_find() -> None:
+def test_many_blocks_find_what_six_find() -> None:
     rng = np.random.default_rng(5)
     logs = rng.normal(0, 0.03, (23, 3)) + np.log([1.0, 1.2, 1.0])
     logs[3, 2] = np.nan
@@ -137,7 +137,7 @@ def test_more_blocks_than_are_flipped_one_by_one_find_what_six_find() -> None:
     assert first_place(logs) == [2]
 
 
-def test_splits_are_counted_for_a_thousand_rows() -> None:
+def test_splits_are_given_per_thousand_rows() -> None:
     def trial_with(trial, counts):
         return replace(trial, readings=tuple(Reading(metric, value, "measured") for metric, value in counts.items()))
 
@@ -165,7 +165,7 @@ def test_half_empty_pages_in_perfect_order_are_pointed_out() -> None:
     )
 
 
-def test_numbers_as_they_are_written() -> None:
+def test_numbers_as_text() -> None:
     assert [ratio(value) for value in (0.953, 1.0, 12.34, 123.4)] == ["0.95×", "1.00×", "12.3×", "123×"]
     assert [number(value) for value in (0.0, 1234.0, 0.01234, -2.5)] == ["0", "1,234", "0.0123", "−2.50"]
     assert [size(value) for value in (0, 1023, 1536, 3 * 2**40)] == ["0 bytes", "1,023 bytes", "1.50 KiB", "3 TiB"]

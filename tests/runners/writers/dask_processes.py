@@ -1,4 +1,4 @@
-"""A Dask cluster of this machine's processes, in a process of its own: what it warns of is not the tests' concern."""
+"""A Dask cluster of processes on this machine. It runs in a separate process, so that its warnings fail no test."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def local_cluster(workers: int, environment: Mapping[str, str], threads: int = 1
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """Ends it with all that it has started."""
+    """Ends the process and all processes that it has started."""
     whole = psutil.Process(process.pid)
-    for part in [whole, *whole.children(recursive=True)]:  # a nanny would start its worker anew
+    for part in [whole, *whole.children(recursive=True)]:  # a nanny would restart its worker
         with suppress(psutil.NoSuchProcess):
             part.kill()
     process.wait()
@@ -57,7 +57,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 @contextmanager
 def spread_cluster(host: str, namespaces: Sequence[str], workers: int) -> Iterator[str]:
-    """A scheduler at that address of this machine, and so many workers in each network namespace."""
+    """A scheduler at that address of this machine, and `workers` workers in each network namespace."""
     started = []
     dask = [sys.executable, "-m", "dask"]
     try:

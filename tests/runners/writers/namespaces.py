@@ -1,4 +1,4 @@
-"""Network namespaces: processes in them have a network of their own, as other machines do."""
+"""Network namespaces: processes in them have their own network, as other machines have."""
 
 from __future__ import annotations
 

@@ -34,16 +34,16 @@ from tests.runners.writers.test_many_writers import prepared
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with pytest.MonkeyPatch.context() as patch, owned("postgresql") as found:
+    with pytest.MonkeyPatch.context() as patch, owned("postgresql") as server:
         patch.setenv(secret.PASSWORD, PASSWORD)
-        yield found
+        yield server
 
 
 @pytest.fixture(scope="module")
 def address(url: str) -> Iterator[str]:
-    """Of the scheduler of four workers."""
-    with local_cluster(4, os.environ) as found:
-        yield found
+    """The address of a scheduler with four workers."""
+    with local_cluster(4, os.environ) as scheduler:
+        yield scheduler
 
 
 @pytest.fixture
@@ -97,12 +97,12 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
 
 
 def pid(cluster: DaskCluster, place: int) -> int:
-    """Process id of a worker that is busy: its nanny's, or the worker's own, are told by the scheduler alone."""
-    found: dict[str, int] = cluster._client.run(os.getpid, workers=[cluster._chosen[place]])
-    return next(iter(found.values()))
+    """Process id of a busy worker, which only the scheduler knows."""
+    pids: dict[str, int] = cluster._client.run(os.getpid, workers=[cluster._chosen[place]])
+    return next(iter(pids.values()))
 
 
-def test_an_address_at_which_nobody_answers_is_given_up_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_does_not_answer_is_an_error_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)
     nobody, begin = f"tcp://127.0.0.1:{free_port()}", time.monotonic()
     with pytest.raises(EnvironmentMissing) as caught:
@@ -114,7 +114,7 @@ def test_an_address_at_which_nobody_answers_is_given_up_in_seconds(monkeypatch: 
     )
 
 
-def test_without_the_package_the_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_error_gives_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "distributed", None)
@@ -136,9 +136,9 @@ def test_a_run_on_a_cluster_of_eight(url: str, command: Run, variables: dict[str
         results = (tmp_path / "keybench-results.sqlite").read_bytes()
         assert PASSWORD.encode() not in results
         with sqlite3.connect(tmp_path / "keybench-results.sqlite") as store:
-            found = store.execute("SELECT count(*) FROM value WHERE metric = 'clocks_apart_ms'").fetchone()
+            rows = store.execute("SELECT count(*) FROM value WHERE metric = 'clocks_apart_ms'").fetchone()
         store.close()
-        assert found == (2,)  # the control's and the layout's
+        assert rows == (2,)  # the control's and the layout's
         again = command("--resume", "latest", "--executor", address)
         assert again.returncode == 2
         assert "--resume goes on with the run as it was planned: leave out --executor." in again.stderr

@@ -64,7 +64,7 @@ def admin(target: Target) -> Iterator[Admin]:
 
 
 def workers(count: int, password: str = PASSWORD) -> ProcessPoolExecutor:
-    """The fork server may be older than the password."""
+    """Workers get the password explicitly, because the fork server may be older than the variable."""
     program = f"import os; os.environ[{secret.PASSWORD!r}] = {password!r}"
     return ProcessPoolExecutor(count, processes.context, initializer=exec, initargs=(program, {}))
 
@@ -120,7 +120,7 @@ def test_eight_writers_wait_for_one_another_and_lose_nothing(target: Target, adm
     phases = len(sources[0].writer.phases)
     assert [len(sent.released) for sent in pool.results] == [phases] * 8
     for releases in zip(*(sent.released for sent in pool.results), strict=True):
-        # One machine has one clock: there is a moment that lies in everybody's span.
+        # All writers here read one clock, so some moment lies in all their intervals.
         assert max(release.earliest for release in releases) <= min(release.latest for release in releases)
     begun = [sent.slices[n][0].min() - sent.released[n].latest for sent in pool.results for n in range(phases)
              if len(sent.slices[n][0])]  # fmt: skip
@@ -206,8 +206,8 @@ def test_a_writer_is_not_begun_twice_and_a_load_that_is_over_not_at_all(target: 
         coordination.close()
 
 
-def test_nobody_runs_further_ahead_than_may_be(target: Target) -> None:
-    """Three writers that take turns at random places; the fourth stands until it is alone."""
+def test_no_writer_runs_further_ahead_than_the_limit(target: Target) -> None:
+    """Three writers in threads, each with every third row."""
     assert isinstance(target.engine, HasCoordinationTable)
     coordination = target.engine.coordination_table(target.address)
     coordination.create(9, 3)
@@ -256,11 +256,11 @@ def test_a_worker_without_the_password_says_so(target: Target) -> None:
 
 
 def other_password(target: Target) -> Address:
-    """As a password in the URL would be kept, in a variable of the runner's alone."""
+    """The address as for a password in the URL, which only the runner's environment holds."""
     return replace(target.address, secret=secret.Secret(variable="KEYBENCH_PASSWORD_77"))
 
 
-def test_what_travels_holds_no_password(target: Target) -> None:
+def test_a_call_holds_no_password(target: Target) -> None:
     table, sources = prepared(target, load_scenario("azure-lag"), 40)
     task = WriterTask(target.engine.name, target.address, table, sources[0], 0, (10,), 1, 8)
     call = Call(identity, (task, TableBarrierHandle(target.address, 1, 0, 8, 60))).pickled()
@@ -306,7 +306,7 @@ def test_the_identity_is_that_of_the_code() -> None:
          "postgresql://user@host."),
     ],
 )  # fmt: skip
-def test_what_an_executor_cannot_do_is_said_at_once(executor: str, servers: dict[str, str], message: str) -> None:
+def test_what_an_executor_cannot_do_is_refused_at_once(executor: str, servers: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         placement.check(executor, servers)
     assert str(caught.value) == message
@@ -314,7 +314,7 @@ def test_what_an_executor_cannot_do_is_said_at_once(executor: str, servers: dict
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["postgresql", "mariadb"])
-def test_a_server_that_stops_under_eight_writers_is_their_error_and_after_a_restart_nothing_is_amiss(
+def test_a_server_that_stops_under_eight_writers_is_their_error_and_a_later_load_works(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(secret.PASSWORD, PASSWORD)
@@ -356,9 +356,9 @@ def test_a_server_that_stops_under_eight_writers_is_their_error_and_after_a_rest
             serving.__exit__(None, None, None)
 
 
-def test_times_are_put_together_at_the_middle_of_the_release() -> None:
+def test_clocks_are_aligned_at_the_middle_of_the_release() -> None:
     def sent(clock: float, begin: float, end: float, width: float) -> WriterResult:
-        """Of a machine whose clock shows `clock` at the release."""
+        """The result of a writer whose clock shows `clock` at the release."""
         times = np.array([clock + begin]), np.array([clock + end]), np.array([5])
         return WriterResult((times,), 0.1, None, (Release(clock - width / 2, clock + width / 2),))
 

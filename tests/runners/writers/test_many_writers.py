@@ -1,4 +1,4 @@
-"""Many writers on real servers: phases, exact counts, and what happens when one is lost."""
+"""Many writers on real servers: phases, exact counts, and the loss of one writer."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource,
     return places
 
 
-def test_eight_writers_meet_before_each_phase_and_lose_nothing(target: Target, admin: Admin) -> None:
+def test_eight_writers_wait_before_each_phase_and_lose_nothing(target: Target, admin: Admin) -> None:
     work = load_scenario("autoscale")
     table, sources = prepared(target, work, 4000)
     assert len(sources) == len(sources[0].writer.phases) == 8
@@ -89,7 +89,7 @@ def test_eight_writers_meet_before_each_phase_and_lose_nothing(target: Target, a
     assert first == 4000
 
 
-def test_a_writer_without_rows_is_no_trouble(target: Target, admin: Admin) -> None:
+def test_a_writer_may_have_no_rows(target: Target, admin: Admin) -> None:
     work = load_scenario("azure-lag").model_copy(update={"deal": DealPart(mode="one-busy")})
     table, sources = prepared(target, work, 40, "uuid-v7")
     assert [source.writer.rows for source in sources] == [40, 0, 0, 0]
@@ -97,7 +97,7 @@ def test_a_writer_without_rows_is_no_trouble(target: Target, admin: Admin) -> No
 
 
 def writer_processes() -> list[psutil.Process]:
-    """The processes that the fork server of this one has started; other children have children of their own."""
+    """The processes that the fork server of this process has started. Other children may have children too."""
     return [
         child
         for server in psutil.Process().children()
@@ -120,10 +120,10 @@ def test_a_killed_writer_is_an_error_and_the_server_goes_on(target: Target, admi
     thread = threading.Thread(target=work)
     thread.start()
     deadline = time.monotonic() + 30
-    while len(found := writer_processes()) < 8 and time.monotonic() < deadline:
+    while len(running := writer_processes()) < 8 and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert len(found) == 8
-    os.kill(found[3].pid, signal.SIGKILL)
+    assert len(running) == 8
+    os.kill(running[3].pid, signal.SIGKILL)
     thread.join(30)
     (error,) = failed
     assert isinstance(error, WorkerLost)
