@@ -1,7 +1,7 @@
 """A writer's connection: array-bound INSERTs of single rows in the order of the list, one transaction a batch.
 
 The hint APPEND_VALUES is not used: direct path bypasses the buffer cache and merges the index at the end, so that the
-splits that the order of the keys causes would not happen.
+splits that the order of the keys causes would not happen (docs/internals/oracle.md §5).
 
 `direct_path_load` is a load path of its own, `bulk`. Each transaction is one call, which the server commits by itself
 or undoes. It locks the table, and waits while others hold that lock. The server returns no row count: no error means

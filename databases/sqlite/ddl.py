@@ -1,9 +1,9 @@
 """Columns and tables of SQLite: their SQL, and the files of a table.
 
-A key that is `clustered` is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree; the column
-`integer` then is an INTEGER PRIMARY KEY, which SQLite makes the rowid itself. A key that is `nonclustered` has a unique
-index beside a table in order of arrival (of rowid); there `integer` is an ordinary column like `bigint`, no rowid. So
-it is with a foreign key, whose index is not unique. By date, the table is WITHOUT ROWID by (created, key), as near to
+A `clustered` key is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree; the column `integer`
+then is an INTEGER PRIMARY KEY, which is the rowid itself. A `nonclustered` key has a unique index beside a table in
+order of arrival (of rowid); there `integer` is an ordinary column like `bigint`. A foreign key is the same with an
+index that is not unique. By date, the table is WITHOUT ROWID with the primary key (created, key), which is as near to
 clustering by date as SQLite comes; the key's index then refers to rows by both.
 """
 
@@ -40,7 +40,7 @@ class Statements:
 
     @property
     def tree(self) -> str:
-        """Name of the b-tree that holds the key, as dbstat calls it."""
+        """Name of the measured b-tree in dbstat: the one that holds the key."""
         one = self.table.key == "clustered" or self.table.rows
         return self.table.name if one else f"{self.table.name}_key"
 
@@ -65,7 +65,7 @@ class Statements:
 
     @property
     def insert(self) -> str:
-        """One row: created by date, key, and payload where the table has one; without the key where SQLite makes it."""
+        """Inserts one row: created (by date only), key (unless SQLite makes it), payload (if there is one)."""
         if self.table.made:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
         given = ["?"] * (self.table.dated + 1 + bool(self.table.payload))
@@ -88,7 +88,7 @@ class Statements:
 
     @property
     def keys(self) -> str:
-        """All keys, in whatever order is quickest."""
+        """All keys, in any order."""
         return f'SELECT key FROM "{self.table.name}"'  # noqa: S608
 
     @property
@@ -98,7 +98,7 @@ class Statements:
 
     @property
     def arrived_keys(self) -> str:
-        """All keys of a table that is apart from the key's b-tree, in its order: of arrival, or by date."""
+        """All keys of a table that lies beside the key's b-tree, in the table's order: of arrival, or by date."""
         return f"{self.keys} ORDER BY {'created, key' if self.table.dated else 'rowid'}"
 
     @property
@@ -121,11 +121,11 @@ class Files:
         return self.folder / f"{self.table}.sqlite"
 
     def counters(self) -> list[Path]:
-        """What the loading connections counted, a file each (`load.Session.close`)."""
+        """The files with the counters of loading connections, one for each (`SqliteSession.close`)."""
         return sorted(self.folder.glob(f"{self.table}.counters-*"))
 
     def new_counters(self, name: str) -> Path:
-        """Where a loading connection writes what it counted."""
+        """The file in which a loading connection writes its counters."""
         return self.folder / f"{self.table}.counters-{name}"
 
     def remove(self) -> None:

@@ -10,7 +10,7 @@ from keybench.databases.capabilities import MakesKeys
 from keybench.databases.mysql import ddl, keys
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.flavour import MARIADB, MYSQL
-from keybench.databases.mysql.session import MySqlSession, Path
+from keybench.databases.mysql.session import MySqlSession, SendMethod
 from keybench.errors import ServerError, UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
@@ -25,7 +25,7 @@ def table(made: ServerKeys, key: str = "clustered") -> Table:
     return Table("trial", mariadb.ENGINE.column(made.column), 20, key, made=made)  # type: ignore[arg-type]
 
 
-def loaded(admin: MySqlAdmin, on: Table, path: Path) -> np.ndarray:
+def loaded(admin: MySqlAdmin, on: Table, path: SendMethod) -> np.ndarray:
     """The keys, in the order in which their rows arrived."""
     admin.create(on)
     session = MySqlSession(admin.address, on, path)
@@ -41,17 +41,17 @@ def loaded(admin: MySqlAdmin, on: Table, path: Path) -> np.ndarray:
     return np.array([value for _, _, value in sorted(by_payload, key=lambda row: arrived[row[0]])])
 
 
-@pytest.mark.parametrize("path", get_args(Path))
+@pytest.mark.parametrize("path", get_args(SendMethod))
 @pytest.mark.parametrize("made", HERE, ids=lambda made: made.name)
-def test_each_row_has_a_key_of_its_own(admin, made: ServerKeys, path: Path) -> None:
+def test_each_row_has_a_key_of_its_own(admin, made: ServerKeys, path: SendMethod) -> None:
     on = table(made)
     assert len(set(loaded(admin, on, path).tolist())) == ROWS
     stored = np.concatenate(list(admin.stored_keys(on)))
     assert len(np.unique(stored, axis=0)) == ROWS
 
 
-@pytest.mark.parametrize("path", get_args(Path))
-def test_auto_increment_counts(admin, path: Path) -> None:
+@pytest.mark.parametrize("path", get_args(SendMethod))
+def test_auto_increment_counts(admin, path: SendMethod) -> None:
     made = loaded(admin, table(HERE[0]), path)
     assert (made[0], np.diff(made).min() >= 1) == (1, True)
 
