@@ -53,7 +53,7 @@ def _unfit(scenario: Scenario) -> str:
     if reason := scenario.load_path.refuses_server_keys:
         return reason
     if scenario.timed:
-        return "its writers have hours of their own in virtual time, and a server's keys carry the server's clock"
+        return "its keys must carry the scenario's virtual time, and a server's keys carry the server's clock"
     if 0 in scenario.table.payload:
         return "its rows have nothing beside the key, and rows without a key would have nothing at all"
     return ""
