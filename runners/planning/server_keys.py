@@ -18,12 +18,12 @@ from keybench.scenarios.schema import Scenario
 
 def made_by(on: Engine, name: str) -> ServerKeys | None:
     """The layout of that name that the engine's servers make; None where they make none."""
-    return next((made for made in on.makes if made.name == name), None)
+    return next((made for made in on.server_keys if made.name == name), None)
 
 
 def known() -> Mapping[str, tuple[str, ...]]:
     """Every such layout by name, with the engines that make it."""
-    names = dict.fromkeys(made.name for on in engines().values() for made in on.makes)
+    names = dict.fromkeys(made.name for on in engines().values() for made in on.server_keys)
     return {name: tuple(on.name for on in engines().values() if made_by(on, name)) for name in names}
 
 
