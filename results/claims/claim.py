@@ -82,7 +82,7 @@ class Question(_Part):
     chunks: Annotated[int, Field(ge=2)] = 2
     value: float | None = None
     within: Factor = 0.05
-    """Values this close to the published one, or to no effect, are equal: a factor minus 1, or units of a difference."""
+    """Values this close to the published one, or to no effect, are equal: a factor minus 1; of a difference, units."""
     low: float | None = None
     high: float | None = None
     """The published range, instead of `value`; one bound alone leaves the other side open."""
