@@ -41,7 +41,7 @@ class Statements:
     @property
     def tree(self) -> str:
         """Name of the measured b-tree in dbstat: the one that holds the key."""
-        one = self.table.key == "clustered" or self.table.rows
+        one = self.table.key == "clustered" or self.table.measures_rows
         return self.table.name if one else f"{self.table.name}_key"
 
     @property
@@ -53,8 +53,10 @@ class Statements:
         """The statements that make the table, without its parent."""
         primary = " PRIMARY KEY" if self.table.key == "clustered" else ""
         payload = ", payload TEXT NOT NULL" if self.table.payload else ""
-        ending = " WITHOUT ROWID" if self.table.dated or (primary and not is_rowid(self.table)) else ""
-        created, both = ("created INTEGER NOT NULL, ", ", PRIMARY KEY (created, key)") if self.table.dated else ("", "")
+        ending = " WITHOUT ROWID" if self.table.by_date or (primary and not is_rowid(self.table)) else ""
+        created, both = (
+            ("created INTEGER NOT NULL, ", ", PRIMARY KEY (created, key)") if self.table.by_date else ("", "")
+        )
         table = (
             f'CREATE TABLE "{self.table.name}" '
             f"({created}key {self.table.column.sql_type} NOT NULL{primary}{payload}{both}){ending}"
@@ -66,9 +68,9 @@ class Statements:
     @property
     def insert(self) -> str:
         """Inserts one row: created (by date only), key (unless SQLite makes it), payload (if there is one)."""
-        if self.table.made:
+        if self.table.server_keys:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
-        given = ["?"] * (self.table.dated + 1 + bool(self.table.payload))
+        given = ["?"] * (self.table.by_date + 1 + bool(self.table.payload))
         return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(given)})'  # noqa: S608
 
     @property
@@ -99,12 +101,12 @@ class Statements:
     @property
     def arrived_keys(self) -> str:
         """All keys of a table that lies beside the key's b-tree, in the table's order: of arrival, or by date."""
-        return f"{self.keys} ORDER BY {'created, key' if self.table.dated else 'rowid'}"
+        return f"{self.keys} ORDER BY {'created, key' if self.table.by_date else 'rowid'}"
 
     @property
     def rowids(self) -> str:
         """The places of all rows in the table, in order of key: rowids, or numbers by date."""
-        place = "row_number() OVER (ORDER BY created, key)" if self.table.dated else "rowid"
+        place = "row_number() OVER (ORDER BY created, key)" if self.table.by_date else "rowid"
         return f'SELECT {place} FROM "{self.table.name}" ORDER BY key'  # noqa: S608
 
 

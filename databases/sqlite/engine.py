@@ -76,7 +76,7 @@ ENGINE = Sqlite(
     columns=ddl.COLUMNS,
     servers=("embedded",),
     drivers=("apsw",),
-    makes=keys.MADE,
+    server_keys=keys.MADE,
     absent={
         Metric.APPENDS: _NO_SPLITS,
         Metric.EDGE_SPLITS: _NO_SPLITS,

@@ -41,7 +41,7 @@ class SqliteSession:
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of columns: times of creation (by date only), keys, payload texts (if there is a payload)."""
         columns: list[Sequence[Any]] = [self.prepare_keys(keys)]
-        if self._table.dated:
+        if self._table.by_date:
             columns.insert(0, payload.moments(start, len(keys)).tolist())
         if self._table.payload:
             columns.append(_texts(payload, start, len(keys)))
