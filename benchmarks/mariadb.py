@@ -16,15 +16,14 @@ from time import perf_counter
 from benchmarks import pairs
 from keybench.databases.contract import Address
 from keybench.databases.mariadb import ENGINE
-from keybench.databases.mysql.session import MySqlSession
-from keybench.databases.mysql.session import Path as Way
+from keybench.databases.mysql.session import MySqlSession, SendMethod
 from keybench.databases.mysql.session import statements as packed
 from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
-TARGETS: dict[Way, float] = {"load data": 1.05, "arrays": 0.80, "insert": 1.05}
+TARGETS: dict[SendMethod, float] = {"load data": 1.05, "arrays": 0.80, "insert": 1.05}
 LAYOUTS = ("uuid-v4", "uuid-v7")
 
 
@@ -49,7 +48,7 @@ def _measure(address: Address, scratch: Path, rows: int, repetitions: int) -> It
     admin = ENGINE.admin(address)
     table = Table("benchmark", ENGINE.column("binary16"), pairs.PAYLOAD)
 
-    def ours(keys: Keys, way: Way) -> float:
+    def ours(keys: Keys, way: SendMethod) -> float:
         admin.create(table)
         session = MySqlSession(address, table, way)
         batches = session.prepare(keys, Payload(table.payload), 0, pairs.ROWS_PER_TX)
@@ -76,7 +75,7 @@ def _measure(address: Address, scratch: Path, rows: int, repetitions: int) -> It
     admin.close()
 
 
-def _script(table: Table, keys: Keys, way: Way, scratch: Path) -> Path:
+def _script(table: Table, keys: Keys, way: SendMethod, scratch: Path) -> Path:
     """A script with one statement a transaction. Rows for LOAD DATA are in files, one for each transaction."""
     payload = Payload(table.payload).rows(0, len(keys))
     lines = []

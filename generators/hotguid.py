@@ -129,7 +129,7 @@ class HotGuids(TwoFormStream):
         self._counter += n
 
 
-def _described(diagram: str, placed: str, *caveats: str) -> Description:
+def _description(diagram: str, placed: str, *caveats: str) -> Description:
     return Description(
         diagram,
         {
@@ -157,17 +157,17 @@ LAYOUTS = (
         "HotGuid: seconds, machine, process, counter, and a 32-bit shard at the end",
         "github.com/dmlarionov/HotGuid HotGuidGenerator",
         order="rfc",
-        description=_described(
+        description=_description(
             "T32 M16 P8 M8 P8 C24 S32", "", "SQL Server sorts the shard first: hotguid-sql is shuffled for it"
         ),
     ),
     HotGuid(
         "hotguid-sql",
-        "HotGuid after ToSqlGuid: the shard first, the seconds where SQL Server looks first",
+        "HotGuid after ToSqlGuid: the shard first, the seconds where SQL Server compares first",
         "github.com/dmlarionov/HotGuid HotGuidGenerator + HotGuidExtensions.ToSqlGuid",
         order="mssql",
         for_sql=True,
-        description=_described(
+        description=_description(
             "S32 C24 P8 P8 M8 T32 M16",
             ", bytes in reverse",
             "the original reads the shard only after converting the key back (ToGuid)",

@@ -60,7 +60,7 @@ class BlockNumbers(ChunkStream):
         return (blocks * self._of + self._index) * self._size + places + 1
 
 
-def _described(*caveats: str) -> Description:
+def _description(*caveats: str) -> Description:
     return Description(
         "N64",
         {"N": "number from the writer's block"},
@@ -79,7 +79,7 @@ LAYOUTS = (
         order="rfc",
         kind="int",
         size=20,
-        description=_described("Oracle: a block for each instance; PostgreSQL: for each session, CACHE 1 by default"),
+        description=_description("Oracle: a block for each instance; PostgreSQL: for each session, CACHE 1 by default"),
     ),
     Blocked(
         "bigint-hilo",
@@ -88,6 +88,6 @@ LAYOUTS = (
         order="rfc",
         kind="int",
         size=10,
-        description=_described("NHibernate's default block is far larger: 32,768"),
+        description=_description("NHibernate's default block is far larger: 32,768"),
     ),
 )

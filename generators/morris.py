@@ -78,7 +78,7 @@ class ProcessSequence(GuidStream):
         return values
 
 
-def _described(*caveats: str) -> Description:
+def _description(*caveats: str) -> Description:
     return Description(
         "P64 L16 T48",
         {
@@ -100,20 +100,20 @@ def _described(*caveats: str) -> Description:
 LAYOUTS = (
     Morris(
         "morris",
-        "Peter Morris: 8 bytes a process, then ticks of the previous key plus one, where SQL Server looks first",
+        "Peter Morris: 8 bytes a process, then ticks of the previous key plus one, where SQL Server compares first",
         "Peter Morris and Phillipa Berresford, mostly-sequential keys across processes",
         order="mssql",
-        description=_described(
+        description=_description(
             "a key holds its process's previous reading plus one tick: with several processes only nearly in order",
             "the first key after an idle hour is an hour back, in the middle of the table",
         ),
     ),
     Morris(
         "morris-corrected",
-        "Peter Morris as its comment says: 8 bytes a process, then the key's own ticks, where SQL Server looks first",
+        "Peter Morris as the comment says: 8 bytes a process, then its own ticks, where SQL Server compares first",
         "keybench, after Peter Morris and Phillipa Berresford",
         order="mssql",
         corrected=True,
-        description=_described(),
+        description=_description(),
     ),
 )

@@ -130,7 +130,7 @@ _LEGEND: Final = {"T": "seconds since 1970", "C": "counter, started at random"}
 _XID: Final = {**_LEGEND, "M": "first bits of SHA-256(machine name)", "P": "process id, low 16 bits"}
 
 
-def _described(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
+def _description(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
     return Description(
         diagram,
         legend,
@@ -150,7 +150,7 @@ LAYOUTS = (
         "MongoDB specifications, bson-objectid",
         order="rfc",
         kind="bytes",
-        description=_described("T32 P40 C24", {**_LEGEND, "P": "random, the same in all keys of a process"}),
+        description=_description("T32 P40 C24", {**_LEGEND, "P": "random, the same in all keys of a process"}),
     ),
     Xid(
         "xid",
@@ -158,7 +158,7 @@ LAYOUTS = (
         "github.com/rs/xid",
         order="rfc",
         kind="bytes",
-        description=_described("T32 M24 P16 C24", _XID, "containers with one machine name and process id can repeat"),
+        description=_description("T32 M24 P16 C24", _XID, "containers with one machine name and process id can repeat"),
     ),
     Xid(
         "xid-text",
@@ -166,7 +166,7 @@ LAYOUTS = (
         "github.com/rs/xid",
         order="rfc",
         kind="text",
-        description=_described(
+        description=_description(
             "K20",
             {"K": "seconds, machine, process id and counter, 5 bits a character"},
             "20 bytes a key instead of 12",

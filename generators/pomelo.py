@@ -75,7 +75,7 @@ class TickGuids(GuidStream):
             swap_first_fields(data)
 
 
-def _described(diagram: str, time: str, resolution: int, *caveats: str) -> Description:
+def _description(diagram: str, time: str, resolution: int, *caveats: str) -> Description:
     return Description(
         diagram,
         {"T": time, "X": "a digit 8 where RFC 9562 has its variant"},
@@ -99,7 +99,7 @@ LAYOUTS = (
         _SOURCE,
         order="rfc",
         aliases=("pomelo",),
-        description=_described("T48 V4:4 T12 X4:8 T4 R56", "ticks since 0001-01-01", 1),
+        description=_description("T48 V4:4 T12 X4:8 T4 R56", "ticks since 0001-01-01", 1),
     ),
     Pomelo(
         "pomelo-mysql-little-endian",
@@ -108,7 +108,7 @@ LAYOUTS = (
         order="net",
         aliases=("pomelo-little-endian",),
         little_endian=True,
-        description=_described(
+        description=_description(
             "T48 V4:4 T12 X4:8 T4 R56",
             "ticks since 0001-01-01; the first 48 bits are shuffled in the text",
             1 << 16,

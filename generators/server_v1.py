@@ -131,7 +131,7 @@ _TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1
 _MUTEX: Final = "order is strict within one server, under one mutex"
 
 
-def _described(diagram: str, *caveats: str) -> Description:
+def _description(diagram: str, *caveats: str) -> Description:
     return Description(
         diagram,
         _LEGEND,
@@ -151,14 +151,14 @@ LAYOUTS = (
         "MariaDB's UUID(): UUIDv1 of the server, which its uuid type stores time first",
         "github.com/MariaDB/server mysys/my_uuid.c",
         order="mysql-swap",
-        description=_described(_V1, "in plain byte order (CHAR(36), BINARY(16)) it starts again every 429 s"),
+        description=_description(_V1, "in plain byte order (CHAR(36), BINARY(16)) it starts again every 429 s"),
     ),
     ServerV1(
         "mysql-uuid",
         "MySQL's UUID(): UUIDv1 of the server, for UUID_TO_BIN(UUID(), 1)",
         "MySQL manual, UUID() and UUID_TO_BIN(); sql/item_func.cc",
         order="mysql-swap",
-        description=_described(_V1, "in plain byte order (CHAR(36), UUID_TO_BIN(u)) it starts again every 429 s"),
+        description=_description(_V1, "in plain byte order (CHAR(36), UUID_TO_BIN(u)) it starts again every 429 s"),
     ),
     ServerV1(
         "percona-ordered-uuid",
@@ -166,7 +166,7 @@ LAYOUTS = (
         "Percona, store UUID in an optimized way (2014); MySQL manual, UUID_TO_BIN()",
         order="rfc",
         swapped=True,
-        description=_described(
+        description=_description(
             "V4:1 H12 M16 L32 X2:2 Q14 N48", "not a UUID of any version: only BINARY(16) should hold it"
         ),
     ),

@@ -90,7 +90,7 @@ class Tsids(ChunkStream):
         return self._drawn[: len(starts)]
 
 
-def _described(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
+def _description(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
     return Description(
         diagram,
         legend,
@@ -101,7 +101,7 @@ def _described(diagram: str, legend: dict[str, str], *caveats: str) -> Descripti
         worker_ids=_NODES,
         time=Timestamp("milliseconds since 2020-01-01", EPOCH, _LAST, TICKS_PER_MS),
         caveats=(
-            "with more than some 2,000 to 4,096 keys a millisecond and node, the time runs ahead of the clock",
+            "with more than some 2,000 to 4,096 keys a millisecond on one node, the time runs ahead of the clock",
             *caveats,
         ),
     )
@@ -116,7 +116,7 @@ LAYOUTS = (
         _SOURCE,
         order="rfc",
         kind="int",
-        description=_described(
+        description=_description(
             "Z1:0 T41 N10 C12",
             {
                 "Z": "first bit of the time, the sign of a bigint",
@@ -132,6 +132,6 @@ LAYOUTS = (
         _SOURCE,
         order="rfc",
         kind="text",
-        description=_described("K13", {"K": "the 64 bits, 5 a character"}, "13 bytes a key instead of 8"),
+        description=_description("K13", {"K": "the 64 bits, 5 a character"}, "13 bytes a key instead of 8"),
     ),
 )

@@ -1,7 +1,7 @@
 """A writer's connection: array-bound INSERTs of single rows in the order of the list, one transaction a batch.
 
 Sets of rows in one statement (VALUES lists, table-valued parameters, JSON) are not used: the server may sort them by
-the clustered key, so that the page splits of random keys would not happen.
+the clustered key, so that the page splits of random keys would not happen (docs/internals/mssql.md §4).
 
 Bulk copy, which does sort, is a load path of its own. Each transaction is one call. A separate client inside
 mssql-python makes a connection of its own for it, so it belongs to no transaction of this session: the server commits

@@ -17,7 +17,7 @@ from keybench.databases.mysql.probes import probes, tables
 from keybench.databases.mysql.probes.arrival_order import InsertionRecorder
 from keybench.databases.mysql.probes.ibd import UnreadablePagesError
 from keybench.databases.mysql.probes.pages import read_index
-from keybench.databases.mysql.session import default_path
+from keybench.databases.mysql.session import default_method
 from keybench.databases.mysql.session.statements import is_uuid
 from keybench.model.column import Column
 from keybench.model.keys import Keys
@@ -51,7 +51,7 @@ class MySqlAdmin(Queries):
         """The settings of `settings.RECORDED` that the server has, and how rows are sent to it."""
         variables = {str(name): str(value) for name, value in self.rows("SHOW GLOBAL VARIABLES")}
         recorded = {name: variables[name] for name in sorted(set(settings.RECORDED)) if name in variables}
-        return {**recorded, "load_path": default_path(self.connection)}
+        return {**recorded, "load_path": default_method(self.connection)}
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, waits for quiet on a private server, and creates them, empty."""

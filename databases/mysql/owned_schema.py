@@ -1,8 +1,8 @@
-"""The database of trials on somebody's own server: making it, using it, and removing what keybench put there.
+"""The database of trials on a user's own server: creating it, using it, and removing what keybench put there.
 
-The results database can be the same one, so a trial's table is known by its comment, not by its place. MySQL's
-databases have no comments: one that keybench made holds an empty table whose comment says so. While a run uses the
-server it holds a named lock, which the server itself gives up when the run dies.
+It may also hold the results database, so a trial's table is identified by its comment. MySQL's databases have no
+comments: one that keybench made holds an empty table whose comment says so. While a run uses the server it holds a
+named lock, which the server itself releases when the run dies.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import pymysql
 
 from keybench.databases.contract import Address
 from keybench.databases.hosting.url_server import LOCK_SECONDS
-from keybench.databases.mysql import connection
+from keybench.databases.mysql.connection import Queries, place, server_errors
 from keybench.databases.mysql.ddl import COMMENT, SCHEMA
-from keybench.databases.mysql.flavour import flavour_named
 from keybench.errors import ServerError
 
 LOCK = "keybench"
 MARK = "made_by_keybench"
-"""The table that says that the database is keybench's."""
+"""The table whose comment says that keybench made the database."""
 MARK_COMMENT = "keybench made this database, and removes it"
 
 _IDLE_SECONDS = 31_536_000
@@ -43,23 +42,22 @@ class Database:
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where the server cannot be reached or is the other flavour."""
-        self._title = flavour_named(address.engine).title
+        self._server = Queries(address)
         self.address = address
-        self.place = f"{self._title} at {connection.place(address)}"
-        self._connection = connection.connect(address)
+        self.place = f"{self._server.flavour.title} at {place(address)}"
 
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
-        self._rows(f"SET SESSION wait_timeout = {_IDLE_SECONDS}")  # the connection idles while the run works
+        self._server.rows(f"SET SESSION wait_timeout = {_IDLE_SECONDS}")  # the connection idles while the run works
         return self._lock(LOCK_SECONDS)
 
     def create(self) -> None:
-        """Creates the database and its mark, where it is not there, and enters it."""
-        if not self._there():
-            self._rows(f"CREATE DATABASE {SCHEMA}")
-            self._rows(f"CREATE TABLE {SCHEMA}.{MARK} (nothing int) COMMENT = '{MARK_COMMENT}'")
-        with connection.server_errors(self._title):
-            self._connection.select_db(SCHEMA)
+        """Creates the database and its mark where it is not there, and makes it the connection's default database."""
+        if not self._server.rows(f"SHOW DATABASES LIKE '{SCHEMA}'"):
+            self._server.rows(f"CREATE DATABASE {SCHEMA}")
+            self._server.rows(f"CREATE TABLE {SCHEMA}.{MARK} (nothing int) COMMENT = '{MARK_COMMENT}'")
+        with server_errors(self._server.flavour.title):
+            self._server.connection.select_db(SCHEMA)
 
     def in_use(self) -> bool:
         """Whether another connection's run uses it at this moment."""
@@ -69,7 +67,7 @@ class Database:
         return False
 
     def contents(self) -> Sequence[str]:
-        """What `remove` would remove, for people to read."""
+        """What `remove` would remove, one line for each thing."""
         lines = [f"table {SCHEMA}.{name}, {int(size) / 1e6:.1f} MB" for name, size in self._tables(COMMENT)]
         if self._tables(MARK_COMMENT):
             lines.append(f"database {SCHEMA}, unless something else is in it")
@@ -78,17 +76,19 @@ class Database:
     def remove(self) -> Sequence[str]:
         """Drops the trials' tables and, where keybench made it and nothing else is in it, the database.
 
-        Nothing while a run uses the server. ServerError where something of other people's refers to a table.
+        Nothing while a run uses the server. ServerError where another object, such as a foreign key, refers to a table.
         """
         if not self._lock(0):
             return []
         removed = []
         try:
             for name, _ in self._tables(COMMENT):
-                self._rows(f"DROP TABLE {SCHEMA}.{_quoted(name)}")
+                self._server.rows(f"DROP TABLE {SCHEMA}.{_quoted(name)}")
                 removed.append(f"table {SCHEMA}.{name}")
-            if self._tables(MARK_COMMENT) and [name for (name,) in self._rows(_CONTENTS, [SCHEMA] * 3)] == [MARK]:
-                self._rows(f"DROP DATABASE {SCHEMA}")
+            if self._tables(MARK_COMMENT) and [name for (name,) in self._server.rows(_CONTENTS, [SCHEMA] * 3)] == [
+                MARK
+            ]:
+                self._server.rows(f"DROP DATABASE {SCHEMA}")
                 removed.append(f"database {SCHEMA}")
         except ServerError as error:
             done = f"Removed before: {', '.join(removed)}" if removed else f"Nothing was changed on {self.place}"
@@ -100,34 +100,25 @@ class Database:
     def lost(self) -> bool:
         """Whether the server has ended the connection."""
         try:
-            self._connection.ping(reconnect=False)
+            self._server.connection.ping(reconnect=False)
         except (pymysql.Error, OSError):
             return True
         return False
 
     def close(self) -> None:
         """Closes the connection."""
-        if self._connection.open:
-            self._connection.close()
-
-    def _there(self) -> bool:
-        return bool(self._rows(f"SHOW DATABASES LIKE '{SCHEMA}'"))
+        self._server.close()
 
     def _tables(self, comment: str) -> list[tuple[Any, ...]]:
-        return self._rows(_TABLES, [SCHEMA, comment])
+        return self._server.rows(_TABLES, [SCHEMA, comment])
 
     def _lock(self, seconds: int) -> bool:
-        """Takes the lock, once more where this connection has it already."""
-        return self._rows("SELECT GET_LOCK(%s, %s)", [LOCK, seconds]) == [(1,)]
+        """Takes the lock, again where this connection holds it already; False where another holds it."""
+        return self._server.rows("SELECT GET_LOCK(%s, %s)", [LOCK, seconds]) == [(1,)]
 
     def _unlock(self) -> None:
-        if self._connection.open:
-            self._rows("SELECT RELEASE_LOCK(%s)", [LOCK])
-
-    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        with connection.server_errors(self._title), self._connection.cursor() as cursor:
-            cursor.execute(statement, tuple(values) or None)
-            return list(cursor.fetchall())
+        if self._server.connection.open:
+            self._server.rows("SELECT RELEASE_LOCK(%s)", [LOCK])
 
 
 def _quoted(name: str) -> str:

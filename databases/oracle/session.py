@@ -1,7 +1,7 @@
 """A writer's connection: array-bound INSERTs of single rows in the order of the list, one transaction a batch.
 
 The hint APPEND_VALUES is not used: direct path bypasses the buffer cache and merges the index at the end, so that the
-splits that the order of the keys causes would not happen.
+splits that the order of the keys causes would not happen (docs/internals/oracle.md §5).
 
 `direct_path_load` is a load path of its own, `bulk`. Each transaction is one call, which the server commits by itself
 or undoes. It locks the table, and waits while others hold that lock. The server returns no row count: no error means
@@ -48,8 +48,8 @@ class OracleSession(ArraySession):
         """Types or sizes of an INSERT's parameters. Without them the driver inspects each value and resizes buffers."""
         module, payload = self._connection.module, self._table.payload
         text = [] if not payload else [payload if payload <= 4000 else module.DB_TYPE_CLOB]
-        created = [module.DB_TYPE_NUMBER] if self._table.dated else []
-        return text if self._table.made else [*created, self._key_type, *text]
+        created = [module.DB_TYPE_NUMBER] if self._table.by_date else []
+        return text if self._table.server_keys else [*created, self._key_type, *text]
 
     def begin(self) -> None:
         """Notes the session's statistics before its first row; none where it may not read them, as the probe says."""

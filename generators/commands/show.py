@@ -92,7 +92,7 @@ def _facts(layout: Layout, sample: str) -> Iterator[tuple[str, str]]:
         yield "Ascends on", "no column"
     unit = "characters" if layout.kind == "text" else "bits"
     random = description.random_width
-    yield "Random", f"{random} {unit}, new for each key" if random else "nothing for each key"
+    yield "Random", f"{random} {unit}, new for each key" if random else f"no {unit} are new for each key"
     last = f"; 0 to {description.worker_ids - 1}" if description.worker_ids else ""
     yield "Unique", _UNIQUE[description.uniqueness] + last
 

@@ -62,19 +62,3 @@ class ProvidedGuids:
     def draw(self, out: Bytes) -> None:
         """The provider's next GUIDs; they keep their version."""
         self.fill(out)
-
-
-class ScriptedGuids:
-    """The given GUIDs, in order; LookupError when there are no more. To reproduce a published value."""
-
-    def __init__(self, guids: Bytes) -> None:
-        self._guids = guids
-        self._position = 0
-
-    def take(self, n: int) -> Bytes:
-        """The next n GUIDs: fresh uint8 (n, 16) in RFC order."""
-        part = self._guids[self._position : self._position + n]
-        if len(part) < n:
-            raise LookupError(f"the script holds {len(self._guids)} GUIDs, {self._position + n} were asked for")
-        self._position += n
-        return part.copy()

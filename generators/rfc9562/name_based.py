@@ -102,7 +102,7 @@ class NamedUuids(GuidStream):
         stamp_version(data, self._layout.version)
 
 
-def _described(version: int) -> Description:
+def _description(version: int) -> Description:
     return Description(
         f"D48 V4:{version} E12 X2:2 F62",
         {
@@ -112,7 +112,10 @@ def _described(version: int) -> Description:
         },
         random="",
         uniqueness="plan",
-        caveats=("one name, one key: unique only as far as the names are", "as random to every index as version 4"),
+        caveats=(
+            "the same name gives the same key: keys are unique only if names are",
+            "random to every index, as version 4",
+        ),
     )
 
 
@@ -126,7 +129,7 @@ LAYOUTS = (
         order="none",
         version=3,
         algorithm="md5",
-        description=_described(3),
+        description=_description(3),
     ),
     Named(
         "uuid-v5",
@@ -135,7 +138,7 @@ LAYOUTS = (
         order="none",
         version=5,
         algorithm="sha1",
-        description=_described(5),
+        description=_description(5),
     ),
     Named(
         "uuid-v8-name",
@@ -144,6 +147,6 @@ LAYOUTS = (
         order="none",
         version=8,
         algorithm="sha256",
-        description=_described(8),
+        description=_description(8),
     ),
 )

@@ -1,4 +1,4 @@
-"""Streams and keys as the tests of layouts need them."""
+"""A fixture that opens streams, for the tests of layouts."""
 
 from __future__ import annotations
 

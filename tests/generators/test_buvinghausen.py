@@ -14,24 +14,25 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.buvinghausen.reader import to_datetime
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, ticks_of
-from keybench.generators.core.entropy import AesEntropy, Entropy, ScriptedEntropy
+from keybench.generators.core.entropy import AesEntropy, Entropy
 from keybench.generators.core.instants import DATETIME_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import rank
+from tests.generators.scripted import ScriptedEntropy
 
 KINDS = ["legacy", "v7", "v8time"]
 BITS = {"legacy": 24, "v7": 26, "v8time": 22}
 STARTS = {"legacy": 500_000, "v7": 512, "v8time": 500_000}
 V7_LAST = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 QUIET = Process("host-0", 1)
-"""A machine the hash of whose name does not look like the RFC variant."""
+"""A machine whose name has a hash that does not look like the RFC variant."""
 
 NOW = ticks_of(datetime.fromisoformat("2026-11-20T00:00:00+00:00"))
 
 
 def at_counter(opened, name: str, used: int, ticks: int, random: bytes = b""):
-    """The key that uses this counter value: the stream starts as high as it may, and is taken from up to it."""
+    """The key with this counter value: the stream starts at the highest value and makes keys up to this one."""
     kind = name.removeprefix("buvinghausen-").removesuffix("-sql")
     start = min(used, STARTS[kind]) - 1
     before = used - start - 1
@@ -77,7 +78,7 @@ def test_vectors_of_v7(vectors, opened, texts_of) -> None:
 
 
 class LateEntropy(Entropy):
-    """Four bytes for the counter's start, and six for each key: zeros, but for the last of `keys`."""
+    """Four bytes for the counter's start, and six for each key: zeros except for the last of `keys`."""
 
     def __init__(self, start: int, keys: int, last: bytes) -> None:
         self.start, self.left, self.last = start, keys, np.frombuffer(last, np.uint8)
@@ -95,8 +96,8 @@ class LateEntropy(Entropy):
         return self
 
 
-def test_v7_counts_26_bits_round(vectors, opened, texts_of) -> None:
-    """The vector that lies 67,108,864 keys from a counter of 0."""
+def test_v7_counter_wraps_at_26_bits(vectors, opened, texts_of) -> None:
+    """The vector 67,108,864 keys after a counter of 0."""
     (vector,) = (v for v in vectors("buvinghausen_v7") if v["inputs"]["counter_after_increment"] == 1 << 26)
     count = (1 << 26) - 511
     readings = np.broadcast_to(np.int64(UNIX_EPOCH + vector["inputs"]["unix_ms"] * TICKS_PER_MS), count)
@@ -124,7 +125,7 @@ def test_the_counter_starts_as_getint32_draws(kind, suffix, script, first, opene
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", ["", "-sql"])
 @given(data=st.data())
-def test_each_reads_back_over_its_whole_range(kind, suffix, data, opened) -> None:
+def test_each_is_read_back_over_its_whole_range(kind, suffix, data, opened) -> None:
     first, last, unit = {
         "legacy": (0, DATETIME_LAST, 1),
         "v7": (UNIX_EPOCH, V7_LAST, TICKS_PER_MS),
@@ -175,7 +176,7 @@ def test_readings_outside_the_range_are_refused(kind, suffix, ticks, range_, ope
         ("v8time-sql", "8c122024-7e5c-86a0-17a1-224c08e62345", "version and variant are not those of UUIDv8"),
     ],
 )
-def test_keys_of_another_layout_are_refused_as_they_were_given(name, guid, reason, guids_of) -> None:
+def test_keys_of_another_layout_are_refused_and_named_as_given(name, guid, reason, guids_of) -> None:
     with pytest.raises(UsageError, match=f"^{guid} is no buvinghausen-{name} key: {reason}"):
         layout(f"buvinghausen-{name}").decode(guids_of([guid]))
 
@@ -192,7 +193,7 @@ def test_the_pair_of_the_originals_tests(guids_of) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", ["", "-sql"])
-def test_the_reader_knows_either_form_up_to_a_second_from_now(kind, suffix, opened) -> None:
+def test_the_reader_reads_either_form_up_to_a_second_from_now(kind, suffix, opened) -> None:
     name = f"buvinghausen-{kind}{suffix}"
     whole = NOW - NOW % TICKS_PER_MS
     made = [UNIX_EPOCH, whole, whole + TICKS_PER_SECOND, whole + 2 * TICKS_PER_SECOND]
@@ -202,7 +203,7 @@ def test_the_reader_knows_either_form_up_to_a_second_from_now(kind, suffix, open
     assert ticks.tolist() == [*made[:3], 0]
 
 
-def test_legacy_keys_are_unknown_from_2056_on(opened) -> None:
+def test_legacy_keys_are_not_read_from_2056_on(opened) -> None:
     end = ticks_of(datetime.fromisoformat("2056-01-27T22:30:34+00:00"))
     later = end + 10**16
     ends = [end - TICKS_PER_SECOND, end + TICKS_PER_SECOND]
@@ -210,7 +211,7 @@ def test_legacy_keys_are_unknown_from_2056_on(opened) -> None:
     assert known.tolist() == [True, False]
 
 
-def test_legacy_keys_of_a_quarter_of_all_machines_are_unknown(opened) -> None:
+def test_legacy_keys_of_a_quarter_of_all_machines_are_not_read(opened) -> None:
     """Where the hash of the machine name begins with the bits of the RFC variant, the reader looks for a version."""
     digest = hashlib.sha512(b"testhost").digest()
     assert digest[0] >> 6 == 2
@@ -218,7 +219,7 @@ def test_legacy_keys_of_a_quarter_of_all_machines_are_unknown(opened) -> None:
     assert to_datetime(keys, NOW)[1].tolist() == [False]
 
 
-def test_few_random_guids_are_taken_for_a_time(opened) -> None:
+def test_a_few_random_guids_are_read_as_times(opened) -> None:
     keys = opened("uuid-v4", [], entropy=AesEntropy.seeded("strangers")).take(100_000)
     known = to_datetime(keys, NOW)[1]
     assert 0.0001 < known.mean() < 0.004

@@ -1,4 +1,4 @@
-"""Variants that nobody published: Peter Morris' generator as its comment says, jhtodd's with version and variant."""
+"""Unpublished variants: Peter Morris' generator as its comment says, jhtodd's layouts with version and variant."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS
-from keybench.generators.core.entropy import ScriptedEntropy
 from keybench.generators.core.instants import DATETIME_LAST
 from keybench.generators.core.layout import layout
+from tests.generators.scripted import ScriptedEntropy
 
 FORMS = ["string", "binary", "end"]
 WRAP = (1 << 48) * TICKS_PER_MS
@@ -30,14 +30,14 @@ def corrected_sequence(last: int, readings: list[int]) -> list[int]:
     readings=st.lists(st.one_of(st.integers(0, 3_000), st.integers(0, DATETIME_LAST)), max_size=40),
     cut=st.integers(0, 40),
 )
-def test_morris_corrected_carries_its_own_reading(start, readings, cut, opened) -> None:
+def test_morris_corrected_holds_its_own_reading(start, readings, cut, opened) -> None:
     stream = opened("morris-corrected", readings, start=start)
     parts = [stream.take(min(cut, len(readings))), stream.take(max(len(readings) - cut, 0))]
     ticks = [tick for part in parts for tick in layout("morris-corrected").decode(part).ticks.tolist()]
     assert ticks == corrected_sequence(start, readings)
 
 
-def test_after_idling_one_is_right_and_the_other_late(opened) -> None:
+def test_after_an_idle_hour_the_corrected_key_is_right_and_the_published_late(opened) -> None:
     readings = [2000, 2000, 2000, 5000, 5000]
     published = layout("morris").decode(opened("morris", readings, start=1000).take(5)).ticks
     corrected = layout("morris-corrected").decode(opened("morris-corrected", readings, start=1000).take(5)).ticks
@@ -45,7 +45,7 @@ def test_after_idling_one_is_right_and_the_other_late(opened) -> None:
     assert corrected.tolist() == [2000, 2001, 2002, 5000, 5001]
 
 
-def test_both_put_the_same_process_bytes(opened) -> None:
+def test_both_have_the_same_process_bytes(opened) -> None:
     first, second = (opened(name, [10**17]).take(1).data[0, :8] for name in ("morris", "morris-corrected"))
     assert first.tolist() == second.tolist()
 

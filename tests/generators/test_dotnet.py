@@ -1,4 +1,4 @@
-"""Generators of the .NET world that take a base GUID or random bytes and one clock reading a key."""
+"""Generators for .NET with a base GUID, or random bytes, and one clock reading a key."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.buvinghausen import get_int32
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
-from keybench.generators.core.guids import ScriptedGuids
+from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.instants import DATETIME_LAST, EPOCH_1900
 from keybench.generators.core.layout import layout
+from tests.generators.scripted import ScriptedEntropy, ScriptedGuids
 
 DAY = 86_400 * TICKS_PER_SECOND
 U48 = 1 << 48
@@ -109,7 +109,7 @@ def test_nhibernate_vectors(vectors, opened) -> None:
 @given(ticks=st.integers(EPOCH_1900, EPOCH_1900 + 65_536 * DAY - 1))
 @example(ticks=EPOCH_1900)
 @example(ticks=EPOCH_1900 + 65_536 * DAY - 1)
-def test_nhibernate_reads_back_to_the_unit(ticks, opened) -> None:
+def test_nhibernate_is_read_back_to_the_unit(ticks, opened) -> None:
     decoded = layout("nhibernate-comb").decode(opened("nhibernate-comb", [ticks]).take(1)).ticks[0]
     assert 0 <= ticks - decoded <= 33_334
 
@@ -174,7 +174,7 @@ def test_marten_stores_instants_before_1970_modulo_48_bits(opened) -> None:
 def test_marten_2016_shifts_half_bytes_around_a_4(opened) -> None:
     ticks = EPOCH_1900 + 0x1234 * DAY + 20_000_000 * 100_000 // 3 + 1
     keys = opened("marten-2016", [ticks], guids=base("ffffffff-ffff-7fff-bfff-ffffffffffff")).take(1)
-    # 20,000,000 is 0x1312D00: four bytes 01 31 2D 00, of which the first half byte falls out before the 4.
+    # 20,000,000 is 0x1312D00: four bytes 01 31 2D 00, whose first half byte is lost before the 4.
     assert UUID(bytes=keys.data[0].tobytes()).bytes_le.hex() == "123413124d00ff7fbfffffffffffffff"
 
 

@@ -1,4 +1,4 @@
-"""Which layout a connection gets."""
+"""Which layout suits a database."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMNS: dict[str, Order] = {
 
 
 @pytest.mark.parametrize("url", COLUMNS)
-def test_its_keys_ascend_in_the_databases_column_and_are_all_taken(url, opened) -> None:
+def test_its_keys_ascend_in_the_databases_column_and_all_are_accepted(url, opened) -> None:
     ticks = 637_811_545_420_000_000 + np.arange(2_000) * 50 * TICKS_PER_MS
     keys: Keys = opened(for_database(url), ticks).take(2_000)
     assert np.array_equal(rank(keys, COLUMNS[url]), np.arange(2_000))
@@ -68,7 +68,7 @@ def test_an_unknown_dialect_is_named_without_the_rest_of_the_url() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "://me:secret@db/shop", "Server=db;Password=secret"])
-def test_what_names_no_dialect_is_refused_without_being_shown(text) -> None:
+def test_a_text_without_a_dialect_is_refused_and_not_shown(text) -> None:
     with pytest.raises(UsageError) as refused:
         for_database(text)
     assert str(refused.value) == (

@@ -10,12 +10,11 @@ import pytest
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.core.entropy import ScriptedEntropy
-from keybench.generators.core.guids import ScriptedGuids
 from keybench.generators.core.instants import EPOCH_1900
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.generators.rt_comb.dates import SqlDates
+from tests.generators.scripted import ScriptedEntropy, ScriptedGuids
 
 COMBS = {
     "rtcomb_sql_unix": layout("rt-comb-sql"),
@@ -108,7 +107,7 @@ def test_morris_sequence(vectors, opened) -> None:
         inputs = vector["inputs"]
         stream = opened("morris", [*inputs["clock"], 0], start=inputs["last_init"])
         assert layout("morris").decode(stream.take(len(inputs["clock"]))).ticks.tolist() == vector["results"]
-        # A clock that fell back leaves the sequence to count up from where it was.
+        # After the clock steps back, the sequence counts up from its last value.
         assert layout("morris").decode(stream.take(1)).ticks == vector["final_last"] + 1
 
 

@@ -1,4 +1,4 @@
-"""HotGuid's form for SQL Server, and the two keys in one shard."""
+"""HotGuid's form for SQL Server, and region and key in one shard."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.core.entropy import ScriptedEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.hotguid import shard, split
 from keybench.model.byteorder import rank
+from tests.generators.scripted import ScriptedEntropy
 
 START = 637_811_545_420_000_000
 SHARDS = [0, 1, 208, 65_535, 32_465_535, 4_294_967_295]
@@ -44,7 +44,7 @@ def test_hotguid_sql_vectors(vectors, opened, texts_of) -> None:
 
 
 @pytest.mark.parametrize("number", SHARDS)
-def test_both_forms_sort_alike_each_in_its_order(number, opened) -> None:
+def test_both_forms_sort_the_same_each_in_its_order(number, opened) -> None:
     """As in the original's tests: 25 keys of a shard by Guid, and by SqlGuid after ToSqlGuid."""
     ticks = START + np.arange(25) * TICKS_PER_SECOND // 3
     plain = opened(replace(layout("hotguid"), shard=number), ticks).take(25)
@@ -60,11 +60,11 @@ def test_a_key_of_one_form_read_as_the_other_is_another_instant(opened) -> None:
 
 @given(region=st.integers(0, 1_023), key=st.integers(0, 4_194_303))
 @example(region=1_023, key=4_194_303)
-def test_region_and_key_come_out_of_the_shard(region, key) -> None:
+def test_a_shard_is_split_into_region_and_key(region, key) -> None:
     assert split(shard(region, key)) == (region, key)
 
 
-def test_the_region_stands_above_the_key() -> None:
+def test_the_region_is_above_the_key() -> None:
     assert shard(0, 4_194_303) + 1 == shard(1, 0) == 4_194_304
     assert shard(1_023, 4_194_303) == 0xFFFF_FFFF
 
@@ -82,7 +82,7 @@ def test_the_region_stands_above_the_key() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_one_clear_error(call, message) -> None:
+def test_a_number_that_does_not_fit_is_refused(call, message) -> None:
     with pytest.raises(UsageError) as refused:
         call()
     assert str(refused.value) == message

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.core.alphabets import PUSH64
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.core.entropy import ScriptedEntropy
 from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
 from keybench.generators.integer_blocks import Blocked
 from keybench.generators.nanoid import ALPHABET
 from keybench.model.keys import Keys
+from tests.generators.scripted import ScriptedEntropy
 
 START = 637_811_545_420_000_000
 DISCORD = UNIX_EPOCH + 1_420_070_400_000 * TICKS_PER_MS
@@ -144,7 +144,7 @@ def test_monotonic_ulid_vector(vectors, opened) -> None:
     (vector,) = vectors("ulid_monotonic")
     milliseconds = vector["extracted"]["unix_ms"]
     random = bytes.fromhex(vector["inputs"]["bytes"][0])[6:]
-    # The clock may stand still or step back: both count up.
+    # When the clock stands still or steps back, the 80 bits count up.
     readings = [ms(milliseconds), ms(milliseconds) - 99]
     for name, expected in (("ulid-monotonic", vector["inputs"]["bytes"]), ("ulid-monotonic-text", vector["text"])):
         keys = opened(name, readings, entropy=ScriptedEntropy(random)).take(2)
@@ -212,7 +212,7 @@ def test_objectid_vector(vectors, opened) -> None:
     assert decoded.fields == {"counter": int.from_bytes(data[9:]), "process": int.from_bytes(data[4:9])}
 
 
-def test_the_counter_wraps_in_silence(opened) -> None:
+def test_the_counter_wraps_without_an_error(opened) -> None:
     stream = opened("objectid", [START] * 3, entropy=ScriptedEntropy(b"abcde" + b"\xff\xff\xfe"))
     decoded = layout("objectid").decode(Keys.concat([stream.take(1), stream.take(2)]))
     assert decoded.fields["counter"].tolist() == [0xFFFFFE, 0xFFFFFF, 0]
@@ -312,8 +312,8 @@ def test_tsid_vector(vectors, opened) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 3, 5])
-def test_a_tsid_counter_that_overflows_takes_the_next_millisecond(cut, opened) -> None:
-    """The start that the swallowed millisecond would have drawn goes to the one after."""
+def test_a_tsid_counter_that_overflows_moves_to_the_next_millisecond(cut, opened) -> None:
+    """The next millisecond uses the start that was drawn for the skipped one."""
     ticks = START + np.array([0, 0, 1, 1, 2, 3]) * TICKS_PER_MS
     script = ScriptedEntropy(bytes.fromhex("ffff 0005 0007 0009".replace(" ", "")))
     stream = opened("tsid", ticks, entropy=script)
@@ -350,8 +350,8 @@ def test_pushid_vector(vectors, opened) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2, 4])
-def test_push_ids_count_inside_a_millisecond_only(cut, opened) -> None:
-    """The 72 bits carry, wrap in silence, and are drawn anew for an earlier millisecond, too."""
+def test_push_ids_count_only_within_a_millisecond(cut, opened) -> None:
+    """The 72 bits carry, wrap without an error, and are drawn again for an earlier millisecond too."""
     ticks = START + np.array([0, 0, 0, -1, 1]) * TICKS_PER_MS
     script = ScriptedEntropy(b"\x00" * 5 + b"\x04" + b"\xff" * 6 + b"\x08" * 12 + b"\xff" * 12)
     stream = opened("pushid", [*ticks, ticks[-1]], entropy=script)
@@ -394,7 +394,7 @@ def test_nanoid_takes_six_bits_of_each_byte(opened) -> None:
 
 
 @pytest.mark.parametrize("name", ["cuid2", "nanoid"])
-def test_random_texts_tell_nothing(name, opened) -> None:
+def test_random_texts_cannot_be_decoded(name, opened) -> None:
     with pytest.raises(UsageError, match=f"^{name} keys hold no time and no counter"):
         layout(name).decode(opened(name, [START]).take(1))
 
@@ -403,7 +403,7 @@ def test_random_texts_tell_nothing(name, opened) -> None:
 
 
 @pytest.mark.parametrize(("name", "size"), [("bigint-cached", 20), ("bigint-hilo", 10)])
-def test_blocks_are_dealt_in_turns(name, size, opened) -> None:
+def test_writers_take_blocks_in_turns(name, size, opened) -> None:
     whole = Process("h", 1)
     parts = [opened(name, [], process=whole.partition(i, of=3)).take(2 * size + 1).data for i in range(3)]
     assert parts[1][[0, size - 1, size, -1]].tolist() == [size + 1, 2 * size, 4 * size + 1, 7 * size + 1]
@@ -418,6 +418,6 @@ def test_a_block_of_no_numbers_is_refused() -> None:
     assert str(refused.value) == "x with blocks of 0: a block holds 1 number or more."
 
 
-def test_the_list_of_those_with_a_range_is_complete() -> None:
+def test_the_list_of_layouts_with_a_range_is_complete() -> None:
     described = {known.name for known in layouts().values() if known.kind != "uuid" and known.description.time}
     assert described <= set(RANGED)

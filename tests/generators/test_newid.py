@@ -1,4 +1,4 @@
-"""NewId: golden vectors, the sequence step by step, and where its forms ascend."""
+"""NewId: golden vectors, its rule key by key, and the orders in which its forms ascend."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_newid_vectors(form, vectors, opened) -> None:
 
 
 def published_sequence(readings: list[int], per_tick: int) -> list[tuple[int, int]]:
-    """NewId's rule, one key after the other."""
+    """NewId's rule, key by key."""
     last, following, made = 0, 0, []
     for now in readings:
         if now > last:
@@ -66,7 +66,7 @@ def published_sequence(readings: list[int], per_tick: int) -> list[tuple[int, in
     )
 )
 def test_newid_counts_as_published(jumps, opened) -> None:
-    """Runs of equal readings, some longer than a tick has keys, some stepping back."""
+    """Runs of equal readings, some longer than the keys of a tick, some stepping back."""
     readings = np.repeat(TICK + np.cumsum([by for _, by in jumps]), [keys for keys, _ in jumps])
     decoded = layout("newid").decode(opened("newid", readings).take(len(readings)))
     made = list(zip(decoded.ticks.tolist(), decoded.fields["sequence"].tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""NEWSEQUENTIALID: golden vectors in every way to give them, and the server's sequence."""
+"""NEWSEQUENTIALID: golden vectors from given UUIDs and from time and node, and the server's sequence."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import UNIX_EPOCH, ticks_of
-from keybench.generators.core.entropy import ScriptedEntropy
-from keybench.generators.core.guids import ScriptedGuids
 from keybench.generators.core.layout import layout
+from tests.generators.scripted import ScriptedEntropy, ScriptedGuids
 
 NAME = "newsequentialid"
 FIRST = UNIX_EPOCH - 122_192_928_000_000_000
@@ -23,7 +22,7 @@ LAST = FIRST + (1 << 60) - 1
 
 
 def pairs(vectors) -> list[tuple[UUID, str]]:
-    """UUIDs of version 1 and the keys that they give."""
+    """UUIDs of version 1 and the keys made of them."""
     found = []
     for vector in vectors(NAME):
         if "guids" in vector:
@@ -78,7 +77,7 @@ def test_newsequentialid_reads_back_to_the_tick(ticks, opened) -> None:
 
 
 @pytest.mark.parametrize("readings", [[FIRST - 1], [LAST + 1], [LAST, LAST]])
-def test_what_60_bits_cannot_hold_is_refused(readings, opened) -> None:
+def test_a_time_beyond_60_bits_is_refused(readings, opened) -> None:
     with pytest.raises(UsageError) as refused:
         opened(NAME, readings).take(len(readings))
     assert str(refused.value).startswith(
@@ -95,12 +94,12 @@ def test_what_60_bits_cannot_hold_is_refused(readings, opened) -> None:
         ("clock_sequence", 16_384, "clock sequence 16384 does not fit 14 bits: choose one from 0 to 16383."),
     ],
 )
-def test_what_does_not_fit_is_refused(field, value, message) -> None:
+def test_a_value_that_does_not_fit_is_refused(field, value, message) -> None:
     with pytest.raises(UsageError) as refused:
         replace(layout(NAME), **{field: value})
     assert str(refused.value) == message
 
 
-def test_a_plain_uuid_v1_is_no_key_of_it(guids_of) -> None:
+def test_a_plain_uuid_v1_is_refused(guids_of) -> None:
     with pytest.raises(UsageError, match=f"is no {NAME} key: version and variant are not those of a shuffled UUIDv1"):
         layout(NAME).decode(guids_of(["c232ab00-9414-11ec-b3c8-9f6bdeced846"]))

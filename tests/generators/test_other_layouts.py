@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.core.entropy import ScriptedEntropy
 from keybench.generators.core.instants import DATETIME_LAST, iso_text
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
+from tests.generators.scripted import ScriptedEntropy
 
 V7_LAST = UNIX_EPOCH + (1 << 48) * TICKS_PER_MS - 1
 JHTODD = ["jhtodd-string", "jhtodd-binary", "jhtodd-end"]
@@ -61,7 +61,7 @@ def test_v7_refuses_what_48_bits_cannot_hold(ticks, shown, opened) -> None:
 
 
 @pytest.mark.parametrize("name", ["uuid-v4", "uuid-v7"])
-def test_all_bits_but_the_fixed_ones_vary(name, opened) -> None:
+def test_all_bits_vary_except_the_fixed_ones(name, opened) -> None:
     data = opened(name, [UNIX_EPOCH] * 4_000).take(4_000).data
     ones = np.unpackbits(data, axis=1).mean(axis=0)
     fixed = {48: 0, 49: 1, 50: name == "uuid-v7", 51: name == "uuid-v7", 64: 1, 65: 0}
@@ -112,7 +112,7 @@ def test_zaabee_is_another_name_for_it(form) -> None:
 
 
 def published_sequence(last: int, readings: list[int]) -> list[int]:
-    """Morris' rule for one caller, step by step: count up; below the clock, move up to it but return the count."""
+    """Morris' rule, key by key: count up; if below the clock, move up to it, but return the value before."""
     returned = []
     for now in readings:
         last += 1
@@ -130,7 +130,7 @@ def test_morris_running_maximum_is_the_published_rule(start, readings, opened) -
     assert layout("morris").decode(keys).ticks.tolist() == published_sequence(start, readings)
 
 
-def test_morris_starts_at_the_first_reading_where_the_clock_has_no_other(opened) -> None:
+def test_morris_starts_at_the_first_reading_unless_the_clock_has_a_start(opened) -> None:
     keys = opened("morris", [5_000, 9_000]).take(2)
     assert layout("morris").decode(keys).ticks.tolist() == [5_001, 5_002]
 
@@ -142,7 +142,7 @@ def test_morris_and_efcore_hold_the_first_and_the_last_instant(value, opened) ->
     assert decoded.fields["counter"] == value
 
 
-def test_morris_takes_eight_bytes_for_the_process_and_none_a_key(opened) -> None:
+def test_morris_takes_eight_bytes_of_entropy_a_process_and_none_a_key(opened) -> None:
     script = ScriptedEntropy(bytes(range(8)))
     data = opened("morris", range(100), entropy=script).take(100).data
     assert {row[:8].tobytes() for row in data} == {bytes([3, 2, 1, 0, 5, 4, 7, 6])}
@@ -186,7 +186,7 @@ def test_hotguid_reads_back_second_and_shard(ticks, shard, opened) -> None:
     decoded = chosen.decode(opened(chosen, [ticks]).take(1))
     second = int(float(ticks - UNIX_EPOCH) / 1e7)
     assert decoded.ticks[0] == UNIX_EPOCH + second * TICKS_PER_SECOND
-    # Near 2106 doubles lie 8 ticks apart, so rounding moves an instant by half of that at most.
+    # Near 2106 doubles are 8 ticks apart, so rounding moves an instant by at most half of that.
     assert -4 <= ticks - decoded.ticks[0] < TICKS_PER_SECOND
     assert decoded.fields["shard"] == shard
 
@@ -201,7 +201,7 @@ def test_hotguid_seconds_wrap_as_a_cast_to_32_bits(opened) -> None:
     assert seconds.tolist() == [U32 - 2, U32 - 1, 0, 1, 0, U32 - 1]
 
 
-def test_the_last_tick_of_a_second_counts_as_the_next(opened) -> None:
+def test_the_last_tick_of_a_second_counts_as_the_next_second(opened) -> None:
     of_2022 = 637_811_545_420_000_000
     decoded = layout("hotguid").decode(opened("hotguid", [of_2022 - 2, of_2022 - 1, of_2022]).take(3)).ticks
     assert (decoded - of_2022).tolist() == [-TICKS_PER_SECOND, 0, 0]

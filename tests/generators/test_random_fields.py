@@ -1,4 +1,4 @@
-"""The random field of every layout: each bit as often 1 as 0, no value more often than chance has it.
+"""The random field of every layout: each bit is as often 1 as 0, and values repeat no more often than by chance.
 
 What is random is what the layout's description says. The bounds are five standard deviations and more: a true field
 fails one of them about once in a million runs, and the seed is fixed.
@@ -21,7 +21,7 @@ BITS = 50_000
 REPEATS = 10_000_000
 FEW = 1_000_000
 WIDE = 60
-"""Bits from which on ten million values hold no repeat: the expectation is below 5·10⁻⁵."""
+"""Bits from which on ten million values should hold no repeat: the expectation is below 5·10⁻⁵."""
 
 RANDOM = sorted({known.name for known in layouts().values() if known.description.random_width})
 TEXT = [name for name in RANDOM if layout(name).kind == "text"]
@@ -29,7 +29,7 @@ BINARY = [name for name in RANDOM if layout(name).kind != "text"]
 
 
 def keys(name: str, n: int, *, per_second: int):
-    """Keys made at so many a second, as no field may depend on how many share a quantum."""
+    """Keys made at this rate: no field may depend on how many keys share a quantum."""
     ticks = START + np.arange(n) * (TICKS_PER_SECOND // per_second)
     entropy = AesEntropy.seeded("random field", name)
     return layout(name).stream(Process("testhost", 74_565), VirtualClock(ticks), entropy).take(n)
@@ -49,8 +49,8 @@ def masked_words(name: str, n: int) -> np.ndarray:
 
 
 def repeats(words: np.ndarray) -> int:
-    """How many keys equal another one before them."""
-    # Mixing all words into one costs 64-bit chance repeats of 10⁻⁶ at 10⁷ keys, and sorts four times as fast.
+    """How many keys are equal to an earlier one."""
+    # With all words mixed into one of 64 bits, 10⁷ keys have 10⁻⁶ repeats by chance, and sort four times as fast.
     mixed = np.zeros(len(words), np.uint64)
     for column in words.T:
         mixed ^= column
@@ -61,13 +61,13 @@ def repeats(words: np.ndarray) -> int:
 
 
 def allowed(n: int, bits: float) -> int:
-    """Repeats that chance allows among n values of so many bits: the birthday expectation and six deviations."""
+    """The repeats allowed among n values of `bits` bits: the birthday expectation plus six standard deviations."""
     expected = n * (n - 1) / 2 / 2**bits
     return math.floor(expected + 6 * math.sqrt(expected) + 0.01)
 
 
 def random_bits(name: str) -> float:
-    """Bits of the field; of text, what its characters' frequencies hold."""
+    """Bits of the field; for text, the entropy of its characters."""
     if layout(name).kind != "text":
         return layout(name).description.random_width
     per_character = {"cuid2": math.log2(26) + 23 * math.log2(36), "nanoid": 21 * 6, "ulid-text": 16 * 5}
@@ -85,8 +85,8 @@ def test_each_bit_is_as_often_1_as_0(name, per_second) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_neighbouring_bits_and_keys_go_their_own_ways(name) -> None:
-    """A field that repeats part of itself, or of the key before, has even bits all the same."""
+def test_neighbouring_bits_and_keys_are_independent(name) -> None:
+    """A field that repeats part of itself, or of the key before, would still have even bits."""
     made = keys(name, BITS, per_second=1_000)
     data = made.data.astype(">i8").view(np.uint8).reshape(-1, 8) if made.kind == "int" else made.data
     bits = np.unpackbits(data, axis=1)[:, layout(name).description.where(layout(name).description.random)]
@@ -112,14 +112,14 @@ def test_each_character_is_as_frequent_as_any_other(name) -> None:
 
 
 @pytest.mark.parametrize("name", RANDOM)
-def test_a_hundred_thousand_values_repeat_no_more_than_chance_has_it(name) -> None:
+def test_a_hundred_thousand_values_repeat_no_more_than_by_chance(name) -> None:
     assert repeats(masked_words(name, 100_000)) <= allowed(100_000, random_bits(name))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", RANDOM)
-def test_ten_million_values_repeat_no_more_than_chance_has_it(name) -> None:
-    """Ten million; of CUID2, which hashes each key, a tenth."""
+def test_ten_million_values_repeat_no_more_than_by_chance(name) -> None:
+    """One million for CUID2, which hashes each key."""
     n = FEW if name == "cuid2" else REPEATS
     if random_bits(name) >= WIDE:
         assert allowed(n, random_bits(name)) == 0

@@ -22,17 +22,17 @@ DAY = 86_400 * TICKS_PER_SECOND
 
 
 def made(opened, name: str, ticks: int) -> Keys:
-    """One key of a stream of its own, by whose clock it is `ticks`."""
+    """One key of a new stream whose clock shows `ticks`."""
     return opened(name, [ticks], start=ticks).take(1)
 
 
 def off(opened, name: str, ticks: int) -> int:
-    """How far what is read back lies from the reading."""
+    """How far the decoded instant is from the reading."""
     return abs(int(layout(name).decode(made(opened, name, ticks)).ticks[0]) - ticks)
 
 
 def allowed(name: str, ticks: int) -> int:
-    """The layout's resolution; a day for those whose last ticks before midnight are known to count as the next day."""
+    """The layout's resolution; a day for layouts whose last ticks before midnight count as the next day."""
     said = ALL[name].description
     if ticks % DAY >= DAY - 4 and any("before midnight" in caveat for caveat in said.caveats):
         return DAY
@@ -69,8 +69,8 @@ def test_instants_outside_are_refused_with_the_range(name, opened) -> None:
 
 @pytest.mark.parametrize("name", [name for name in READABLE if ALL[name].description.time.outside == "another instant"])
 @pytest.mark.parametrize("end", ["first", "last"])
-def test_or_they_are_stored_as_other_instants(name, end, opened) -> None:
-    """The range ends where it is said to end: one quantum on, the key tells another time, or none, or is not made."""
+def test_instants_outside_are_stored_as_other_instants(name, end, opened) -> None:
+    """The range ends where declared: one quantum later, the key has another time or none, or is not made."""
     time = ALL[name].description.time
     ticks = time.first - time.resolution if end == "first" else time.last + 1
     try:
@@ -81,7 +81,7 @@ def test_or_they_are_stored_as_other_instants(name, end, opened) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-def test_two_streams_from_the_systems_entropy_differ_where_anything_is_random(name, opened) -> None:
+def test_two_streams_with_the_systems_entropy_differ_if_anything_is_random(name, opened) -> None:
     said = ALL[name].description
     keys = [opened(name, np.full(20, NOW), entropy=AesEntropy.system()).take(20).data for _ in range(2)]
     if said.random_width:

@@ -1,4 +1,4 @@
-"""How layouts are found: here, and in other distributions."""
+"""How layouts are discovered: here, and in other distributions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Plugged = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def plugged(tmp_path: Path) -> Plugged:
-    """Runs code where another distribution, whose module ends with `declaration`, is installed."""
+    """Runs code with another distribution installed, whose module ends with `declaration`."""
 
     def run(declaration: str, code: str, module: str = "acme_layouts.py") -> subprocess.CompletedProcess[str]:
         (tmp_path / module).parent.mkdir(exist_ok=True)
@@ -112,7 +112,7 @@ def test_another_distribution_plugs_in_a_layout(module, plugged) -> None:
 def test_a_wrong_declaration_is_named(declaration, message, plugged) -> None:
     done = plugged(declaration, FAIL)
     assert done.stderr == ""
-    # Which of two distributions is found second depends on the path.
+    # The path decides which of two distributions is searched first.
     assert done.stdout.strip() in {
         message.format(f"keybench.generators.{module}") for module in ("rfc9562", "jhtodd")
     } | {message.format("acme_layouts")}
@@ -124,7 +124,7 @@ def test_a_layout_is_found_by_its_name_and_its_aliases() -> None:
         assert name in (known.name, *known.aliases)
 
 
-def test_every_layout_says_what_it_is_in_one_line() -> None:
+def test_every_layout_has_a_summary_of_one_line() -> None:
     for known in layouts().values():
         assert isinstance(known, Layout)
         assert known.source
@@ -141,6 +141,6 @@ def test_an_unknown_name_lists_the_close_matches() -> None:
     assert message.endswith(f" Known: {', '.join(names)}.")
 
 
-def test_a_name_like_no_other_gets_no_guess() -> None:
+def test_a_name_unlike_all_others_gets_no_suggestion() -> None:
     with pytest.raises(UsageError, match=r"^unknown layout 'zzzz'\. Known: "):
         layout("zzzz")

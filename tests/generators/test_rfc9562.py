@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
-from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.instants import UNIX_48_BIT_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_LAST
 from keybench.generators.rfc9562.name_based import Named
 from keybench.model.byteorder import stored
+from tests.generators.scripted import ScriptedEntropy
 
 START = 637_811_545_420_000_000
 NODED = ["uuid-v1", "uuid-v6"]
@@ -99,7 +100,7 @@ def test_method_3_vector(vectors) -> None:
 
 @pytest.mark.parametrize("name", ["uuid-v3", "uuid-v5"])
 @given(names=st.lists(st.text(max_size=60), max_size=5), namespace=st.uuids())
-def test_named_as_the_standard_library_does(name, names, namespace) -> None:
+def test_name_based_uuids_equal_the_standard_librarys(name, names, namespace) -> None:
     known = layout(name)
     chosen = Named(
         name, "", "", order="none", version=known.version, algorithm=known.algorithm, namespace=namespace,
@@ -134,7 +135,7 @@ def test_a_digest_cannot_be_read_back(name, version, opened) -> None:
 @given(ticks=st.integers(GREGORIAN, GREGORIAN_LAST))
 @example(ticks=GREGORIAN)
 @example(ticks=GREGORIAN_LAST)
-def test_noded_uuids_read_back_to_the_tick(name, ticks, opened) -> None:
+def test_v1_and_v6_read_back_to_the_tick(name, ticks, opened) -> None:
     keys = opened(name, [ticks]).take(1)
     assert layout(name).decode(keys).ticks == ticks
     assert uuid.UUID(bytes=keys.data[0].tobytes()).version == int(name[-1])
@@ -143,7 +144,7 @@ def test_noded_uuids_read_back_to_the_tick(name, ticks, opened) -> None:
 
 @pytest.mark.parametrize("ticks", [GREGORIAN - 1, GREGORIAN_LAST + 1])
 @pytest.mark.parametrize("name", NODED)
-def test_noded_uuids_refuse_what_60_bits_cannot_hold(name, ticks, opened) -> None:
+def test_v1_and_v6_refuse_what_60_bits_cannot_hold(name, ticks, opened) -> None:
     with pytest.raises(
         UsageError,
         match=f"^{name} keys hold instants from 1582-10-15T00:00:00.0000000Z to 5236-03-31T21:21:00.6846975Z, and",
@@ -152,15 +153,15 @@ def test_noded_uuids_refuse_what_60_bits_cannot_hold(name, ticks, opened) -> Non
 
 
 @pytest.mark.parametrize("name", NODED)
-def test_keys_of_one_tick_count_up_and_the_end_is_the_end(name, opened) -> None:
+def test_keys_of_one_tick_count_up_until_the_last_tick(name, opened) -> None:
     keys = opened(name, [START, START, START - 5, START + 2, START + 9]).take(5)
     assert (layout(name).decode(keys).ticks - START).tolist() == [0, 1, 2, 3, 9]
     with pytest.raises(UsageError, match=f"^{name} keys end with 5236-03-31T21:21:00.6846975Z, and those made faster"):
         opened(name, [GREGORIAN_LAST, GREGORIAN_LAST]).take(2)
 
 
-def test_v1_starts_again_every_429_seconds_except_turned_round(opened) -> None:
-    # time_low is 0 a whole number of 2^32 ticks after 1582.
+def test_v1_starts_again_every_429_seconds_unless_reordered(opened) -> None:
+    # time_low is 0 after a multiple of 2^32 ticks since 1582.
     wrap = GREGORIAN + ((START - GREGORIAN >> 32) + 1 << 32)
     keys = opened("uuid-v1", [wrap - 1, wrap]).take(2)
     orders = {order: tuple(row.tolist() for row in stored(keys, order)) for order in ("rfc", "mysql-swap")}
@@ -190,7 +191,7 @@ def test_v7_refuses_what_48_bits_cannot_hold(name, ticks, opened) -> None:
         opened(name, [ticks]).take(1)
 
 
-def test_the_counter_starts_below_half_and_counts_on_through_steps_back(opened) -> None:
+def test_the_counter_starts_below_half_and_keeps_counting_after_steps_back(opened) -> None:
     ticks = START + np.array([0, 0, -9, 0, 1, 1]) * TICKS_PER_MS
     decoded = layout("uuid-v7-counter").decode(opened("uuid-v7-counter", ticks).take(6))
     counters = decoded.fields["counter"]
@@ -214,7 +215,7 @@ def test_a_full_counter_moves_the_time_ahead(opened) -> None:
         opened("uuid-v7-counter", np.full(5000, UNIX_48_BIT_LAST)).take(5000)
 
 
-def test_a_monotonic_random_number_grows_by_what_was_drawn(opened) -> None:
+def test_a_monotonic_random_number_grows_by_the_drawn_amount(opened) -> None:
     """Two keys of one millisecond, and an overflow of the last 62 bits into the first 12."""
     first = bytes(6) + b"\xff\xfe" + b"\xff" * 8
     second = b"\x00\x00\x00\x04" + bytes(12)
@@ -226,7 +227,7 @@ def test_a_monotonic_random_number_grows_by_what_was_drawn(opened) -> None:
 
 
 @given(readings=st.lists(st.integers(0, 5), min_size=1, max_size=40), seed=st.integers(0, 9))
-def test_monotonic_random_is_the_loop_over_keys(readings, seed, opened) -> None:
+def test_monotonic_random_equals_the_loop_over_keys(readings, seed, opened) -> None:
     ticks = START + np.array(readings) * TICKS_PER_MS
     drawn = AesEntropy.seeded(seed).take(len(readings), 16)
     number, last, expected = 0, -1, []

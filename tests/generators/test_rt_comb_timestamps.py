@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.core.guids import ScriptedGuids
 from keybench.generators.core.instants import DATETIME_LAST, iso_text
 from keybench.generators.core.layout import layout
 from keybench.generators.rt_comb.timestamps import TimestampProvider, Timestamps, UtcNoRepeat
 from keybench.model.keys import Keys
+from tests.generators.scripted import ScriptedGuids
 
 START = 638_465_915_513_040_000
 COMBS = [f"rt-comb-{provider}" for provider in ("sql", "postgresql", "oracle")]
@@ -36,7 +36,7 @@ def test_utcnorepeat_vectors(vectors, opened) -> None:
 
 
 def published_timestamps(readings: list[int], increment_ms: float) -> list[int]:
-    """`GetTimestamp`, one call after the other, with `AddMilliseconds` of .NET 7 and later."""
+    """`GetTimestamp`, call by call, with `AddMilliseconds` of .NET 7 and later."""
     last, made = 0, []
     for now in readings:
         if (now - last) / 10_000 < increment_ms:
@@ -63,14 +63,14 @@ def test_timestamps_are_the_published_rule(increment, readings, cut) -> None:
 
 @pytest.mark.parametrize("name", [*COMBS, *LEGACY])
 def test_keys_of_one_reading_ascend_where_timestamps_never_repeat(name, opened) -> None:
-    """RT.Comb's own test: a thousand COMBs of one instant read back strictly later and later, four seconds ahead."""
+    """RT.Comb's own test: a thousand COMBs of one instant have strictly increasing times, up to four seconds ahead."""
     decoded = layout(f"{name}-no-repeat").decode(opened(f"{name}-no-repeat", np.full(1_001, START)).take(1_001)).ticks
     assert all(before < after for before, after in pairwise(decoded.tolist()))
     assert abs(int(decoded[-1]) - START - 4 * TICKS_PER_SECOND) <= 33_334
 
 
 @pytest.mark.parametrize(("milliseconds", "repeats"), [(3.0, True), (3.34, False)])
-def test_three_milliseconds_are_too_few_for_a_300th_of_a_second(milliseconds, repeats, opened) -> None:
+def test_three_milliseconds_are_less_than_a_300th_of_a_second(milliseconds, repeats, opened) -> None:
     chosen = with_increment(milliseconds, "rt-comb-legacy-no-repeat")
     decoded = chosen.decode(opened(chosen, np.full(1_000, START)).take(1_000)).ticks
     assert (np.diff(decoded) == 0).any() == repeats
@@ -82,7 +82,7 @@ def test_the_no_repeat_layout_has_the_originals_increment() -> None:
 
 
 @pytest.mark.parametrize("milliseconds", [0.0, -1.0, 0.00009, 86_400_001.0, float("nan"), float("inf")])
-def test_an_increment_without_sense_is_refused(milliseconds) -> None:
+def test_an_impossible_increment_is_refused(milliseconds) -> None:
     with pytest.raises(UsageError) as refused:
         UtcNoRepeat(milliseconds)
     assert str(refused.value) == (
@@ -131,7 +131,7 @@ def test_the_timestamp_provider_can_be_replaced(opened) -> None:
     ],
 )
 @pytest.mark.parametrize("suffix", ["", "-no-repeat"])
-def test_each_pair_puts_its_six_bytes_in_its_place(name, key, suffix, opened, texts_of) -> None:
+def test_each_pair_writes_its_six_bytes(name, key, suffix, opened, texts_of) -> None:
     base = np.frombuffer(bytes.fromhex("00112233445566778899aabbccddeeff"), np.uint8).reshape(1, 16)
     keys = opened(name + suffix, [START], guids=ScriptedGuids(base)).take(1)
     assert texts_of(keys) == [key]

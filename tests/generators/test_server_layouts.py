@@ -1,4 +1,4 @@
-"""What servers make, replicated on the client: PostgreSQL, MariaDB, MySQL, Oracle; sequential-uuids; Percona's."""
+"""Keys of servers, replicated on the client: PostgreSQL, MariaDB, MySQL, Oracle; sequential-uuids; Percona's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock, ticks_of
-from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
@@ -22,6 +22,7 @@ from keybench.generators.percona_week import texts_of_random, weeks
 from keybench.generators.sequential_uuids import Sequence
 from keybench.model.byteorder import stored
 from keybench.model.keys import Keys
+from tests.generators.scripted import ScriptedEntropy
 
 START = 637_811_545_420_000_000
 V1 = ["mariadb-uuid-v1", "mysql-uuid", "percona-ordered-uuid"]
@@ -56,7 +57,7 @@ def test_postgresql_vector(vectors) -> None:
 
 
 @given(readings=st.lists(st.integers(0, 3_000), min_size=1, max_size=50))
-def test_a_backend_is_the_loop_over_calls(readings) -> None:
+def test_a_backend_equals_the_loop_over_calls(readings) -> None:
     start = 1_645_557_742_000_000_000
     last, used = 0, []
     for reading in readings:
@@ -81,7 +82,7 @@ def test_mariadb_vector(vectors, opened) -> None:
 
 
 @pytest.mark.parametrize(("name", "last"), [("postgresql-uuidv7", NS_LAST), ("mariadb-uuid-v7", UNIX_48_BIT_LAST)])
-def test_v7_of_servers_at_the_ends_of_its_range(name, last, opened) -> None:
+def test_server_v7_at_the_ends_of_its_range(name, last, opened) -> None:
     resolution = layout(name).description.time.resolution
     decoded = layout(name).decode(opened(name, [UNIX_EPOCH + 10 * TICKS_PER_MS, last]).take(2)).ticks
     assert decoded.tolist() == [UNIX_EPOCH + 10 * TICKS_PER_MS, last - (last - UNIX_EPOCH) % resolution]
@@ -90,7 +91,7 @@ def test_v7_of_servers_at_the_ends_of_its_range(name, last, opened) -> None:
             opened(name, [outside]).take(1)
 
 
-def test_a_server_that_runs_out_of_its_range_says_so(opened) -> None:
+def test_a_server_beyond_its_range_is_an_error(opened) -> None:
     with pytest.raises(UsageError, match=r"^mariadb-uuid-v7 keys end with 10889-08-02T05:31:50\.6559999Z"):
         opened("mariadb-uuid-v7", [UNIX_48_BIT_LAST] * 5).take(5)
     with pytest.raises(UsageError, match=r"^postgresql-uuidv7 keys end with 2262-04-"):
@@ -100,7 +101,7 @@ def test_a_server_that_runs_out_of_its_range_says_so(opened) -> None:
 # Version 1
 
 
-def test_the_order_of_its_bytes_is_uuid_to_bins(vectors) -> None:
+def test_the_order_of_the_bytes_is_that_of_uuid_to_bin(vectors) -> None:
     for vector in vectors("mysql_uuid_to_bin_swap"):
         turned = bytes.fromhex(vector["binary16_hex"])
         given_uuid = uuid.UUID(vector["inputs"]["uuid"])
@@ -123,8 +124,8 @@ def test_all_three_are_one_value(name, opened) -> None:
 
 
 @given(steps=st.lists(st.integers(0, 6), min_size=1, max_size=60))
-def test_a_server_is_my_uuid_call_by_call(steps, opened) -> None:
-    """my_uuid.c with the borrowed ticks that it gives back, and the new number space at each step back."""
+def test_a_server_equals_my_uuid_call_by_call(steps, opened) -> None:
+    """my_uuid.c: it borrows ticks, gives them back, and draws a clock sequence at each step back."""
     entropy = AesEntropy.seeded("my_uuid")
     drawn = entropy.take(1, 8).tobytes()
     sequence, last, borrowed = int.from_bytes(drawn[:2]) * 16_383 >> 16, 0, 0
@@ -154,11 +155,11 @@ def test_a_server_is_my_uuid_call_by_call(steps, opened) -> None:
 @given(ticks=st.integers(GREGORIAN, GREGORIAN_LAST))
 @example(ticks=GREGORIAN)
 @example(ticks=GREGORIAN_LAST)
-def test_v1_of_servers_reads_back_to_the_tick(name, ticks, opened) -> None:
+def test_server_v1_is_read_back_to_the_tick(name, ticks, opened) -> None:
     assert layout(name).decode(opened(name, [ticks]).take(1)).ticks == ticks
 
 
-def test_what_is_not_turned_round_is_refused(guids_of) -> None:
+def test_a_key_that_is_not_reordered_is_refused(guids_of) -> None:
     plain = "58e0a7d7-eebc-11d8-9669-0800200c9a66"
     with pytest.raises(UsageError, match=f"^{plain} is no percona-ordered-uuid key: version and variant are not those"):
         layout("percona-ordered-uuid").decode(guids_of([plain]))
@@ -232,7 +233,7 @@ def test_blocks_are_counted_in_whole_bytes(size, count, bits, used, opened) -> N
         (5, (1 << 24) + 1, "x with 16777217 blocks: there are 1 to 16777216 of them."),
     ],
 )
-def test_numbers_of_blocks_that_upstream_cannot_do(size, count, message) -> None:
+def test_numbers_of_blocks_that_upstream_cannot_handle(size, count, message) -> None:
     with pytest.raises(UsageError) as refused:
         blocks(layout("tvondra-sequence"), size, count)
     assert str(refused.value) == message

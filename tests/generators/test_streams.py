@@ -1,4 +1,4 @@
-"""What holds for the stream of every layout, whichever module it comes from."""
+"""What holds for the streams of all layouts."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ FIRST_TWELVE = (
 )
 NAMES = sorted({known.name for known in layouts().values()})
 STRICT = {"bigint-identity", "efcore-sequential", "morris", "hotguid"}
-"""Layouts whose keys ascend strictly in one process, however many fall on one reading."""
+"""Layouts whose keys ascend strictly in one process, however many have the same reading."""
 
 REFUSE_STEPS_BACK = {"flakeid", "snowflake", "snowflake-discord"}
-"""Layouts that make no key while the clock lies behind its last reading."""
+"""Layouts that make no key while the clock is behind its last reading."""
 
 START = 637_811_545_420_000_000
 READINGS = st.lists(st.integers(0, 10**12), min_size=1, max_size=60)
@@ -71,7 +71,7 @@ def test_any_cut_gives_the_same_keys(name, cuts, jitter, opened) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_chunks_leave_no_seam(name, opened) -> None:
+def test_keys_do_not_depend_on_chunks(name, opened) -> None:
     n = 2 * CHUNK + 5
     ticks = START + np.arange(n) * 7_000
     whole = opened(name, ticks).take(n)
@@ -82,7 +82,7 @@ def test_chunks_leave_no_seam(name, opened) -> None:
 
 
 @pytest.mark.parametrize("name", sorted({known.name for known in layouts().values() if known.kind == "uuid"}))
-def test_a_filled_slice_holds_what_would_be_taken(name, opened) -> None:
+def test_filling_a_slice_gives_the_keys_of_take(name, opened) -> None:
     ticks = START + np.arange(600) * 7_000
     taken = opened(name, ticks).take(600).data
     stream = opened(name, ticks)
@@ -121,7 +121,7 @@ def test_the_kind_is_the_one_declared(name, opened) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_four_writers_make_no_key_twice(name) -> None:
-    """Unless all that tells keys apart is the machine, as those layouts say: then all four make the same."""
+    """Layouts that are unique only by machine make the same keys four times."""
     whole, process = AesEntropy.seeded("writers"), Process("testhost", 74_565)
     parts = [
         layout(name)
@@ -134,7 +134,7 @@ def test_four_writers_make_no_key_twice(name) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_says_truly_when_it_reads_the_clock(name) -> None:
+def test_each_reads_the_clock_when_it_declares_to(name) -> None:
     clock = VirtualClock(START + np.arange(10) * TICKS_PER_MS)
     process = Process("testhost", 74_565)
     layout(name).stream(process, clock, AesEntropy.seeded(1)).take(7)
@@ -152,7 +152,7 @@ def test_strict_layouts_ascend_key_by_key(name, steps, opened) -> None:
 
 @pytest.mark.parametrize("name", sorted(STRICT - {"hotguid"}))
 @given(readings=READINGS)
-def test_those_ascend_even_where_the_clock_steps_back(name, readings, opened) -> None:
+def test_some_ascend_even_when_the_clock_steps_back(name, readings, opened) -> None:
     ticks = START + np.array(readings)
     assert ascends(opened(name, ticks).take(len(ticks)), layout(name).order)
 
@@ -165,7 +165,7 @@ def test_time_ordered_layouts_ascend_from_quantum_to_quantum(name, opened) -> No
 
 
 @pytest.mark.parametrize("name", sorted(set(FIRST_TWELVE) - STRICT))
-def test_they_promise_nothing_within_a_quantum(name, opened) -> None:
+def test_time_ordered_layouts_have_no_order_within_a_quantum(name, opened) -> None:
     order = "rfc" if layout(name).order == "none" else layout(name).order
     assert not ascends(opened(name, [START] * 100).take(100), order)
 
@@ -178,7 +178,7 @@ def test_random_keys_ascend_in_no_order(order, opened) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(FIRST_TWELVE) - {"uuid-v4", "bigint-identity", "hotguid"}))
 def test_no_layout_ascends_in_another_order_too(name, opened) -> None:
-    """Each wrong column shows as disorder within 65.5 s of keys; hotguid keeps its high bytes in place there."""
+    """65.5 s of keys show disorder in each wrong column, except for hotguid, whose high bytes stay first."""
     ticks = START + np.arange(3_000) * 5 * TICKS_PER_MS
     keys = opened(name, ticks).take(3_000)
     orders = [order for order in ("rfc", "net", "mssql") if ascends(keys, order)]

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
+from tests.generators.scripted import ScriptedEntropy
 
 NAME = "uuidnext-v8-sqlserver"
 MS = 1_645_557_742_000
@@ -51,7 +52,7 @@ class Handler:
 
 
 def check(milliseconds: np.ndarray, opened, cuts: list[int]) -> None:
-    """The stream makes, cut anywhere, what the handler makes of the same bytes."""
+    """The stream, cut anywhere, makes the keys that the handler makes from the same bytes."""
     stream = opened(NAME, UNIX_EPOCH + milliseconds * TICKS_PER_MS, entropy=AesEntropy.seeded("uuidnext"))
     handler = Handler(AesEntropy.seeded("uuidnext"))
     made = b"".join(stream.take(n).data.tobytes() for n in [*cuts, len(milliseconds) - sum(cuts)])
@@ -78,13 +79,13 @@ def test_uuidnext_vectors(vectors, opened) -> None:
     steps=st.lists(st.sampled_from([0, 0, 0, 1, 2, 50, -1, -3, -60]), min_size=1, max_size=80),
     cut=st.integers(0, 80),
 )
-def test_uuidnext_is_the_handler_whatever_the_clock_does(steps, cut, opened) -> None:
+def test_uuidnext_equals_the_handler_whatever_the_clock_does(steps, cut, opened) -> None:
     check(MS + np.cumsum(steps), opened, [min(cut, len(steps))])
 
 
 @pytest.mark.parametrize("back", [0, 5])
-def test_uuidnext_is_the_handler_where_the_sequence_runs_over(back, opened) -> None:
-    """Forty thousand keys in one millisecond, then more clock, after a step back as well."""
+def test_uuidnext_equals_the_handler_where_the_sequence_overflows(back, opened) -> None:
+    """Forty thousand keys in one millisecond, then later readings, also after a step back."""
     steps = np.zeros(42_000, np.int64)
     steps[100] = -back
     steps[40_000] = 2

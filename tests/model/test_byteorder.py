@@ -23,7 +23,7 @@ SQL_GUID = (10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3)
 
 
 def mariadb(guid: UUID) -> bytes:
-    """What MariaDB's uuid type stores: node, clock sequence, time from high to low where the value looks like one."""
+    """What MariaDB's uuid type stores: node, clock sequence, then the time from high to low, if the value has these."""
     data = guid.bytes
     if 0x01 <= data[6] <= 0x5F and data[8] >= 0x80:
         return data[10:] + data[8:10] + data[6:8] + data[4:6] + data[:4]
@@ -68,7 +68,7 @@ def test_golden_net_bytes(vectors, guids_of) -> None:
     assert [row.tobytes().hex() for row in rows] == vector["net_bytes_of_inputs"]
 
 
-def test_golden_mariadb_takes_and_sorts(vectors, guids_of, texts_of) -> None:
+def test_golden_mariadb_accepts_and_sorts(vectors, guids_of, texts_of) -> None:
     (vector,) = vectors("mariadb_sort_order")
     keys = guids_of(vector["inputs"]["guids"])
     taken = accepts(keys, "mariadb")
@@ -84,7 +84,7 @@ def test_golden_mariadb_records(vectors, guids_of) -> None:
             assert stored(keys, "mariadb").tobytes().hex() == vector["record_hex"]
 
 
-def test_mariadb_looks_at_each_bound_of_both_bytes() -> None:
+def test_mariadb_at_each_bound_of_both_bytes() -> None:
     data = np.full((9, 16), 0x77, np.uint8)
     data[:, 6], data[:, 8] = zip(
         *[(0x00, 0x80), (0x01, 0x7F), (0x01, 0x80), (0x5F, 0xFF), (0x60, 0x80),
@@ -100,14 +100,14 @@ def test_mariadb_looks_at_each_bound_of_both_bytes() -> None:
 
 
 @given(keys=GUIDS)
-def test_mariadb_tells_all_that_it_takes_apart(keys) -> None:
+def test_mariadb_stores_all_accepted_values_differently(keys) -> None:
     taken = keys[np.flatnonzero(accepts(keys, "mariadb"))]
     unique = len({row.tobytes() for row in taken.data})
     assert len({row.tobytes() for row in stored(taken, "mariadb")}) == unique
 
 
 @pytest.mark.parametrize("order", sorted(PERMUTATIONS))
-def test_all_other_orders_take_all(order) -> None:
+def test_all_other_orders_accept_all(order) -> None:
     data = np.random.default_rng(1).integers(0, 256, (500, 16)).astype(np.uint8)
     assert accepts(Keys(data, "uuid"), order).all()
     assert accepts(Keys(np.arange(3), "int"), "mariadb").tolist() == [True] * 3
@@ -139,7 +139,7 @@ def test_sort_words_and_ranks_agree_with_pythons_sort(order, keys) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_one_bit_apart_is_told_apart_from_the_first_byte_to_the_last(order) -> None:
+def test_one_different_bit_gives_different_words_in_every_byte(order) -> None:
     bits = np.packbits(np.eye(128, dtype=np.uint8), axis=1)
     keys = Keys(bits, "uuid")
     expected = sorted(range(128), key=lambda bit: REFERENCES[order](UUID(bytes=bits[bit].tobytes())))
@@ -226,7 +226,7 @@ def test_keys_are_sliced_and_joined() -> None:
     value=st.binary(min_size=16, max_size=16),
     others=st.lists(st.binary(min_size=16, max_size=16), min_size=1, max_size=20),
 )
-def test_what_a_column_takes_whole_it_takes_each_of(mask, value, others) -> None:
+def test_a_column_that_accepts_all_accepts_each(mask, value, others) -> None:
     fixed, bits = (np.unpackbits(np.frombuffer(part, np.uint8)) for part in (mask, value))
     each = np.array([np.where(fixed, bits, np.unpackbits(np.frombuffer(other, np.uint8))) for other in others])
     keys = Keys(np.packbits(each, axis=1), "uuid")

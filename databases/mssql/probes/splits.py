@@ -3,7 +3,7 @@
 A split that moves rows logs `LOP_DELETE_SPLIT`, an append does not; the record's context gives the level.
 `sys.fn_dblog` is not documented (P. Randal describes it) and needs the role sysadmin. It reads the log that is still
 there. In recovery model SIMPLE a checkpoint would discard it, so a transaction is held open from before the first row
-until the log has been read. None of this happens inside the timed window.
+until the log has been read. None of this happens inside the timed window (docs/internals/mssql.md §3).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Where the log cannot be read or was overwritten, the order is that of the transa
 first insertion. Overlapping transactions are then told apart, but not how their rows interleaved: exact for
 transactions of one row, approximate for longer ones. Measured with 200,000 rows from four writers on two cores: the
 model had 0 to 3.5 % more or fewer leaves than the server, equally many with the order from the log, and 1 to 22 % more
-or fewer with the order by the writers' own clocks.
+or fewer with the order by the writers' own clocks (docs/internals/arrival-order.md §2).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class InsertionRecorder:
             return Arrivals(keys, numbers, np.sort(numbers), f"{NEAR}: the log cannot be used, because {error}")
         if order is None:
             return Arrivals(keys, numbers, np.sort(numbers), f"{NEAR}.")
-        return Arrivals(keys, numbers, numbers[order], BY_DATE if table.dated else "")
+        return Arrivals(keys, numbers, numbers[order], BY_DATE if table.by_date else "")
 
     def _read_file(self, table: Table) -> tuple[NDArray[np.int64], tuple[int, NDArray[np.int64]]]:
         """(The transaction of each row by primary key; tablespace and page numbers of the key's index)."""

@@ -61,7 +61,8 @@ class CounterProbe:
     """`index_page_splits` of INNODB_METRICS: of the whole server, and more than page splits.
 
     MariaDB counts at the start of each attempt: splits of leaves and branch pages, appends, and insertions that went
-    into the right neighbour instead. MySQL counts at the end of a split, so without the last kind.
+    into the right neighbour instead. MySQL counts at the end of a split, so without the last kind
+    (docs/internals/innodb.md §6).
     """
 
     server_wide = True

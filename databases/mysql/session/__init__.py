@@ -1,8 +1,8 @@
 """A writer's connection: each transaction's rows packed beforehand, and sent in the fastest way that the server takes.
 
 MariaDB takes arrays of values for one INSERT, in 0.7 to 0.8 of the time of LOAD DATA LOCAL (`make bench` compares all
-paths). MySQL has no such arrays: it gets LOAD DATA LOCAL, or INSERTs of many rows where it does not permit that
-(`local_infile`, off by default). `Admin.settings` reports which path was used.
+methods). MySQL has no such arrays: it gets LOAD DATA LOCAL, or INSERTs of many rows where it does not permit that
+(`local_infile`, off by default). `Admin.settings` reports which method was used.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from keybench.model.keys import Bytes, Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
-Path = Literal["load data", "arrays", "insert"]
+SendMethod = Literal["load data", "arrays", "insert"]
 Batch = statements.Loaded | arrays.Arrays | statements.Inserted
 
-_PACKED: Mapping[Path, Callable[..., Sequence[Batch]]] = {
+_PACKED: Mapping[SendMethod, Callable[..., Sequence[Batch]]] = {
     "load data": statements.loads,
     "arrays": arrays.packed,
     "insert": statements.inserts,
 }
-_PACKED_WITHOUT_KEYS: Mapping[Path, Callable[[Table, Bytes, int], Sequence[Batch]]] = {
+_PACKED_WITHOUT_KEYS: Mapping[SendMethod, Callable[[Table, Bytes, int], Sequence[Batch]]] = {
     "load data": statements.loads_without_keys,
     "arrays": arrays.packed_without_keys,
     "insert": statements.inserts_without_keys,
@@ -46,8 +46,8 @@ class ParentsAndChildren:
     children: Batch
 
 
-def default_path(to: connection.Connection) -> Path:
-    """The fastest path that this server takes."""
+def default_method(to: connection.Connection) -> SendMethod:
+    """The fastest method that this server accepts."""
     if flavour_of(to.get_server_info()) is MARIADB:
         return "arrays"
     with to.cursor() as cursor:
@@ -59,22 +59,22 @@ def default_path(to: connection.Connection) -> Path:
 class MySqlSession:
     """One writer's connection to one table, and to its parent."""
 
-    def __init__(self, address: Address, table: Table, path: Path | None = None) -> None:
+    def __init__(self, address: Address, table: Table, method: SendMethod | None = None) -> None:
         self._table = table
         self._title = flavour_named(address.engine).title
         self._connection = connection.connect(address)
         with connection.server_errors(self._title):
-            self.path: Path = path or default_path(self._connection)
+            self._method = method or default_method(self._connection)
         self._statements: list[bytes] = []
         self._analysed = False
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches of `rows_per_tx` rows, as the path takes them.
+        """Batches of `rows_per_tx` rows, as the method takes them.
 
         From here on `send` commits LOAD DATA, after it has checked that no row was left out.
         """
         self._begin()
-        pack = _PACKED[self.path]
+        pack = _PACKED[self._method]
         n, each = len(keys), self._table.children
         texts, moments = payload.rows(start, n), payload.moments(start, n)
         if not self._table.parent:
@@ -87,18 +87,18 @@ class MySqlSession:
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """The same for rows whose keys the server makes."""
         self._begin()
-        return _PACKED_WITHOUT_KEYS[self.path](self._table, payload.rows(start, rows), rows_per_tx)
+        return _PACKED_WITHOUT_KEYS[self._method](self._table, payload.rows(start, rows), rows_per_tx)
 
     def _begin(self) -> None:
-        """Prepares the path: the statement for each table's batches, the parent's first."""
+        """Prepares the method: the statement for each table's batches, the parent's first."""
         if self._statements:
             return
         family = self._table.family
         with connection.server_errors(self._title):
-            if self.path == "load data":
+            if self._method == "load data":
                 self._connection.autocommit(False)
                 self._statements = [statements.load_statement(each) for each in family]
-            elif self.path == "arrays":
+            elif self._method == "arrays":
                 self._statements = [self._connection.statement(arrays.statement(each)) for each in family]
             else:
                 self._statements = [b"" for _ in family]

@@ -113,26 +113,3 @@ class PlainEntropy(Entropy):
     def partition(self, i: int, *, of: int) -> PlainEntropy:
         """A generator seeded from this one's seed, i and `of`."""
         return PlainEntropy.seeded(self._seed, i, of)
-
-
-class ScriptedEntropy(Entropy):
-    """The given bytes, in order; LookupError when there are no more. To reproduce a published value."""
-
-    def __init__(self, script: bytes) -> None:
-        self._script = np.frombuffer(script, np.uint8)
-        self._position = 0
-
-    def take(self, n: int, width: int) -> Bytes:
-        """The next n × width bytes of the script."""
-        part = self._script[self._position : self._position + n * width]
-        if len(part) < n * width:
-            raise LookupError(
-                f"the script holds {len(self._script)} bytes, {self._position + n * width} were asked for"
-            )
-        self._position += n * width
-        return part.reshape(n, width).copy()
-
-    def partition(self, i: int, *, of: int) -> ScriptedEntropy:
-        """Part i of the script, cut into `of` equal parts."""
-        size = len(self._script) // of
-        return ScriptedEntropy(self._script[i * size : (i + 1) * size].tobytes())

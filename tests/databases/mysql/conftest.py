@@ -9,7 +9,7 @@ import pytest
 from keybench.databases.contract import Address
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.session import MySqlSession, Path
+from keybench.databases.mysql.session import MySqlSession, SendMethod
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
@@ -37,7 +37,7 @@ def as_url(address: Address) -> Address:
     return replace(address, server="url", parameters=given, settings=None)
 
 
-def send(address: Address, table: Table, keys: Keys, path: Path | None = None, rows_per_tx: int = 1000) -> int:
+def send(address: Address, table: Table, keys: Keys, path: SendMethod | None = None, rows_per_tx: int = 1000) -> int:
     session = MySqlSession(address, table, path)
     try:
         return sum(session.send(batch) for batch in session.prepare(keys, Payload(table.payload), 0, rows_per_tx))
@@ -45,7 +45,7 @@ def send(address: Address, table: Table, keys: Keys, path: Path | None = None, r
         session.close()
 
 
-def measured(admin: MySqlAdmin, table: Table, keys: Keys, path: Path | None = None) -> Mapping[Metric, Reading]:
+def measured(admin: MySqlAdmin, table: Table, keys: Keys, path: SendMethod | None = None) -> Mapping[Metric, Reading]:
     """Creates the table, loads the keys in their order, and gives all readings."""
     admin.create(table)
     probes = admin.probes()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import connect
-from keybench.databases.mysql.session import MySqlSession, Path, default_path
+from keybench.databases.mysql.session import MySqlSession, SendMethod, default_method
 from keybench.databases.mysql.session import statements as rows
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
@@ -20,7 +20,7 @@ from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import send
 from tests.databases.mysql.test_order import version4
 
-PATHS = get_args(Path)
+PATHS = get_args(SendMethod)
 COLUMNS = [column.name for column in ENGINE.columns]
 
 
@@ -144,7 +144,7 @@ def test_mysql_gets_load_data_where_it_permits_that(admin, monkeypatch, version,
     connection = connect(admin.address)
     try:
         monkeypatch.setattr(connection, "server_version", version)
-        assert default_path(connection) == path
+        assert default_method(connection) == path
     finally:
         connection.close()
         admin.rows("SET GLOBAL local_infile = ON")

@@ -1,4 +1,4 @@
-"""The commands that a person meets: list, show, make, decode."""
+"""The commands list, show, make and decode."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_keys_are_made_and_can_be_read_again(name, command) -> None:
     assert fits(out, 80)
 
 
-def test_many_keys_come_in_chunks_without_a_seam(command) -> None:
+def test_many_keys_are_made_in_chunks(command) -> None:
     _, out, _ = command("make", "uuid-v7", "-n", "40000", "--seed", "1", "--at", "2024-03-21T04:19:11.304Z")
     keys = out.splitlines()
     assert len(keys) == len(set(keys)) == 40_000
@@ -151,8 +151,8 @@ def test_bytes_from_a_column_are_decoded(command) -> None:
     assert command("decode", shuffled, "--stored", "net")[1] == command("decode", KEY)[1]
 
 
-def test_the_wrong_reader_reads_as_its_original_does(command) -> None:
-    """RT.Comb's readers take six bytes wherever they are told to look."""
+def test_the_wrong_layout_reads_a_key_as_its_original_does(command) -> None:
+    """RT.Comb's readers read any six bytes as a time."""
     _, out, _ = command("decode", KEY, "--as", "rt-comb-postgresql")
     assert "9220-12-29T15:56:53.5430000Z" in out
     code, _, err = command("decode", KEY, "--as", "rt-comb-legacy")
@@ -201,14 +201,14 @@ def test_bad_input_is_one_line_and_exit_2(arguments, message, command) -> None:
     [(1, "100 ns"), (10, "1 µs"), (33_334, "3.33 ms"), (10**7, "1 s"),
      (60 * 10**7, "60 s"), (UNIX_EPOCH, "719,162 days")],
 )  # fmt: skip
-def test_spans_in_words(ticks, text) -> None:
+def test_durations_as_text(ticks, text) -> None:
     assert duration(ticks) == text
 
 
 @pytest.mark.parametrize(
     ("chance", "text"), [(1, "any value fits"), (1 / 64, "by chance 1 in 64"), (1 / 13_930, "by chance 1 in 14,000")]
 )
-def test_chances_in_round_numbers(chance, text) -> None:
+def test_odds_as_text(chance, text) -> None:
     assert odds(chance) == text
 
 

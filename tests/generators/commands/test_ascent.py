@@ -1,4 +1,4 @@
-"""In which columns layouts ascend: what they say of themselves, and what is known of the originals."""
+"""In which columns layouts ascend: as they declare, and as is known of the originals."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ FOUND = {"always": "strictly", "forward": "strictly", "by time": "by time", "by 
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if layout(name).order != "none"])
-def test_a_layout_ascends_in_its_own_order_as_it_says(name) -> None:
+def test_a_layout_ascends_in_its_own_order_as_declared(name) -> None:
     description = layout(name).description
     assert ascents(layout(name))[layout(name).order] == Ascends(FOUND[description.within], description.across != "no")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if layout(name).order == "none"])
-def test_one_without_an_order_ascends_in_none(name) -> None:
+def test_a_layout_without_an_order_ascends_in_none(name) -> None:
     assert {found.within for found in ascents(layout(name)).values()} <= {"no", "refused"}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_guids_are_looked_at_in_every_order_and_other_keys_in_one(name) -> None:
+def test_guids_are_tried_in_every_order_and_other_keys_in_one(name) -> None:
     assert tuple(ascents(layout(name))) == (ORDERS if layout(name).kind == "uuid" else ("rfc",))
 
 

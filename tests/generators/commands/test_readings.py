@@ -1,4 +1,4 @@
-"""What a key may be, and why."""
+"""Which layouts a key can be, and why."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def one(found, name):
 @settings(max_examples=12)
 @given(back=st.integers(0, 30 * 365 * 86_400))
 def test_a_layouts_own_key_is_never_ruled_out_and_its_time_is_found(name, back, opened) -> None:
-    """Through the text of the key, as somebody would paste it."""
+    """From the key's text, as a user would paste it."""
     ticks = NOW - back * TICKS_PER_SECOND
     known = layout(name)
     time = known.description.time
@@ -47,7 +47,7 @@ def test_a_layouts_own_key_is_never_ruled_out_and_its_time_is_found(name, back, 
         assert abs(reading.ticks - ticks) <= max(time.resolution, 1)
 
 
-def test_a_comb_is_told_from_random_guids_by_its_time() -> None:
+def test_a_comb_differs_from_random_guids_by_its_time() -> None:
     (keys,) = parse(KEY)
     found = readings(keys, NOW)
     assert [reading.verdict for reading in found] == sorted(
@@ -68,14 +68,14 @@ def test_a_comb_is_told_from_random_guids_by_its_time() -> None:
     assert one(found, "uuid-v7").reason == "its keys have 7 as version"
 
 
-def test_a_time_still_to_come_is_unlikely() -> None:
+def test_a_future_time_is_unlikely() -> None:
     (keys,) = parse(KEY)
     made = 638_465_915_513_040_000
     assert one(readings(keys, made - 86_399 * TICKS_PER_SECOND), "rt-comb-sql").verdict == "likely"
     assert one(readings(keys, made - 86_401 * TICKS_PER_SECOND), "rt-comb-sql").verdict == "unlikely"
 
 
-def test_ef_cores_counter_is_known_by_the_clock_it_started_from(opened) -> None:
+def test_ef_cores_counter_is_recognised_by_the_clock_at_its_start(opened) -> None:
     keys = opened("efcore-sequential", [], start=NOW).take(5)[4:]
     reading = one(readings(keys, NOW), "efcore-sequential")
     assert (reading.verdict, reading.ticks, reading.fields["counter"]) == ("likely", None, NOW + 5)
@@ -134,7 +134,7 @@ def test_published_keys_of_other_kinds(text, kind, name, moment) -> None:
     ["", "d01c25cc", KEY[:-1], KEY + "0", KEY.replace("d", "g"), "d01c25cc63a7-47cc-b5ba-018e5f3bff48",
      "9" * 19 + "9999", "1.5", "é" * 26],
 )  # fmt: skip
-def test_what_can_be_no_key(text) -> None:
+def test_a_text_that_can_be_no_key_is_refused(text) -> None:
     with pytest.raises(UsageError) as refused:
         parse(text)
     assert str(refused.value) == (
@@ -150,6 +150,6 @@ def test_mariadbs_bytes_cannot_be_turned_back() -> None:
         parse(KEY, "mariadb")
 
 
-def test_what_a_layout_fixes_is_looked_at_bit_by_bit() -> None:
+def test_fixed_bits_are_compared_bit_by_bit() -> None:
     (keys,) = parse("017f22e2-79b0-7cc3-d8c4-dc0c0c07398f")
     assert read(layout("uuid-v7"), keys, NOW).reason == "its keys have 10 as variant of RFC 9562"

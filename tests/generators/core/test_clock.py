@@ -1,4 +1,4 @@
-"""Clocks: readings one a key, and the look at the clock that is no key's."""
+"""Clocks: one reading a key, and the current tick, which uses up no reading."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_virtual_clock_shows_its_readings_in_turn(readings, cut) -> None:
     assert [*clock.read(cut), *clock.read(len(readings) - cut)] == readings
 
 
-def test_a_virtual_clock_says_when_it_ends() -> None:
+def test_a_virtual_clock_ends_with_an_error() -> None:
     clock = VirtualClock(np.arange(5))
     clock.read(3)
     with pytest.raises(LookupError, match=r"^the virtual clock holds 5 readings, 6 were asked for$"):
@@ -84,14 +84,14 @@ def test_a_pickled_virtual_clock_continues_where_it_was() -> None:
     assert pickle.loads(pickle.dumps(clock)).read(3).tolist() == [2, 3, 4]
 
 
-def test_the_system_clock_shows_this_very_time() -> None:
+def test_the_system_clock_shows_the_current_time() -> None:
     before = ticks_of(datetime.now(UTC))
     clock = SystemClock()
     first = clock.now()
     ticks, odd = clock.read_fine(1000)
     last = clock.now()
     after = ticks_of(datetime.now(UTC)) + 10
-    # The machine's clock may be set while this runs; a second is far more than a slew.
+    # The machine's clock can be adjusted while this runs, but by far less than a second.
     slack = TICKS_PER_SECOND
     assert before - slack <= first <= ticks.min() + slack
     assert ticks.max() - slack <= last <= after + slack

@@ -34,7 +34,7 @@ def test_new_maxima(quanta, last) -> None:
     assert new_maxima(np.array(quanta, np.int64), last).tolist() == expected
 
 
-def test_run_values_go_on_from_the_last_chunk() -> None:
+def test_run_values_continue_the_last_chunk() -> None:
     heads, starts = np.array([100, 7]), np.array([2, 3])
     assert run_values(heads, starts, 40, 6).tolist() == [41, 42, 100, 7, 8, 9]
     assert run_values(heads[:0], starts[:0], NEVER, 3).tolist() == [0, 1, 2]
@@ -43,8 +43,8 @@ def test_run_values_go_on_from_the_last_chunk() -> None:
 @given(quanta=QUANTA, seeds=st.lists(st.integers(0, 3), min_size=60, max_size=60), cut=st.integers(0, 60))
 @example(quanta=[0] * 20 + [1, 2, 3, 4, 9, 9], seeds=[3] * 60, cut=0)
 @example(quanta=[1, 1, 2, 3, 4, 5], seeds=[3, 3, 3, 3, 3, 3] * 10, cut=3)
-def test_count_runs_with_overflows_that_swallow_quanta(quanta, seeds, cut) -> None:
-    """Two bits of counter: every fifth key of a quantum moves it ahead, over those that follow."""
+def test_count_runs_with_overflows_into_later_quanta(quanta, seeds, cut) -> None:
+    """Two bits of counter: every fifth key of a quantum moves the time ahead, into the next quanta."""
     expected, value, used = [], NEVER << 2, 0
     for quantum in quanta:
         if quantum > value >> 2:

@@ -1,4 +1,4 @@
-"""What every layout says about itself is true of its keys."""
+"""The description of every layout is true of its keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ascends(keys: Keys, order: str) -> bool:
 
 
 def columns(keys: Keys) -> np.ndarray:
-    """The bits of each key, the first of the text (or an integer's sign) first; the characters of text."""
+    """The bits of each key in the order of the text, an integer's from the sign bit on; for text, its characters."""
     if keys.kind == "text":
         return keys.data
     data = keys.data.astype(">i8").view(np.uint8).reshape(-1, 8) if keys.kind == "int" else keys.data
@@ -37,7 +37,7 @@ def columns(keys: Keys) -> np.ndarray:
 
 
 def where(predicate) -> list[str]:
-    """The layouts whose description satisfies it."""
+    """The layouts whose description satisfies the condition."""
     return [name for name in NAMES if predicate(layout(name).description)]
 
 
@@ -51,7 +51,7 @@ def test_the_diagram_covers_the_key_and_the_legend_the_diagram(name, opened) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_random_bits_vary_evenly_and_fixed_ones_never(name, opened) -> None:
-    """At one clock reading, where time and what stands for the process stay as they are."""
+    """With one clock reading, so that the time and the process are the same in all keys."""
     description = layout(name).description
     drawn = columns(opened(name, np.full(4_000, START)).take(4_000))
     random = drawn[:, description.where(description.random)]
@@ -66,7 +66,7 @@ def test_random_bits_vary_evenly_and_fixed_ones_never(name, opened) -> None:
 @pytest.mark.parametrize("name", where(lambda said: said.within == "always"))
 @settings(max_examples=12)
 @given(readings=st.lists(st.integers(0, 10**12), min_size=1, max_size=60))
-def test_always_is_whatever_the_clock_does(name, readings, opened) -> None:
+def test_always_means_whatever_the_clock_does(name, readings, opened) -> None:
     ticks = START + np.array(readings)
     assert ascends(opened(name, ticks).take(len(ticks)), layout(name).order)
 
@@ -74,7 +74,7 @@ def test_always_is_whatever_the_clock_does(name, readings, opened) -> None:
 @pytest.mark.parametrize("name", where(lambda said: said.within in {"always", "forward"}))
 @settings(max_examples=12)
 @given(steps=st.lists(st.integers(0, 10**12), min_size=1, max_size=60))
-def test_forward_is_however_many_keys_share_a_reading(name, steps, opened) -> None:
+def test_forward_means_however_many_keys_share_a_reading(name, steps, opened) -> None:
     ticks = np.repeat(START + np.cumsum(steps) // 1000 * 1000, 7)
     assert ascends(opened(name, ticks).take(len(ticks)), layout(name).order)
 
@@ -86,7 +86,7 @@ def test_many_keys_of_one_reading_ascend(name, opened) -> None:
 
 
 @pytest.mark.parametrize("name", where(lambda said: said.within == "by time"))
-def test_by_time_is_from_quantum_to_quantum_and_no_more(name, opened) -> None:
+def test_by_time_means_from_quantum_to_quantum_only(name, opened) -> None:
     resolution = layout(name).description.time.resolution
     ticks = START + np.arange(1_000) * (2 * resolution)
     assert ascends(opened(name, ticks).take(1_000), layout(name).order)
@@ -96,7 +96,7 @@ def test_by_time_is_from_quantum_to_quantum_and_no_more(name, opened) -> None:
 
 @pytest.mark.parametrize("name", where(lambda said: said.within == "no"))
 @pytest.mark.parametrize("order", ["rfc", "net", "mssql", "mysql-swap"])
-def test_what_promises_no_order_has_none(name, order, opened) -> None:
+def test_a_layout_without_an_order_has_none(name, order, opened) -> None:
     assert layout(name).order == "none"
     ticks = START + np.arange(1_000) * 10_000 * TICKS_PER_MS
     assert not ascends(opened(name, ticks).take(1_000), order)

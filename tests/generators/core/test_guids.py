@@ -1,4 +1,4 @@
-"""Sources of base GUIDs: what is taken and what is filled in is the same."""
+"""Sources of base GUIDs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pytest
 
 from keybench.generators.core.bits import stamp_version
 from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.guids import ProvidedGuids, RandomGuids, ScriptedGuids
+from keybench.generators.core.guids import ProvidedGuids, RandomGuids
+from tests.generators.scripted import ScriptedGuids
 
 
 def test_random_guids_are_the_entropy_with_version_and_variant() -> None:
@@ -28,7 +29,7 @@ def test_a_providers_guids_are_filled_in_as_they_come() -> None:
     assert np.array_equal(room, given[:2])
 
 
-def test_drawn_guids_lack_nothing_but_the_version_named() -> None:
+def test_drawn_guids_lack_only_the_version_returned() -> None:
     plain = RandomGuids(AesEntropy(bytes(16))).take(9)
     room = np.empty((9, 16), np.uint8)
     version = RandomGuids(AesEntropy(bytes(16))).draw(room)
@@ -39,7 +40,7 @@ def test_drawn_guids_lack_nothing_but_the_version_named() -> None:
     assert np.array_equal(room, plain), "a provider's GUIDs are whole"
 
 
-def test_a_provider_that_ends_says_so() -> None:
+def test_a_provider_ends_with_an_error() -> None:
     guids = ProvidedGuids(ScriptedGuids(np.zeros((3, 16), np.uint8)))
     room = np.zeros((2, 16), np.uint8)
     guids.fill(room)

@@ -1,4 +1,4 @@
-"""What a writer is, and which rows of the plan are its own."""
+"""The process of a writer, and which rows of the plan it writes."""
 
 from __future__ import annotations
 

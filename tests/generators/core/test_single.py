@@ -20,11 +20,12 @@ from keybench.errors import UsageError
 from keybench.generators import new
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, SystemClock, VirtualClock
 from keybench.generators.core.description import Uniqueness
-from keybench.generators.core.entropy import AesEntropy, ScriptedEntropy
+from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
 from keybench.generators.core.single import MonotonicClock, objects, source
 from keybench.model.keys import Keys
+from tests.generators.scripted import ScriptedEntropy
 
 ALL = {known.name: known for known in layouts().values()}
 TYPES = {"uuid": uuid.UUID, "int": int, "text": str, "bytes": bytes}
@@ -65,7 +66,7 @@ def write(process, fd):
     with os.fdopen(fd, "w") as out:
         out.write("\\n".join(lines) + "\\n")
 
-# The parent has made keys when it forks, so its children must not go on with its sources.
+# The parent makes keys before it forks, so that its children inherit sources that they must not use.
 for name, number, _ in jobs:
     key(name, number, 0)
 children = []
@@ -109,13 +110,13 @@ def test_8_threads_in_each_of_8_processes_make_no_key_twice() -> None:
         assert len(set(keys)) == len(keys), name
 
 
-def test_nor_do_numbered_processes() -> None:
+def test_numbered_processes_make_no_key_twice() -> None:
     for name, keys in crowd(NEED_A_NUMBER, "n", 25).items():
         assert len(keys) == 8 * 8 * 25, name
         assert len(set(keys)) == len(keys), name
 
 
-def test_nor_at_full_speed() -> None:
+def test_no_key_is_made_twice_at_full_speed() -> None:
     keys = crowd(["uuid-v7"], "-", 4_000)["uuid-v7"]
     assert len(set(keys)) == len(keys) == 8 * 8 * 4_000
 
@@ -130,8 +131,8 @@ def test_keys_are_python_objects_of_the_layouts_kind(name) -> None:
 
 
 @pytest.mark.parametrize("name", ["uuid-v7", "rt-comb-sql", "jhtodd-string"])
-def test_a_key_carries_the_time_of_the_call(name) -> None:
-    """Also after a pause, though random bits were drawn ahead."""
+def test_a_key_holds_the_time_of_the_call(name) -> None:
+    """Also after a pause, although random bits were drawn ahead."""
     for pause in (0, 0, 0.02):
         time.sleep(pause)
         before = SystemClock().now()
@@ -202,7 +203,7 @@ new(name, worker=3)
 
 
 @given(readings=st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=50), cut=st.integers(0, 50))
-def test_a_held_clock_never_goes_back_and_never_ahead(readings, cut) -> None:
+def test_a_monotonic_clock_never_goes_back_and_never_ahead(readings, cut) -> None:
     ticks = START + np.array(readings) // 1000
     odd = np.arange(len(ticks)) * 37 % 100
     clock = MonotonicClock(VirtualClock(ticks, odd))
@@ -216,7 +217,7 @@ def test_a_held_clock_never_goes_back_and_never_ahead(readings, cut) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(NEED_NO_NUMBER + NEED_A_NUMBER)))
 def test_a_clock_that_steps_back_repeats_no_key(name) -> None:
-    """The same seconds twice, and the same reading over and over."""
+    """The same seconds twice, and the same reading many times."""
     second = START + np.arange(300) * TICKS_PER_MS
     ticks = np.concatenate([second, second - TICKS_PER_SECOND, second, np.full(300, START)])
     make = source(ALL[name], Process("testhost", 74_565), VirtualClock(ticks), AesEntropy.seeded(name))
@@ -232,7 +233,7 @@ COMPOSED = sorted(name for name, known in ALL.items() if known.composer())
 @example(ns=0, random=b"\xff" * 16)
 @example(ns=999_999, random=bytes(16))
 @example(ns=2**63 - 1, random=b"\xff" * 16)
-def test_a_composed_key_is_the_streams(name, ns, random) -> None:
+def test_a_composed_key_equals_the_streams(name, ns, random) -> None:
     compose = ALL[name].composer()
     clock = VirtualClock(np.array([ns // 100 + UNIX_EPOCH]), np.array([ns % 100]))
     stream = ALL[name].stream(Process("testhost", 1), clock, ScriptedEntropy(random))
@@ -240,7 +241,7 @@ def test_a_composed_key_is_the_streams(name, ns, random) -> None:
 
 
 @pytest.mark.parametrize("ns", [-1, (1 << 48) * 1_000_000])
-def test_a_composed_key_refuses_what_the_stream_refuses(ns) -> None:
+def test_a_composed_key_refuses_the_instants_that_the_stream_refuses(ns) -> None:
     with pytest.raises(UsageError, match=r"^uuid-v7 keys hold instants from 1970-01-01T00:00:00\.0000000Z to 10889-"):
         ALL["uuid-v7"].composer()(ns, 0)
 
@@ -261,7 +262,7 @@ def test_objects_of_every_kind() -> None:
     assert objects(Keys(np.array([-1, 5]), "int")) == [-1, 5]
 
 
-def test_the_package_offers_two_names_and_loads_nothing_for_its_modules() -> None:
+def test_the_package_has_two_names_and_imports_nothing_for_its_modules() -> None:
     with pytest.raises(AttributeError, match=r"^module 'keybench.generators' has no attribute 'renew'$"):
         _ = generators.renew
     code = "import sys, keybench.model.byteorder; print('keybench.generators.core.single' in sys.modules)"

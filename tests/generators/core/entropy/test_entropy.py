@@ -1,4 +1,4 @@
-"""Keystreams: the cipher itself, positions, seeds, parts."""
+"""Entropy: the keystream, positions, seeds, partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.generators.core.entropy import AesEntropy, PlainEntropy, ScriptedEntropy, SystemEntropy
+from keybench.generators.core.entropy import AesEntropy, PlainEntropy, SystemEntropy
+from tests.generators.scripted import ScriptedEntropy
 
 SHAPES = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 20)), max_size=6)
 
@@ -63,7 +64,7 @@ def test_only_contiguous_arrays_are_filled() -> None:
     assert entropy.take(1, 16).tobytes() == block_cipher(bytes(16), 1), "a refused request uses up nothing"
 
 
-def test_what_is_taken_has_its_shape_and_is_ones_own() -> None:
+def test_take_returns_a_new_array_of_its_shape() -> None:
     entropy = AesEntropy(bytes(16))
     first = entropy.take(3, 10)
     assert first.shape == (3, 10)
@@ -97,13 +98,13 @@ def test_unseeded_sources_differ_each_time() -> None:
     assert len({AesEntropy.system().take(1, 16).tobytes() for _ in range(50)}) == 50
 
 
-def test_parts_are_apart_from_each_other_and_from_the_whole() -> None:
+def test_partitions_differ_from_each_other_and_from_the_whole() -> None:
     whole = AesEntropy.seeded(3)
     parts = [whole.partition(i, of=4) for i in range(4)] + [whole.partition(0, of=1), whole.partition(0, of=5)]
     assert len({source.take(1, 16).tobytes() for source in (whole, *parts)}) == 7
 
 
-def test_a_part_does_not_depend_on_what_the_whole_has_given() -> None:
+def test_a_partition_does_not_depend_on_the_position_of_the_whole() -> None:
     fresh, used = AesEntropy.seeded(3), AesEntropy.seeded(3)
     used.take(100, 16)
     assert fresh.partition(2, of=4).take(1, 16).tobytes() == used.partition(2, of=4).take(1, 16).tobytes()
@@ -115,27 +116,6 @@ def test_bits_are_even() -> None:
     assert np.abs(ones - 0.5).max() < 0.03
 
 
-def test_a_script_gives_its_bytes_and_says_when_it_ends() -> None:
-    script = ScriptedEntropy(bytes(range(10)))
-    assert script.take(2, 3).tolist() == [[0, 1, 2], [3, 4, 5]]
-    with pytest.raises(LookupError, match=r"^the script holds 10 bytes, 11 were asked for$"):
-        script.take(1, 5)
-    assert script.take(1, 4).tolist() == [[6, 7, 8, 9]], "a refused request uses up nothing"
-
-
-def test_what_a_script_gives_may_be_written_to() -> None:
-    source = bytes(4)
-    script = ScriptedEntropy(source)
-    script.take(1, 2)[:] = 9
-    assert source == bytes(4)
-    assert script.take(1, 2).tolist() == [[0, 0]]
-
-
-def test_a_script_is_cut_into_parts() -> None:
-    script = ScriptedEntropy(bytes(range(10)))
-    assert [script.partition(i, of=3).take(1, 3).tolist() for i in range(3)] == [[[0, 1, 2]], [[3, 4, 5]], [[6, 7, 8]]]
-
-
 @given(shapes=SHAPES)
 def test_a_plain_generator_gives_its_bytes_in_any_cut(shapes) -> None:
     entropy = PlainEntropy.seeded(3, "x")
@@ -143,7 +123,7 @@ def test_a_plain_generator_gives_its_bytes_in_any_cut(shapes) -> None:
     assert taken == PlainEntropy.seeded(3, "x").take(1, 2000).tobytes()[: len(taken)]
 
 
-def test_a_plain_generator_is_pcg64s_and_has_parts() -> None:
+def test_a_plain_generator_is_pcg64_and_has_partitions() -> None:
     words = np.random.PCG64(5).random_raw(4)
     assert PlainEntropy(5).take(2, 16).tobytes() == words.astype("<u8").tobytes()
     one, two = (PlainEntropy(5).partition(i, of=2).take(1, 16).tobytes() for i in range(2))
@@ -152,7 +132,7 @@ def test_a_plain_generator_is_pcg64s_and_has_parts() -> None:
     assert copy.take(1, 5).tobytes() == entropy.take(1, 5).tobytes()
 
 
-def test_the_operating_systems_bytes_never_repeat_and_are_ones_own() -> None:
+def test_the_operating_systems_bytes_never_repeat_and_can_be_written_to() -> None:
     entropy = SystemEntropy()
     first, second = entropy.take(2, 16), entropy.partition(0, of=2).take(2, 16)
     assert first.shape == (2, 16)

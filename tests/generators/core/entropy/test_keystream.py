@@ -1,4 +1,4 @@
-"""The keystream: both ways of making it give the same bytes, from any position, in any cut."""
+"""The keystream: CTR and GCM give the same bytes, from any position, in any cut."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZES = st.lists(st.sampled_from([1, 7, 31, 32, 33, 4096, PIECE - 1, PIECE, PIEC
 
 @pytest.fixture(params=[False, True], ids=["ctr", "gcm"], scope="module")
 def faster(request) -> Iterator[bool]:
-    """Either outcome of the trial which way is faster."""
+    """Both results of measuring which way is faster."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keystream, "galois_is_faster", lambda: request.param)
         yield request.param
@@ -57,7 +57,7 @@ def test_across_the_end_of_a_segment(before, faster) -> None:
     assert drawn(Keystream(KEY, start), sizes) == block_cipher(start, sum(sizes))
 
 
-def test_long_requests_are_met_by_the_faster_way(monkeypatch) -> None:
+def test_long_requests_use_the_faster_way(monkeypatch) -> None:
     made = []
     monkeypatch.setattr(keystream, "galois_is_faster", lambda: True)
     monkeypatch.setattr(Keystream, "_galois", lambda self, *place: made.append(place) or self._counting())
@@ -71,7 +71,7 @@ def test_long_requests_are_met_by_the_faster_way(monkeypatch) -> None:
     assert len(made) == 2, "not far behind the beginning of a segment"
 
 
-def test_the_trial_says_the_same_all_along() -> None:
+def test_the_faster_way_is_measured_once() -> None:
     assert keystream.galois_is_faster() is keystream.galois_is_faster()
 
 

@@ -66,7 +66,7 @@ def keys(opened: Any, name: str, ticks: np.ndarray, cuts: list[int]) -> list[byt
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_layouts_keys_are_the_same(name, opened, both) -> None:
-    """With a clock that goes on, one that repeats and steps back, and one anywhere in the layout's range and beyond."""
+    """With a clock that goes forward, one that repeats and steps back, and one anywhere within and beyond the range."""
     random = np.random.default_rng(5)
     cuts = [1, 300, 0, 500]
     n = sum(cuts)
@@ -101,7 +101,7 @@ def test_a_layouts_keys_are_the_same(name, opened, both) -> None:
         lambda data, values, version: sql_guid.to_sql_guid(data),
     ],
 )
-def test_bits_are_put_alike(put, version, data, seed, both) -> None:
+def test_bits_are_written_the_same(put, version, data, seed, both) -> None:
     values = np.random.default_rng(seed).integers(0, 2**64, len(data), np.uint64)
 
     def work() -> bytes:
@@ -127,7 +127,7 @@ def test_bits_are_put_alike(put, version, data, seed, both) -> None:
         hotguid._seconds,
     ],
 )
-def test_times_are_reckoned_alike(rule, ticks, both) -> None:
+def test_times_are_computed_the_same(rule, ticks, both) -> None:
     plain, compiled = both(lambda: rule(ticks))
     assert plain.dtype == compiled.dtype
     assert np.array_equal(plain, compiled)
@@ -147,7 +147,7 @@ def test_quotients_are_exact_up_to_the_last_number(both) -> None:
 
 @settings(max_examples=25)
 @given(readings=READINGS, last=TICKS, step=st.integers(1, 10**6))
-def test_sequences_are_alike(readings, last, step, both) -> None:
+def test_sequences_are_the_same(readings, last, step, both) -> None:
     plain, compiled = both(lambda: counters.strictly_increasing(readings, last, step))
     assert plain.tolist() == compiled.tolist()
 
@@ -165,7 +165,7 @@ def test_decimals_are_as_short_as_pythons(both) -> None:
 
 
 @given(texts=st.lists(st.binary(max_size=5), min_size=1, max_size=9))
-def test_texts_are_put_behind_others(texts, both) -> None:
+def test_suffixes_are_appended(texts, both) -> None:
     more = np.arange(4 * len(texts), dtype=np.uint8).reshape(-1, 4)
     for messages in both(lambda: Messages.from_texts(texts).with_suffixes(more)):
         rows = zip(messages.data, messages.lengths, strict=True)
