@@ -64,7 +64,7 @@ def test_without_a_daemon_it_says_where_it_looked_and_what_works(
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets a daemon answer: what follows is about the machine and the person."""
-    monkeypatch.setattr("keybench.databases.hosting.docker.unreachable", lambda: "")
+    monkeypatch.setattr("keybench.databases.hosting.docker_daemon.unreachable", lambda: "")
     for variable in ("ACCEPT_EULA", container.ACCEPTED):
         monkeypatch.delenv(variable, raising=False)
 
