@@ -67,7 +67,7 @@ def test_uuid_is_of_version_1_and_ascends_in_a_uuid_column(admin) -> None:
     assert [str(text) for (text,) in admin.rows(f"SELECT `key` FROM {ddl.name(on)} ORDER BY `key`")] == texts.tolist()
 
 
-def test_a_beside_index_of_guids_is_made_too(admin) -> None:
+def test_a_nonclustered_index_of_guids_is_made_too(admin) -> None:
     (made,) = [made for made in HERE if made.name == "server-uuid-v1"]
     assert len(loaded(admin, table(made, "nonclustered"), "load data")) == ROWS
 
