@@ -163,7 +163,7 @@ def test_a_driver_without_bulk_copy_is_refused_beforehand(monkeypatch: pytest.Mo
     assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == ENGINE.refuses("rows", url) == ""
     assert ENGINE.refuses("bulk", f"{url}?driver=pyodbc") == NO_BULK
     assert ENGINE.refuses("rows", f"{url}?driver=pyodbc") == ""
-    assert ENGINE.refuses("bulk", "mssql://[") == ""  # what is wrong with it is said where it is reached
+    assert ENGINE.refuses("bulk", "mssql://[") == ""  # the connection reports what is wrong with it
     monkeypatch.setenv("KEYBENCH_MSSQL_DRIVER", "pyodbc")
     assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == NO_BULK
     assert ENGINE.refuses("bulk", f"{url}?driver=mssql-python") == ""
@@ -171,4 +171,4 @@ def test_a_driver_without_bulk_copy_is_refused_beforehand(monkeypatch: pytest.Mo
     monkeypatch.setattr(drivers, "installed", lambda: ("pyodbc",))
     assert ENGINE.refuses("bulk", "container") == NO_BULK
     monkeypatch.setattr(drivers, "installed", lambda: ())
-    assert ENGINE.refuses("bulk", "container") == ""  # that none is installed is said by `missing`
+    assert ENGINE.refuses("bulk", "container") == ""  # `missing` reports that none is installed

@@ -92,14 +92,14 @@ def test_whether_newsequentialid_ascends_is_measured(splits: float, outcome: str
 
 
 @pytest.mark.parametrize(
-    ("pages", "said"),
+    ("pages", "size"),
     [(3718, "28 bytes"), (4202, "32 bytes"), (5000, "neither of the two sizes that were thought possible")],
 )
-def test_page_counts_show_the_row_size_of_an_index_over_a_heap(pages: float, said: str) -> None:
+def test_page_counts_show_the_row_size_of_an_index_over_a_heap(pages: float, size: str) -> None:
     table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
     given = readings({Metric.LEAF_PAGES: pages, Metric.EDGE_AND_INTERIOR_SPLITS: 0})
     verdict = verdicts(given, table, rows=1_000_000)["bytes of a row of an index over a heap"]
-    assert verdict.evidence == f"{said}, 1,000,000 rows on {pages:,} pages"
+    assert verdict.evidence == f"{size}, 1,000,000 rows on {pages:,} pages"
 
 
 def test_the_caveat_says_that_it_was_not_checked() -> None:

@@ -119,9 +119,9 @@ def test_versions_of_mysql(of, version: str, refused: str) -> None:
     if not refused:
         keys.check(of, on, version)
         return
-    with pytest.raises(ServerError) as said:
+    with pytest.raises(ServerError) as caught:
         keys.check(of, on, version)
-    assert str(said.value).startswith(refused)
+    assert str(caught.value).startswith(refused)
 
 
 def test_versions_as_numbers() -> None:

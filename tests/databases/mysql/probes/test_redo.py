@@ -159,7 +159,7 @@ def test_windows_end_between_mini_transactions(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "end", "said"),
+    ("change", "end", "message"),
     [
         ({"form": b"\0\0\0\1"}, 100, "it is not in the format of MariaDB 10.8 and later."),
         ({"encrypted": b"\1"}, 100, "it is encrypted."),
@@ -172,13 +172,13 @@ def test_windows_end_between_mini_transactions(tmp_path, monkeypatch) -> None:
         ({}, 62, "it shows 2 insertions of 3 rows."),
     ],
 )
-def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, said) -> None:
+def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, message) -> None:
     content = transaction(record(0x20, undo(b"k" * 16), (0, 300))) * 2
     assert len(content) == 62
     path = written(tmp_path, b"", content, **change)
     with pytest.raises(redo.UnreadableLogError) as caught:
         redo.inserted(path, FIRST, FIRST + end, TABLE, 16, 3)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 @settings(deadline=None, max_examples=50)
@@ -214,7 +214,7 @@ def test_one_writers_order_is_that_of_its_rows(admin, column: str, role: str) ->
 
 def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
     on = Table("trial", ENGINE.column("bigint"), 0)
-    for change, said in (
+    for change, reason in (
         ({"log_position": ""}, "."),
         ({"log_flushed": "Innodb_master_thread_idle_loops"}, ": the log cannot be used, because "),
     ):
@@ -225,7 +225,7 @@ def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
         recorder.before(on)
         send(admin.address, on, Keys(np.arange(300), "int"), rows_per_tx=100)
         arrivals = recorder.after(on)
-        assert arrivals.near.startswith(f"By the order of transactions, which is near that of their rows{said}")
+        assert arrivals.near.startswith(f"By the order of transactions, which is near that of their rows{reason}")
         assert arrivals.sequence.tolist() == sorted(arrivals.transactions.tolist())
 
 
