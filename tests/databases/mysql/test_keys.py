@@ -91,8 +91,8 @@ def test_a_second_auto_increment_is_refused(admin) -> None:
     with pytest.raises(UsageError) as refused:
         admin.create(table(HERE[0], "nonclustered"))
     assert str(refused.value) == (
-        "MariaDB makes server-identity keys only where the key is the table's primary key, for a table has one "
-        'AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
+        "MariaDB makes server-identity keys only where the key is the table's primary key, because a table has "
+        'only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
     )
 
 
