@@ -32,7 +32,7 @@ class Keepable(Protocol):
 
 @runtime_checkable
 class MakesKeys(Protocol):
-    """A session of an engine that has `Engine.makes`, on a table with `made`: it sends rows without keys."""
+    """A session on a table with `server_keys`, which the engine then has too: it sends rows without keys."""
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """Batches for `Session.send` of `rows` rows, the first with payload `start`."""

@@ -63,7 +63,7 @@ def _lines(on: Engine, width: int) -> Iterator[str]:
         yield from wrap(text, width, initial_indent="  server ", subsequent_indent="    ", break_on_hyphens=False)
     if on.url_schemes:
         yield f"  URLs of your own servers: {on.url_schemes[0]}://…"
-    if makes := ", ".join(made.name for made in on.makes):
+    if makes := ", ".join(made.name for made in on.server_keys):
         yield from wrap(f"keys of its own: {makes}", width, initial_indent="  ", subsequent_indent="    ")
     if names := ", ".join(on.functions()):
         text = f"functions: {names} (keybench databases sql {on.name})"

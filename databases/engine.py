@@ -40,8 +40,8 @@ class Engine(ABC):
     url_schemes: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
     """Python packages that connect to it, by their import names."""
-    makes: tuple[ServerKeys, ...] = ()
-    """Keys that its servers make; its sessions then are `MakesKeys`."""
+    server_keys: tuple[ServerKeys, ...] = ()
+    """Layouts that its servers make themselves; its sessions then are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[Transport, ...] = ("rows",)

@@ -163,7 +163,7 @@ LAYOUTS = (
     ),
     HotGuid(
         "hotguid-sql",
-        "HotGuid after ToSqlGuid: the shard first, the seconds where SQL Server looks first",
+        "HotGuid after ToSqlGuid: the shard first, the seconds where SQL Server compares first",
         "github.com/dmlarionov/HotGuid HotGuidGenerator + HotGuidExtensions.ToSqlGuid",
         order="mssql",
         for_sql=True,

@@ -100,7 +100,7 @@ def _description(*caveats: str) -> Description:
 LAYOUTS = (
     Morris(
         "morris",
-        "Peter Morris: 8 bytes a process, then ticks of the previous key plus one, where SQL Server looks first",
+        "Peter Morris: 8 bytes a process, then ticks of the previous key plus one, where SQL Server compares first",
         "Peter Morris and Phillipa Berresford, mostly-sequential keys across processes",
         order="mssql",
         description=_description(
@@ -110,7 +110,7 @@ LAYOUTS = (
     ),
     Morris(
         "morris-corrected",
-        "Peter Morris as its comment says: 8 bytes a process, then the key's own ticks, where SQL Server looks first",
+        "Peter Morris as the comment says: 8 bytes a process, then its own ticks, where SQL Server compares first",
         "keybench, after Peter Morris and Phillipa Berresford",
         order="mssql",
         corrected=True,

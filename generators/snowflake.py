@@ -147,7 +147,7 @@ _INSTAGRAM: Final = _unix_ms(1_314_220_021_721)
 _SONY: Final = _unix_ms(1_409_529_600_000)
 _TEN_MS: Final = 10 * TICKS_PER_MS
 _REFUSES: Final = "makes no key while the clock is behind its last reading: an error, as upstream"
-_WAITS: Final = "4,096 keys a millisecond and worker; if faster, upstream waits, and here the time runs ahead"
+_WAITS: Final = "4,096 keys a millisecond for each worker; if faster, upstream waits, and here the time runs ahead"
 _WORKERS: Final = {"W": "worker id (Process.index)", "S": "sequence, from 0 in each millisecond"}
 
 
@@ -253,7 +253,7 @@ LAYOUTS = (
             uniqueness="worker id",
             worker_ids=1 << 16,
             time=_time("10 ms since 2014-09-01", _SONY, _TEN_MS, 39),
-            caveats=("256 keys in 10 ms and machine; if faster, upstream sleeps, and here the time runs ahead",),
+            caveats=("256 keys in 10 ms for each machine; if faster, upstream sleeps, and here the time runs ahead",),
         ),
     ),
 )

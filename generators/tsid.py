@@ -101,7 +101,7 @@ def _description(diagram: str, legend: dict[str, str], *caveats: str) -> Descrip
         worker_ids=_NODES,
         time=Timestamp("milliseconds since 2020-01-01", EPOCH, _LAST, TICKS_PER_MS),
         caveats=(
-            "with more than some 2,000 to 4,096 keys a millisecond and node, the time runs ahead of the clock",
+            "with more than some 2,000 to 4,096 keys a millisecond on one node, the time runs ahead of the clock",
             *caveats,
         ),
     )

@@ -161,7 +161,7 @@ LAYOUTS = (
     ),
     MonotonicUlid(
         "ulid-monotonic",
-        "Monotonic ULID as 16 bytes: inside a millisecond each key is the last one plus 1",
+        "Monotonic ULID as 16 bytes: within a millisecond each key is the last one plus 1",
         _SOURCE + "; github.com/ulid/javascript monotonicFactory",
         order="rfc",
         description=_counting("T48 N80", {"T": _T, "N": _N}, _GUESS, _NO_UUID),

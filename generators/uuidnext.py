@@ -1,4 +1,4 @@
-"""UUIDNext's UUIDv8 for SQL Server: random bytes, a 14-bit sequence, and the millisecond where SQL Server looks first.
+"""UUIDNext's UUIDv8 for SQL Server: random bytes, a 14-bit sequence, the millisecond where SQL Server compares first.
 
 Byte map (R random, S sequence, T 48-bit Unix milliseconds, most significant byte first):
 
@@ -140,7 +140,7 @@ class SequencedUuids(GuidStream):
 LAYOUTS = (
     UuidNext(
         "uuidnext-v8-sqlserver",
-        "UUIDNext for SQL Server: 60 random bits, a 14-bit sequence, Unix milliseconds where SQL Server looks first",
+        "UUIDNext for SQL Server: 60 random bits, a 14-bit sequence, Unix milliseconds where SQL Server compares first",
         "github.com/mareek/UUIDNext UuidV8SqlServerGenerator",
         order="mssql",
         aliases=("uuidnext-sqlserver",),

@@ -18,7 +18,8 @@ R = TypeVar("R")
 int64 = cast("Callable[[Any], int]", np.int64)
 """`np.int64` in kernels. A literal or a narrower number has another type, for which a kernel would be compiled anew."""
 
-_NAME = b"keybench.compiled"
+_MARKS = b"keybench.compiled", b"numba"
+"""Texts by which modules with compiled code are known."""
 _PREFIX = "kernels-"
 
 
@@ -83,6 +84,6 @@ def _fingerprint(root: Path) -> str:
     for package in sorted(path.parent for path in root.glob("*/__init__.py")):
         for path in sorted(package.rglob("*.py")):
             text = path.read_bytes()
-            if _NAME in text:
+            if any(mark in text for mark in _MARKS):
                 digest.update(f"{path.relative_to(root)}\0{len(text)}\0".encode() + text)
     return digest.hexdigest()[:16]

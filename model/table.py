@@ -1,9 +1,9 @@
-"""The tables of trials: what they look like on every engine, whatever its SQL.
+"""The table of a trial, whatever the engine's SQL.
 
-The key has one of four roles. `clustered`: the table lies in key order where the engine can do that. `nonclustered`:
-the key has a unique index beside a table in order of arrival. `by-date`: rows say when they were created, the table
-lies in that order where the engine can do that, and the key has a unique index beside it. `fk`: the key is a foreign
-key; an index that is not unique repeats it for each of a child table's rows, and its parent table has it once.
+The key has one of four roles. `clustered`: the table is in key order where the engine can do that. `nonclustered`: the
+key has a unique index beside a table in order of arrival. `by-date`: rows have a time of creation, the table is in that
+order where the engine can do that, and the key has a unique index beside it. `fk`: the key is a foreign key. Its index
+is not unique and has the key once for each row of a child table; the parent table has the key once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_key_and_payload(role: KeyRole) -> bool:
 
 @dataclass(frozen=True)
 class ServerKeys:
-    """A layout that only a server of one engine makes: rows are sent without keys, which carry the server's clock."""
+    """A layout that only the servers of one engine make: rows are sent without keys; keys follow the server's clock."""
 
     name: str
     """`server-…`, as layouts are named."""
@@ -35,53 +35,53 @@ class ServerKeys:
     column: str
     """Name of the column that holds them."""
     order: Order
-    """The byte order in which the keys of one session ascend; `none` where in none."""
+    """The byte order in which the keys of one session ascend; `none` where they do not ascend."""
     declaration: str
-    """What stands behind the column's type where the table is created."""
-    since: int = 0
-    """The least version of the server that makes them, as the engine numbers its versions."""
+    """What follows the column's type in CREATE TABLE."""
+    min_version: int = 0
+    """The oldest version of the server that makes them, as the engine numbers its versions."""
 
 
 @dataclass(frozen=True)
 class Table:
     """The table of one trial: one key column, one text column of `payload` characters (none where 0).
 
-    By date, `created` stands before them: microseconds since 1970, an integer of 8 bytes.
+    By date, it also has a first column `created`: microseconds since 1970, an integer of 8 bytes.
     """
 
     name: str
     column: Column
     payload: int
     key: KeyRole = "clustered"
-    made: ServerKeys | None = None
-    """The keys that the server makes, where it does; a payload is needed then."""
+    server_keys: ServerKeys | None = None
+    """The layout, where the server makes the keys; such a table needs a payload."""
     children: int = 1
-    """Rows of each key, of a table whose key is a foreign key; they are sent with their parent, in one transaction."""
+    """Rows of each key, where the key is a foreign key; they are sent with their parent, in one transaction."""
     child: str = ""
-    """Of a parent, the name of its child table, which it is made, loaded and dropped with."""
-    rows: bool = False
-    """Whether probes look at where the rows lie, or what stands for it, and not at the key's index; only by date."""
+    """Of a parent table, the name of its child table: the two are created, loaded and dropped together."""
+    measures_rows: bool = False
+    """Whether probes measure the index in which the rows themselves lie, and not the key's index; by date only."""
 
     @property
-    def dated(self) -> bool:
-        """Whether rows say when they were created."""
+    def by_date(self) -> bool:
+        """Whether rows have a time of creation."""
         return self.key == "by-date"
 
     @property
     def parent(self) -> Table | None:
-        """The table with each key once, of one whose key is a foreign key; its rows have the same payload."""
+        """Where the key is a foreign key, the table with each key once; its rows have the same payload."""
         if self.key != "fk":
             return None
         return replace(self, name=f"{self.name}_parent", key="clustered", children=1, child=self.name)
 
     @property
     def family(self) -> tuple[Table, ...]:
-        """The tables that are made, loaded and dropped together, the parent first."""
+        """The tables that are created, loaded and dropped together, the parent first."""
         return (self.parent, self) if self.parent else (self,)
 
     @property
     def other_indexes(self) -> Mapping[Subject, Table]:
-        """The indexes beside the key's, by the subject of their readings: a parent table's, or the rows by date."""
+        """What else is measured besides the key's index, by subject: the parent's index, or the rows by date."""
         if self.parent:
             return {PARENT: self.parent}
-        return {CLUSTERED: replace(self, rows=True)} if self.dated and not self.rows else {}
+        return {CLUSTERED: replace(self, measures_rows=True)} if self.by_date and not self.measures_rows else {}

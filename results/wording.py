@@ -43,11 +43,11 @@ def span(summary: Summary) -> str:
     return f" ({kind} {ratio(summary.low)} to {ratio(summary.high)}, {plural(summary.blocks, 'block')})"
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
+def listed(names: Sequence[str], most: int = 6, last: str = "and") -> str:
     """`a, b and c`; names beyond `most` are counted."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
 
 
 def plural(count: int, word: str) -> str:

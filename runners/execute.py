@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 
 from rich.console import Console
@@ -90,9 +91,7 @@ def _run(
     errors = Console(stderr=True)
     with (
         writer_pool(request) as pool,
-        Servers(
-            request, urls, lambda found: store.add_environment(run_id, found), lambda text: say(console, text)
-        ) as servers,
+        Servers(request, urls, partial(store.add_environment, run_id), partial(say, console)) as servers,
     ):
         for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
             store.add_environment(run_id, model_trial.environment(database))
@@ -121,7 +120,7 @@ def _prepare_servers(
     pool: WriterPool,
     console: Console,
 ) -> None:
-    """Starts each server and checks that all writers can work there: what cannot ends the run before any trial."""
+    """Starts each server and checks that all writers can work there. An error ends the run before its first trial."""
     if warning := request.scenario.load_path.warning:
         store.warn(run_id, warning)
     for database in dict.fromkeys(trial.database for trial in trials):

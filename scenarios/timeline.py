@@ -1,4 +1,4 @@
-"""When which writers are busy, and when the load's last row has been sent."""
+"""The phases of a load: which writers are busy when, and when the last row has been sent."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from keybench.scenarios.writers import WriterPart
 
 @dataclass(frozen=True)
 class Phase:
-    """A time in which the same writers are busy, in seconds from the scenario's start."""
+    """A stretch of time in which the same writers are busy, in seconds since the scenario's start."""
 
     begin: float
     end: float
     busy: tuple[int, ...]
     """Indices of the writers, ascending; never empty."""
     rate: float
-    """Rows a second of all of them together."""
+    """Rows a second that they send together."""
 
     @property
     def rows(self) -> float:
-        """Rows that they send at their rates."""
+        """Rows that they send in this phase."""
         return (self.end - self.begin) * self.rate
 
 
 def phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]:
-    """The phases of a load in order of time, cut where the set of busy writers changes.
+    """The phases of a load in order of time; a new one begins wherever the set of busy writers changes.
 
-    The last one ends with the load: when `rows` have been sent. Where the writers never send so many, it ends with
-    their last spell. Times in which nobody is busy are in no phase.
+    The last phase ends when `rows` rows have been sent, or with the writers' last busy spell where they never send that
+    many. Times in which no writer is busy belong to no phase.
     """
     edges = sorted({moment for writer in writers for spell in writer.spells for moment in spell})
-    found: list[Phase] = []
+    planned: list[Phase] = []
     left = float(rows)
     for begin, end in pairwise(edges):
         busy = tuple(i for i, writer in enumerate(writers) if any(a <= begin and end <= b for a, b in writer.spells))
@@ -42,23 +42,23 @@ def phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]:
             continue
         rate = sum(writers[i].rate for i in busy)
         enough = left <= (end - begin) * rate * (1 + 1e-12)
-        if found and (found[-1].end, found[-1].busy) == (begin, busy):  # spells that touch
-            begin, left = found[-1].begin, left + found.pop().rows
+        if planned and (planned[-1].end, planned[-1].busy) == (begin, busy):  # spells that touch
+            begin, left = planned[-1].begin, left + planned.pop().rows
         phase = Phase(begin, begin + left / rate if enough else end, busy, rate)
-        found.append(phase)
+        planned.append(phase)
         if enough:
             break
         left -= phase.rows
-    return tuple(found)
+    return tuple(planned)
 
 
 def sent(writers: Sequence[WriterPart]) -> float:
-    """Rows that the writers send in all their time; infinite where one of them never stops."""
+    """Rows that the writers can send in all; infinite where one of them never stops."""
     return sum(writer.rate * sum(end - begin for begin, end in writer.spells) for writer in writers)
 
 
 def problem(writers: Sequence[WriterPart], rows: int) -> str:
-    """Why these writers do not send so many rows, or one of them none of them; empty where all is well."""
+    """Why these writers cannot send `rows` rows, or why one of them would send none; empty where all is well."""
     total = sent(writers)
     if total != inf and rows > total * (1 + 1e-9):
         return (

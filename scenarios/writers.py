@@ -1,7 +1,7 @@
-"""The writers of a scenario: when each is there and busy, what its clock shows, and how work is dealt out among them.
+"""The writers of a scenario: when each one runs and is busy, what its clock shows, and how work is divided among them.
 
-All times are seconds of virtual time from the scenario's start. A writer is one process of the application: it is there
-from `start` to `stop`, and sends rows in its busy spells. A restart is a new process with new generator state.
+All times are seconds of virtual time since the scenario's start. A writer is one process of the application: it runs
+from `start` to `stop` and sends rows in its busy spells. A restart is a new process with new generator state.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ Seconds = Annotated[float, Field(ge=0, le=1e9)]
 Offset = Annotated[float, Field(ge=-1e9, le=1e9)]
 
 Mode = Literal["own-rates", "one-busy", "round-robin", "random", "sticky"]
-"""Each writer has work of its own; or the work of all goes to the first one that is busy, to each in turn, to one drawn
-for each row, or to one drawn for each session of rows."""
+"""`own-rates`: each writer has work of its own. Otherwise the work of all goes to one busy writer at a time: to the
+first one, to each in turn, to one drawn at random for each row, or to one drawn at random for each session of rows."""
 
 
 class ClockPart(Part):
     """How a writer's clock differs from true time."""
 
     offset: Offset = 0.0
-    """Seconds that it is ahead."""
+    """Seconds that it is ahead of true time."""
     drift: Annotated[float, Field(gt=-1e6, le=1e6)] = 0.0
-    """Microseconds that it gains each second, counted from the scenario's start."""
+    """Microseconds that it gains each second, from the scenario's start on."""
     tick: Annotated[float, Field(gt=0, le=86_400)] = 1e-7
-    """Seconds that a reading stands still; 100 ns is as fine as the clocks of the layouts are."""
+    """Seconds between two ticks; the finest is 100 ns, the unit of all clocks here."""
     step: tuple[tuple[Seconds, Offset], ...] = ()
-    """[at, by]: from then on it shows so many seconds more."""
+    """[at, by]: from `at` on it shows `by` seconds more."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -50,12 +50,12 @@ class WriterPart(Part):
     rate: Annotated[float, Field(gt=0)] = 1000.0
     start: Seconds = 0.0
     stop: Seconds | None = None
-    """The load's end where none is given."""
+    """The end of the load where it is not given."""
     busy: tuple[tuple[Seconds, Seconds], ...] | None = None
-    """[from, to] of each spell; all the time that it is there where none are given."""
+    """[from, to] of each busy spell; where none is given, all the time from start to stop."""
     restarts: tuple[Seconds, ...] = ()
     shard: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
-    """The shard key, or region, of all its rows: for layouts that carry one, and to tell the table of several."""
+    """The shard key, or region, of all its rows. Some layouts carry it; it decides the table if there are several."""
     clock: ClockPart = ClockPart()
 
     @model_validator(mode="after")
@@ -86,7 +86,7 @@ class WriterPart(Part):
 
     @property
     def last(self) -> float:
-        """When it stops; infinite where it never does."""
+        """When it stops; infinite where it never stops."""
         return inf if self.stop is None else self.stop
 
     @property
@@ -96,13 +96,13 @@ class WriterPart(Part):
 
     @property
     def plain(self) -> bool:
-        """Whether there is nothing to it but its rate."""
+        """Whether it differs from a default writer in nothing but its rate and shard."""
         return self == WriterPart(id=self.id, rate=self.rate, shard=self.shard)
 
 
 class DealPart(Part):
-    """How rows are dealt out to the writers that are busy when they arrive."""
+    """How arriving rows are divided among the busy writers."""
 
     mode: Mode = "own-rates"
     session_rows: Annotated[int, Field(gt=0)] = 100
-    """Rows of a session, which all go to one writer where the mode is sticky."""
+    """In sticky mode: rows of a session, which all go to one writer."""

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from keybench.databases.registry import engines
-from keybench.results.check.baseline import load
+from keybench.results.check.baseline_file import load
 from tests.test_compose import SERVICES
 
 ROOT = Path(__file__).parent.parent
@@ -162,8 +162,8 @@ def test_the_baseline_has_every_page_model() -> None:
     assert len(modelled) >= 5
     groups = load(ROOT / "baselines" / "models.json").counts
     for scenario in ("quick", "azure-lag"):
-        of = [group for group in groups if group.of["scenario"] == scenario]
-        assert {group.of["database"] for group in of} == modelled
+        of = [group for group in groups if group.work["scenario"] == scenario]
+        assert {group.work["database"] for group in of} == modelled
         assert all(len({arm.layout for arm in group.arms}) >= 10 for group in of)
 
 

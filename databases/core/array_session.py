@@ -125,7 +125,7 @@ class ArraySession(ABC):
         """n rows of moment, key and text, without those that are not sent."""
         texts = payload.texts if payload.width else ()
         text_of_row = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
-        moments: list[object] | None = payload.moments(start, n).tolist() if self._table.dated else None
+        moments: list[object] | None = payload.moments(start, n).tolist() if self._table.by_date else None
         return list(zip(*(part for part in (moments, keys, text_of_row) if part is not None), strict=True))
 
     def send(self, batch: object) -> int:

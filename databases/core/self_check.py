@@ -91,7 +91,7 @@ def ascending(table: Table, writers: int, readings: Sequence[Reading]) -> Iterat
     session on Linux.
     """
     moved = values(readings).get(Metric.EDGE_AND_INTERIOR_SPLITS)
-    if table.made is None or table.made.order == "none" or moved is None or writers > 1:
+    if table.server_keys is None or table.server_keys.order == "none" or moved is None or writers > 1:
         return
     outcome = f"{moved:,.0f} splits that move rows"
-    yield Verdict(f"{table.made.name} ascends", "holds" if moved == 0 else "does not hold", outcome)
+    yield Verdict(f"{table.server_keys.name} ascends", "holds" if moved == 0 else "does not hold", outcome)

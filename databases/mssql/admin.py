@@ -141,7 +141,7 @@ class MssqlAdmin:
         """All keys by the bigint beneath a nonclustered key, by date, or by their places in the heap; else None."""
         if table.key == "clustered":
             return None
-        if table.dated:
+        if table.by_date:
             return self._sorted_by(table, "ORDER BY created, [key]")
         return self._sorted_by(table, "ORDER BY row_id" if self.options.beneath == "clustered" else PLACES)
 

@@ -45,7 +45,7 @@ def name(table: Table) -> str:
 
 def index_name(table: Table) -> str:
     """The key's index, which is the table itself where it is clustered; of rows by date, the index of their moment."""
-    return f"{table.name}_{'created' if table.rows else 'key'}"
+    return f"{table.name}_{'created' if table.measures_rows else 'key'}"
 
 
 def sql_type(column: Column) -> str:
@@ -71,12 +71,12 @@ def create(table: Table, options: Options) -> str:
     without a uniqueifier.
     UsageError for two IDENTITY columns in one table, which SQL Server does not allow.
     """
-    made = f" {table.made.declaration}" if table.made else ""
+    made = f" {table.server_keys.declaration}" if table.server_keys else ""
     defined = [f"[key] {sql_type(table.column)}{made} NOT NULL"]
     if table.payload:
         defined.append(f"payload {payload_type(table.payload)} {_BINARY_ORDER} NOT NULL")
     how = "PRIMARY KEY CLUSTERED" if table.key == "clustered" else "PRIMARY KEY NONCLUSTERED"
-    if table.dated:
+    if table.by_date:
         defined.insert(0, "created bigint NOT NULL")
         defined.append(f"CONSTRAINT [{table.name}_created] UNIQUE CLUSTERED (created, [key])")
     if table.key in ("nonclustered", "fk") and options.beneath == "clustered":
@@ -96,7 +96,7 @@ def create(table: Table, options: Options) -> str:
 
 def columns(table: Table) -> tuple[str, ...]:
     """The columns in the order in which rows are sent, without a key that the server makes."""
-    key = () if table.made else ("created", "[key]") if table.dated else ("[key]",)
+    key = () if table.server_keys else ("created", "[key]") if table.by_date else ("[key]",)
     return (*key, "payload") if table.payload else key
 
 
@@ -121,8 +121,8 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
     else:
         key = ("CHAR" if column.form == "text" else "BINARY", width)
     payload = (("VARCHAR", table.payload),) if table.payload else ()
-    created = (("BIGINT", 19),) if table.dated else ()
-    return payload if table.made else (*created, key, *payload)
+    created = (("BIGINT", 19),) if table.by_date else ()
+    return payload if table.server_keys else (*created, key, *payload)
 
 
 def leaf_row(column: Column, payload: int, key: KeyRole, options: Options) -> int:

@@ -22,7 +22,7 @@ def name(table: Table) -> str:
 
 def index_name(table: Table) -> str:
     """The server's name for the key's index."""
-    return CLUSTERED_INDEX if table.key == "clustered" or table.rows else "key"
+    return CLUSTERED_INDEX if table.key == "clustered" or table.measures_rows else "key"
 
 
 def sql_type(column: Column) -> str:
@@ -36,11 +36,11 @@ def create(table: Table) -> str:
     By date, the primary key is the moment of creation and then the key, because two rows may have the same moment.
     """
     payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
-    by_server = f" {table.made.declaration}" if table.made else ""
+    by_server = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
     if table.key == "clustered":
         columns += ", PRIMARY KEY (`key`)"
-    elif table.dated:
+    elif table.by_date:
         columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`), UNIQUE KEY `key` (`key`)"
     else:
         unique = "" if table.key == "fk" else "UNIQUE "
@@ -50,14 +50,14 @@ def create(table: Table) -> str:
 
 def row_order(table: Table) -> str:
     """The primary key of a table that has another index on its key."""
-    return "created, `key`" if table.dated else "row_id"
+    return "created, `key`" if table.by_date else "row_id"
 
 
 def columns(table: Table) -> str:
     """The columns in the order in which they are sent and read."""
-    return ", ".join(["created"] * table.dated + ["`key`"] + ["payload"] * bool(table.payload))
+    return ", ".join(["created"] * table.by_date + ["`key`"] + ["payload"] * bool(table.payload))
 
 
 def sent_columns(table: Table) -> str:
     """The columns of an INSERT: all but a key that the server makes."""
-    return "payload" if table.made else columns(table)
+    return "payload" if table.server_keys else columns(table)

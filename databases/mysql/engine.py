@@ -49,7 +49,7 @@ class MySqlEngine(Engine):
             servers=("container", "local"),
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
-            makes=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
+            server_keys=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
             flavour=flavour,
         )

@@ -86,7 +86,7 @@ def number(version: str) -> int:
 
 def check(flavour: Flavour, table: Table, version: str) -> None:
     """ServerError where a server of that version cannot make the table's keys; UsageError where no server could."""
-    made = table.made
+    made = table.server_keys
     if made is None:
         return
     if made.declaration == "AUTO_INCREMENT" and table.key != "clustered":
@@ -94,9 +94,9 @@ def check(flavour: Flavour, table: Table, version: str) -> None:
             f"{flavour.title} makes {made.name} keys only where the key is the table's primary key, because a table "
             'has only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
         )
-    if number(version) < made.since:
+    if number(version) < made.min_version:
         raise ServerError(
-            f"{made.name} keys are made by {flavour.title} {_shown(made.since)} and newer, and this server is "
+            f"{made.name} keys are made by {flavour.title} {_shown(made.min_version)} and newer, and this server is "
             f"{_shown(number(version))}: choose a newer --server, or the client's layout of the same kind."
         )
 

@@ -44,7 +44,7 @@ def name(table: Table) -> str:
 
 def index_name(table: Table) -> str:
     """The key's index, which is all of an index-organised table; of rows by date, the index of their moment."""
-    return f"{table.name}_{'created' if table.rows else 'key'}"
+    return f"{table.name}_{'created' if table.measures_rows else 'key'}"
 
 
 def sql_type(column: Column) -> str:
@@ -64,8 +64,8 @@ def create(table: Table, options: Options) -> tuple[str, ...]:
     usual case in Oracle. By date, the heap has an index on the moment of creation, too: the key's
     index of an index-organised table would hold only guesses of the rows' places.
     """
-    made = f" {table.made.declaration}" if table.made else ""
-    defined = ["created NUMBER(19) NOT NULL"] * table.dated
+    made = f" {table.server_keys.declaration}" if table.server_keys else ""
+    defined = ["created NUMBER(19) NOT NULL"] * table.by_date
     defined += [f"key {sql_type(table.column)}{made} NOT NULL"]
     if table.payload:
         defined.append(f"payload {payload_type(table.payload)} NOT NULL")
@@ -73,7 +73,7 @@ def create(table: Table, options: Options) -> tuple[str, ...]:
         defined.append(f'CONSTRAINT "{index_name(table)}" PRIMARY KEY (key)')
         return (f"CREATE TABLE {name(table)} ({', '.join(defined)}) ORGANIZATION INDEX",)
     unique = "UNIQUE " if is_unique(table, options) else ""
-    by_date = (f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)',) if table.dated else ()
+    by_date = (f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)',) if table.by_date else ()
     return (
         f"CREATE TABLE {name(table)} ({', '.join(defined)})",
         f'CREATE {unique}INDEX "{table.name}_key" ON {name(table)} (key)',
@@ -88,7 +88,7 @@ def is_unique(table: Table, options: Options) -> bool:
 
 def columns(table: Table) -> tuple[str, ...]:
     """The columns in the order in which rows are sent, without a key that the server makes."""
-    key = () if table.made else ("created", "key") if table.dated else ("key",)
+    key = () if table.server_keys else ("created", "key") if table.by_date else ("key",)
     return (*key, "payload") if table.payload else key
 
 

@@ -116,7 +116,7 @@ ENGINE = Oracle(
     paths=("rows", "bulk"),
     page_bytes=8192,
     url_schemes=("oracle",),
-    makes=keys.MADE,
+    server_keys=keys.MADE,
     caveat=checks.CAVEAT,
     absent={
         Metric.EDGE_SPLITS: _NO_KINDS,

@@ -48,8 +48,8 @@ class OracleSession(ArraySession):
         """Types or sizes of an INSERT's parameters. Without them the driver inspects each value and resizes buffers."""
         module, payload = self._connection.module, self._table.payload
         text = [] if not payload else [payload if payload <= 4000 else module.DB_TYPE_CLOB]
-        created = [module.DB_TYPE_NUMBER] if self._table.dated else []
-        return text if self._table.made else [*created, self._key_type, *text]
+        created = [module.DB_TYPE_NUMBER] if self._table.by_date else []
+        return text if self._table.server_keys else [*created, self._key_type, *text]
 
     def begin(self) -> None:
         """Notes the session's statistics before its first row; none where it may not read them, as the probe says."""

@@ -70,8 +70,8 @@ class PostgresAdmin(Queries):
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, checkpoints where that is permitted, and creates them, empty."""
-        if table.made:
-            keys.check(table.made, self.version)
+        if table.server_keys:
+            keys.check(table.server_keys, self.version)
         self.drop(table)
         self.checkpoint()
         for each in table.family:

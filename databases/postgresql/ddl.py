@@ -48,14 +48,14 @@ def create(table: Table) -> tuple[str, ...]:
     hide the effect of the order of arrival, and depends on when a page happens to be full.
     """
     payload = ", payload text NOT NULL" if table.payload else ""
-    made = f" {table.made.declaration}" if table.made else ""
-    created = "created bigint NOT NULL, " if table.dated else ""
+    made = f" {table.server_keys.declaration}" if table.server_keys else ""
+    created = "created bigint NOT NULL, " if table.by_date else ""
     constraint = "NOT NULL" if table.key == "fk" else "PRIMARY KEY"
     statements = [
         f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{made}{payload}) "
         "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
     ]
-    if table.dated:
+    if table.by_date:
         statements.append(f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)')
     if table.key == "fk":
         statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key) WITH (deduplicate_items = off)')
@@ -64,12 +64,12 @@ def create(table: Table) -> tuple[str, ...]:
 
 def is_primary(table: Table) -> bool:
     """Whether the measured index is the primary key's; a table has at most one other."""
-    return table.key != "fk" and not table.rows
+    return table.key != "fk" and not table.measures_rows
 
 
 def columns(table: Table) -> str:
     """The columns, in the order in which rows are sent."""
-    return ", ".join(["created"] * table.dated + ["key"] + ["payload"] * bool(table.payload))
+    return ", ".join(["created"] * table.by_date + ["key"] + ["payload"] * bool(table.payload))
 
 
 def sender(column: Column) -> str:

@@ -95,6 +95,6 @@ ENGINE = PostgreSQL(
     servers=("container", "local", "embedded"),
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
-    makes=keys.MADE,
+    server_keys=keys.MADE,
     absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},
 )

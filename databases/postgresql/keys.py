@@ -16,8 +16,8 @@ MADE = (
 
 def check(made: ServerKeys, version: int) -> None:
     """ServerError where a server of that version (as libpq numbers it) cannot make these keys."""
-    if version < made.since:
+    if version < made.min_version:
         raise ServerError(
-            f"{made.name} keys are made by PostgreSQL {made.since // 10_000} and newer, and this server is "
+            f"{made.name} keys are made by PostgreSQL {made.min_version // 10_000} and newer, and this server is "
             f"{version // 10_000}: choose a newer --server, or the client's layout of the same kind."
         )

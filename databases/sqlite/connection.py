@@ -1,4 +1,4 @@
-"""Connections with this project's settings, and SQLite's errors in words that help."""
+"""Connections with keybench's settings, and SQLite's errors with the next step."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from keybench.errors import ServerError
 
 
 def files(address: Address, table: str) -> Files:
-    """Where a table is."""
+    """The files of a table."""
     return Files(Path(address.parameters["folder"]), table)
 
 
 def configured(address: Address) -> Settings:
-    """The settings of a server, which only keybench starts."""
+    """The settings of a server; only keybench starts one, so it has settings."""
     if address.settings is None:
         raise ValueError("an embedded server has settings")
     return address.settings
@@ -31,12 +31,12 @@ def connect(address: Address, database: Path, *, create: bool = False) -> apsw.C
         for name, value in configured(address).values.items():
             connection.pragma(name, value)
     except apsw.Error as error:
-        raise explained(error, database.parent) from error
+        raise server_error(error, database.parent) from error
     return connection
 
 
-def explained(error: apsw.Error, folder: Path) -> ServerError:
-    """What went wrong, with the next step."""
+def server_error(error: apsw.Error, folder: Path) -> ServerError:
+    """The error as ServerError, with the next step."""
     said = f"SQLite: {error}"
     if isinstance(error, apsw.FullError):
         return ServerError(

@@ -1,9 +1,9 @@
 """Columns and tables of SQLite: their SQL, and the files of a table.
 
-A key that is `clustered` is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree; the column
-`integer` then is an INTEGER PRIMARY KEY, which SQLite makes the rowid itself. A key that is `nonclustered` has a unique
-index beside a table in order of arrival (of rowid); there `integer` is an ordinary column like `bigint`, no rowid. So
-it is with a foreign key, whose index is not unique. By date, the table is WITHOUT ROWID by (created, key), as near to
+A `clustered` key is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree; the column `integer`
+then is an INTEGER PRIMARY KEY, which is the rowid itself. A `nonclustered` key has a unique index beside a table in
+order of arrival (of rowid); there `integer` is an ordinary column like `bigint`. A foreign key is the same with an
+index that is not unique. By date, the table is WITHOUT ROWID with the primary key (created, key), which is as near to
 clustering by date as SQLite comes; the key's index then refers to rows by both.
 """
 
@@ -40,8 +40,8 @@ class Statements:
 
     @property
     def tree(self) -> str:
-        """Name of the b-tree that holds the key, as dbstat calls it."""
-        one = self.table.key == "clustered" or self.table.rows
+        """Name of the measured b-tree in dbstat: the one that holds the key."""
+        one = self.table.key == "clustered" or self.table.measures_rows
         return self.table.name if one else f"{self.table.name}_key"
 
     @property
@@ -53,8 +53,10 @@ class Statements:
         """The statements that make the table, without its parent."""
         primary = " PRIMARY KEY" if self.table.key == "clustered" else ""
         payload = ", payload TEXT NOT NULL" if self.table.payload else ""
-        ending = " WITHOUT ROWID" if self.table.dated or (primary and not is_rowid(self.table)) else ""
-        created, both = ("created INTEGER NOT NULL, ", ", PRIMARY KEY (created, key)") if self.table.dated else ("", "")
+        ending = " WITHOUT ROWID" if self.table.by_date or (primary and not is_rowid(self.table)) else ""
+        created, both = (
+            ("created INTEGER NOT NULL, ", ", PRIMARY KEY (created, key)") if self.table.by_date else ("", "")
+        )
         table = (
             f'CREATE TABLE "{self.table.name}" '
             f"({created}key {self.table.column.sql_type} NOT NULL{primary}{payload}{both}){ending}"
@@ -65,10 +67,10 @@ class Statements:
 
     @property
     def insert(self) -> str:
-        """One row: created by date, key, and payload where the table has one; without the key where SQLite makes it."""
-        if self.table.made:
+        """Inserts one row: created (by date only), key (unless SQLite makes it), payload (if there is one)."""
+        if self.table.server_keys:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
-        given = ["?"] * (self.table.dated + 1 + bool(self.table.payload))
+        given = ["?"] * (self.table.by_date + 1 + bool(self.table.payload))
         return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(given)})'  # noqa: S608
 
     @property
@@ -88,7 +90,7 @@ class Statements:
 
     @property
     def keys(self) -> str:
-        """All keys, in whatever order is quickest."""
+        """All keys, in any order."""
         return f'SELECT key FROM "{self.table.name}"'  # noqa: S608
 
     @property
@@ -98,13 +100,13 @@ class Statements:
 
     @property
     def arrived_keys(self) -> str:
-        """All keys of a table that is apart from the key's b-tree, in its order: of arrival, or by date."""
-        return f"{self.keys} ORDER BY {'created, key' if self.table.dated else 'rowid'}"
+        """All keys of a table that lies beside the key's b-tree, in the table's order: of arrival, or by date."""
+        return f"{self.keys} ORDER BY {'created, key' if self.table.by_date else 'rowid'}"
 
     @property
     def rowids(self) -> str:
         """The places of all rows in the table, in order of key: rowids, or numbers by date."""
-        place = "row_number() OVER (ORDER BY created, key)" if self.table.dated else "rowid"
+        place = "row_number() OVER (ORDER BY created, key)" if self.table.by_date else "rowid"
         return f'SELECT {place} FROM "{self.table.name}" ORDER BY key'  # noqa: S608
 
 
@@ -121,11 +123,11 @@ class Files:
         return self.folder / f"{self.table}.sqlite"
 
     def counters(self) -> list[Path]:
-        """What the loading connections counted, a file each (`load.Session.close`)."""
+        """The files with the counters of loading connections, one for each (`SqliteSession.close`)."""
         return sorted(self.folder.glob(f"{self.table}.counters-*"))
 
     def new_counters(self, name: str) -> Path:
-        """Where a loading connection writes what it counted."""
+        """The file in which a loading connection writes its counters."""
         return self.folder / f"{self.table}.counters-{name}"
 
     def remove(self) -> None:

@@ -1,4 +1,7 @@
-"""SQLite, embedded through apsw, which brings a current SQLite with dbstat."""
+"""SQLite, embedded through apsw, which contains a current SQLite with dbstat.
+
+SQLite runs inside the process, so its folder has no `url`, `container`, `owned_schema` and `coordination`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,8 @@ from importlib.util import find_spec
 from keybench.databases.contract import Address, Admin, Provision, Session, Settings
 from keybench.databases.engine import Engine
 from keybench.databases.options import CacheSize, Profile
-from keybench.databases.sqlite import ddl as tables
-from keybench.databases.sqlite import keys
-from keybench.databases.sqlite import settings as pragmas
+from keybench.databases.sqlite import ddl, keys
+from keybench.databases.sqlite.settings import settings_for
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.metric import Metric
@@ -27,10 +29,10 @@ class Sqlite(Engine):
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The pragmas of `settings.py`."""
-        return pragmas.settings(profile, cache)
+        return settings_for(profile, cache)
 
     def missing(self, server: str) -> str:
-        """Only the driver can be missing."""
+        """Why SQLite cannot run here, which is for want of its driver; empty where it can."""
         if server not in self.servers:
             return f"SQLite has no {server} server, it runs inside the process: use --server embedded."
         if find_spec("apsw") is None:
@@ -38,24 +40,24 @@ class Sqlite(Engine):
         return ""
 
     def provision(self, server: str, settings: Settings) -> Provision:
-        """A private folder."""
+        """A private folder for the database files."""
         if server not in self.servers:
             raise UsageError(self.missing(server))
-        from keybench.databases.sqlite.server import Embedded
+        from keybench.databases.sqlite.local import EmbeddedServer
 
-        return Embedded(settings)
+        return EmbeddedServer(settings)
 
     def admin(self, address: Address) -> Admin:
-        """A connection that makes and probes tables."""
-        from keybench.databases.sqlite import server
+        """A new administrative connection."""
+        from keybench.databases.sqlite.admin import SqliteAdmin
 
-        return server.Admin(address)
+        return SqliteAdmin(address)
 
     def session(self, address: Address, table: Table) -> Session:
-        """A connection that loads."""
-        from keybench.databases.sqlite import session as load
+        """A new loading connection."""
+        from keybench.databases.sqlite.session import SqliteSession
 
-        return load.Session(address, table)
+        return SqliteSession(address, table)
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The b-tree that holds the key; the model's `Parameters` are the parameters."""
@@ -64,17 +66,17 @@ class Sqlite(Engine):
         return page_model(table, parameters(Parameters, given))
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """By the cell sizes of SQLite's file format."""
+        """Estimated by the cell sizes of SQLite's file format."""
         return records.bytes_per_row(column, payload, key)
 
 
 ENGINE = Sqlite(
     name="sqlite",
     title="SQLite",
-    columns=tables.COLUMNS,
+    columns=ddl.COLUMNS,
     servers=("embedded",),
     drivers=("apsw",),
-    makes=keys.MADE,
+    server_keys=keys.MADE,
     absent={
         Metric.APPENDS: _NO_SPLITS,
         Metric.EDGE_SPLITS: _NO_SPLITS,

@@ -9,9 +9,9 @@ MADE = (ServerKeys("server-identity", "the rowid: one more than the largest", "i
 
 
 def check(table: Table) -> None:
-    """UsageError where the table's key would not be the rowid, which alone SQLite makes."""
-    if table.made and table.key != "clustered":
+    """UsageError where the table's key would not be the rowid: SQLite makes no other keys."""
+    if table.server_keys and table.key != "clustered":
         raise UsageError(
-            f"SQLite makes {table.made.name} keys only where the key is the table's rowid: "
+            f"SQLite makes {table.server_keys.name} keys only where the key is the table's rowid: "
             'choose a scenario whose table has key = "clustered".'
         )

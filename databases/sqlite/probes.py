@@ -1,4 +1,4 @@
-"""What dbstat says of a b-tree's pages, exactly, and what the loading connections counted."""
+"""Probes: exact page figures from dbstat, and what the loading connections counted."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _FRAME_BYTES = PAGE_SIZE + 24
 Open = Callable[[Table], apsw.Connection]
 
 
-class Pages(FinalState):
-    """Pages of the key's b-tree, its sizes, and the order of a table that is apart from it.
+class PagesProbe(FinalState):
+    """Pages of the key's b-tree, sizes, and the order of a table that lies beside that b-tree.
 
     Path order in dbstat is the order of a depth-first walk, which at the leaves is key order.
     """
@@ -68,12 +68,12 @@ class Pages(FinalState):
         yield _heap_order(connection, sql)
 
 
-class Log:
-    """Bytes of WAL frames: pages that the loading connections wrote to the WAL, times the size of a frame; and pages
+class LogProbe:
+    """Bytes of WAL frames (pages that the loading connections wrote to the WAL, times the size of a frame), and pages
     that they read.
 
-    SQLite counts the pages by connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS), and each session leaves its counts at
-    its end. The 32 bytes at every restart of the WAL are not in it.
+    SQLite counts pages by connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS); each session writes its counts to a file
+    when it closes. The 32 bytes at every restart of the WAL are not included.
     """
 
     supplies: Sequence[Metric] = (Metric.LOG_BYTES, Metric.PAGES_READ)
@@ -97,8 +97,8 @@ class Log:
         if any(count["spilled"] for count in counts):
             yield from Reading.absent(
                 [Metric.LOG_BYTES],
-                "pages were written in the middle of transactions, as the cache was too small for one, and such frames "
-                "may be overwritten: the growth of the WAL cannot be told from SQLite's counters.",
+                "the cache was too small for a transaction, so pages were written in the middle of it, and such frames "
+                "may be overwritten: SQLite's counters do not show the growth of the WAL.",
             )
         else:
             pages = sum(count["written"] for count in counts)

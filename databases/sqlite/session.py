@@ -1,6 +1,6 @@
-"""One writer's connection: a prepared INSERT run over whole batches by `executemany`, one transaction a batch.
+"""One writer's connection: `executemany` runs a prepared INSERT over a whole batch, one transaction a batch.
 
-`executemany` over `zip` binds and steps in C: measured at the speed of a C program that does the same.
+`executemany` over `zip` binds and steps in C: it was measured to be as fast as a C program that does the same.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import apsw
 import numpy as np
 
 from keybench.databases.contract import Address
-from keybench.databases.sqlite.connection import connect, explained, files
+from keybench.databases.sqlite.connection import connect, files, server_error
 from keybench.databases.sqlite.ddl import Statements
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
 
-class Session:
+class SqliteSession:
     """Loads, finds and deletes the rows of one table."""
 
     def __init__(self, address: Address, table: Table) -> None:
@@ -34,14 +34,14 @@ class Session:
         self._connection = connect(address, self._files.database)
         self._closed = False
         self.entered = 0.0
-        """When the last transaction had the database for itself (`databases.arrival.StampsTransactions`)."""
+        """When the last transaction held the lock (`capabilities.StampsTransactions`)."""
         self._counts = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
-        self._counts.touch()  # empty until the end: a session that is lost or still open is seen to be missing
+        self._counts.touch()  # empty until `close`: shows that a session was lost or is still open
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches of columns: moments by date, keys and, where the table has a payload, texts that rows share."""
+        """Batches of columns: times of creation (by date only), keys, payload texts (if there is a payload)."""
         columns: list[Sequence[Any]] = [self.prepare_keys(keys)]
-        if self._table.dated:
+        if self._table.by_date:
             columns.insert(0, payload.moments(start, len(keys)).tolist())
         if self._table.payload:
             columns.append(_texts(payload, start, len(keys)))
@@ -52,7 +52,7 @@ class Session:
         return _batches([_texts(payload, start, rows)], rows, rows_per_tx)
 
     def send(self, batch: object) -> int:
-        """Inserts one batch in one transaction, and then the children of its rows; rows inserted, without those."""
+        """Inserts one batch, and then the children of its rows, in one transaction; returns the number of parents."""
         rows = list(zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)) if self._table.parent else None
         if rows is None:
             return self._transaction((self._sql.insert, zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)))
@@ -77,7 +77,7 @@ class Session:
         return self._transaction((self._sql.delete, zip(keys)))
 
     def close(self) -> None:
-        """Closes the connection and leaves what it counted beside the table, for the probe of another process."""
+        """Closes the connection and writes its counters beside the table, for the probe in another process."""
         if self._closed:
             return
         self._closed = True
@@ -87,8 +87,8 @@ class Session:
         self._connection.close()
         if not written:
             self._counts.unlink(missing_ok=True)
-        elif self._counts.exists():  # dropped with the table otherwise
-            with suppress(OSError):  # a full disk leaves it empty, and must not hide the error that ended the load
+        elif self._counts.exists():  # else it was dropped with the table
+            with suppress(OSError):  # a full disk leaves it empty; that must not hide the error that ended the load
                 self._counts.write_text(
                     json.dumps({"written": written, "spilled": spilled, "missed": missed}), encoding="ascii"
                 )
@@ -104,14 +104,14 @@ class Session:
         except apsw.Error as error:
             if self._connection.in_transaction:  # some errors have rolled it back already
                 self._connection.execute("ROLLBACK")
-            raise explained(error, self._files.folder) from error
+            raise server_error(error, self._files.folder) from error
         return self._connection.total_changes() - before
 
     def _read(self, statement: str, parameters: tuple[Any, ...]) -> int:
         try:
             return len(self._connection.execute(statement, parameters).fetchall())
         except apsw.Error as error:
-            raise explained(error, self._files.folder) from error
+            raise server_error(error, self._files.folder) from error
 
 
 def _texts(payload: Payload, start: int, rows: int) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""The one table of settings: SQLite's pragmas by profile and cache size.
+"""Settings: SQLite's pragmas by profile and cache size.
 
 The journal is a write-ahead log in both profiles, as an application with more than one connection would have it: a
 `durable` commit (synchronous FULL) then costs one fsync of the log, like a commit on the database servers, and what is
@@ -31,10 +31,10 @@ _PROFILES: dict[Profile, dict[str, str]] = {
 }
 
 RECORDED = ("auto_vacuum", "secure_delete", "cell_size_check")
-"""Left as they are in this build of SQLite, but part of a result."""
+"""Not set, but recorded with results."""
 
 
-def settings(profile: Profile, cache: CacheSize) -> Settings:
-    """All pragmas as SQLite reads them back; the cache is each connection's own."""
+def settings_for(profile: Profile, cache: CacheSize) -> Settings:
+    """All pragmas, as SQLite reports them; each connection has a cache of its own."""
     kib = _CACHE_KIB[cache]
     return Settings(profile, kib * 1024, {**_COMMON, **_PROFILES[profile], "cache_size": str(-kib)})

@@ -104,9 +104,7 @@ def _forms(
 
     def layout(versioned: bool) -> Sequential:
         nothing = "no version and no variant: MariaDB's uuid refuses a quarter of the keys"
-        version = "MariaDB's uuid sorts version 4 by its end" + (
-            "" if form == "end" else ": there these keys are random"
-        )
+        version = "MariaDB's uuid sorts version 4 by its end" + ("" if form == "end" else ", which is random here")
         return Sequential(
             f"jhtodd-{form}" + ("-v4" if versioned else ""),
             summary + (", with version and variant" if versioned else ""),
@@ -157,7 +155,7 @@ LAYOUTS = (
     ),
     *_forms(
         "end",
-        "SequentialAtEnd: random, then milliseconds since year 1 where SQL Server looks first",
+        "SequentialAtEnd: random, then ms since year 1 where SQL Server compares first",
         ("R80 T48", "R48 V4:4 R12 X2:2 R14 T48"),
         "milliseconds since year 1",
         "mssql",

@@ -112,7 +112,10 @@ def _description(version: int) -> Description:
         },
         random="",
         uniqueness="plan",
-        caveats=("one name, one key: unique only as far as the names are", "as random to every index as version 4"),
+        caveats=(
+            "the same name gives the same key: keys are unique only if names are",
+            "random to every index, as version 4",
+        ),
     )
 
 

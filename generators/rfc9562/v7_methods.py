@@ -1,4 +1,4 @@
-"""UUID version 7 that ascends inside a millisecond: the three methods of RFC 9562 §6.2, each a layout of its own.
+"""UUID version 7 that ascends within a millisecond: the three methods of RFC 9562 §6.2, each a layout of its own.
 
 Byte maps (T Unix milliseconds, big-endian, in r0 … r5 of all; 7 the version, X the variant bits 10):
 
@@ -191,19 +191,22 @@ LAYOUTS = (
         order="rfc",
         description=Description(
             "T48 V4:7 C12 X2:2 R62",
-            {"T": "milliseconds since 1970", "C": "counter, each millisecond from a random number below 2,048 on"},
+            {
+                "T": "milliseconds since 1970",
+                "C": "counter; it starts at a random number below 2,048 in each millisecond",
+            },
             within="always",
             across="by time",
             time=_TIME,
             caveats=(
-                "more than 2,048 to 4,096 keys in one millisecond move the time ahead of the clock",
+                "more than 2,048 to 4,096 keys a millisecond run ahead of the clock",
                 _SORTED_BY_ITS_END,
             ),
         ),
     ),
     Growing(
         "uuid-v7-monotonic-random",
-        "UUIDv7 by §6.2 method 2: milliseconds, then 74 bits that grow by a random step inside each",
+        "UUIDv7 by §6.2 method 2: milliseconds, then 74 bits that grow by random steps within each",
         "RFC 9562 §5.7, §6.2 method 2",
         order="rfc",
         description=Description(
@@ -218,7 +221,7 @@ LAYOUTS = (
             time=_TIME,
             random="",
             caveats=(
-                "the next key of the same millisecond can be guessed to 32 bits",
+                "only 32 bits of the next key of the same millisecond are unknown",
                 _SORTED_BY_ITS_END,
             ),
         ),

@@ -89,7 +89,7 @@ class Combs(GuidStream):
 
 _UNCHANGED: Final = "the base GUID's version and variant stay: a key has version 4, random, although it ascends"
 _MARIADB: Final = "MariaDB's uuid sorts version 4 by its end, which is random here"
-_LATE: Final = "the last four ticks before midnight read back a day late"
+_LATE: Final = "the last four ticks before midnight are read back a day late"
 _MEANINGS: Final = {"U": "milliseconds since 1970", "D": "days since 1900", "T": "1/300 s since midnight"}
 _NO_REPEAT: Final = (
     "timestamps are 4 ms apart: more than 250 keys a second run ahead of the clock",

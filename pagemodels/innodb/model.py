@@ -143,7 +143,7 @@ class InnodbModel:
 
 def page_model(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
     """The model of the index that holds the table's key; UsageError where its records have no one size."""
-    if table.rows:
+    if table.measures_rows:
         raise UsageError("the page model of InnoDB describes the key's index, not the table by date.")
     if table.column.width == 0:
         raise UsageError(

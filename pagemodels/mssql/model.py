@@ -68,9 +68,9 @@ class Parameters:
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table: its clustered index, its nonclustered one, or its heap."""
-    if table.rows:
+    if table.measures_rows:
         raise UsageError("the page model of SQL Server describes the key's index, not the table by date.")
-    if table.dated:
+    if table.by_date:
         given = replace(given, beneath="bigint")
     if table.key != "fk":
         return _once(table, given)

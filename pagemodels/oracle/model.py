@@ -59,7 +59,7 @@ class Parameters:
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the table's index on its key, or of the table itself where it is organised by it."""
-    if table.rows:
+    if table.measures_rows:
         raise UsageError("there is no page model of Oracle's index on the moment of creation: take the key's index.")
     if table.key == "fk":
         if given.unique:

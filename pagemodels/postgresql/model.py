@@ -60,7 +60,7 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     UsageError for keys whose size depends on compression, for so many entries of a key that other rules of splitting
     begin, and for the index on the moment of creation, where moments can be equal.
     """
-    if table.rows:
+    if table.measures_rows:
         raise UsageError(
             "there is no page model of PostgreSQL's index on the moment of creation: take the key's index."
         )

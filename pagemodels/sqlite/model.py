@@ -92,7 +92,7 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
         raise UsageError(
             f"the column {table.column.name} is as wide as its keys: give it their width with `sized` first."
         )
-    if table.rows:
+    if table.measures_rows:
         raise UsageError("the page model of SQLite describes the key's index, not the table by date.")
     model = (IntegerModel if table.column.form == "int" else FixedModel)(table, given.page_bytes)
     return repeated(model, table.children) if table.key == "fk" else model
@@ -136,7 +136,7 @@ def _trees(table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Siz
     if table.key == "clustered":
         cell = cells.whole(cells.record(column, payload) + sizes, page_bytes, table=False)
         return None, trees.new(ranks, cell, None, page_bytes)
-    if table.dated:
+    if table.by_date:
         both = cells.record(column, payload, rowid=True) + cells.MOMENT_BYTES + sizes
         entry = cells.record(column, 0, rowid=True) + cells.MOMENT_BYTES + sizes
         return (

@@ -58,40 +58,40 @@ def check(
       keybench check latest --baseline baselines/models.json --update-baseline
     """
     from keybench.results.analysis.warnings import warnings
-    from keybench.results.check import baseline as files
-    from keybench.results.check import wording
-    from keybench.results.check.judge import judge
-    from keybench.results.check.measured import LIMITS, measured
+    from keybench.results.check import baseline_file, wording
+    from keybench.results.check.baseline import Baseline, merged
+    from keybench.results.check.gate import decide
+    from keybench.results.check.measured import LIMITS, measure
 
     creating = update and not baseline.exists()
-    old = files.Baseline(limits=dict(LIMITS)) if creating else files.load(baseline)
+    old = Baseline(limits=dict(LIMITS)) if creating else baseline_file.load(baseline)
     limits = _limits(old.limits, limit or [])
     with Store.open(results, write=False) as store:
-        found = store.run(run)
-        trials = store.trials(found.id)
+        checked = store.run(run)
+        trials = store.trials(checked.id)
         if not trials:
-            raise UsageError(f"run {found.id} holds no trials, so there is nothing to check: {_go_on(found)}.")
-        now = measured(found, trials, store.environments(found.id), limits)
-    judgement = judge(now, old, limits)
-    doubts = warnings(found, trials, ()) if judgement.of("slower", "unclear") else []
-    told = [] if creating else [*wording.lines(judgement), *(f"warning: {doubt}" for doubt in doubts)]
-    told += [] if update else [wording.verdict(judgement)]
-    sys.stdout.writelines(f"{line}\n" for line in told)
+            raise UsageError(f"run {checked.id} holds no trials, so there is nothing to check: {_go_on(checked)}.")
+        now = measure(checked, trials, store.environments(checked.id), limits)
+    outcome = decide(now, old, limits)
+    doubts = warnings(checked, trials, ()) if outcome.of_kind("slower", "unclear") else []
+    lines = [] if creating else [*wording.lines(outcome), *(f"warning: {doubt}" for doubt in doubts)]
+    lines += [] if update else [wording.verdict(outcome)]
+    sys.stdout.writelines(f"{line}\n" for line in lines)
     if summary is not None and not creating:
-        _append(summary, wording.markdown(judgement, found.id, str(baseline), doubts))
+        _append(summary, wording.markdown(outcome, checked.id, str(baseline), doubts))
     if not update:
-        return judgement.exit_code
+        return outcome.exit_code
     if now.failures:
         raise KeybenchError(
-            f"{len(now.failures)} of {now.trials} trials of run {found.id} have failed, and a baseline is made of good "
-            f"ones; {baseline} was left as it is: mend what failed, and run again."
+            f"{len(now.failures)} of {now.trials} trials of run {checked.id} have failed, and a baseline is made of "
+            f"good ones; {baseline} was left as it is: mend what failed, and run again."
         )
     if not now.counts and not now.times:
         raise UsageError(
-            f"run {found.id} has neither exact page counts nor ratios to the control; {baseline} was left as it is: "
+            f"run {checked.id} has neither exact page counts nor ratios to the control; {baseline} was left as it is: "
             "measure with one writer, with --server model, or with the control bigint-identity."
         )
-    changed = files.save(baseline, files.merged(old, now.baseline(limits)))
+    changed = baseline_file.save(baseline, merged(old, now.baseline(limits)))
     sys.stdout.write(f"{baseline}: {'written' if changed else 'says so already'}\n")
     return 0
 

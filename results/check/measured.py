@@ -11,27 +11,25 @@ from typing import Any
 import numpy as np
 
 from keybench.model.definition import Theme
-from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading
 from keybench.model.subject import SubjectKind
 from keybench.results.analysis.arms import Arm, arms_of
 from keybench.results.analysis.ratios import estimate
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
+from keybench.results.check.conditions import machine_of, repeats, server_of, work_of
 from keybench.results.store.records import Environment, Run, Trial
 
 LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5, Metric.LEAF_PAGES: 1}
-"""Per cent that a ratio may grow where the baseline has no other limit."""
-
-_GIB = 1 << 30
+"""Per cent by which a ratio may grow, for a new baseline."""
 
 
 @dataclass(frozen=True)
 class Failure:
     """An arm of which a trial has failed."""
 
-    of: Conditions
+    work: Conditions
     layout: str
     column: str
     block: int
@@ -48,84 +46,32 @@ class Measured:
     trials: int
 
     def baseline(self, limits: Mapping[Metric, float]) -> Baseline:
-        """A baseline of nothing else."""
+        """A baseline of this alone."""
         return Baseline(limits=dict(limits), counts=self.counts, times=self.times)
 
 
-def measured(
+def measure(
     run: Run, trials: Sequence[Trial], environments: Iterable[Environment], limits: Mapping[Metric, float]
 ) -> Measured:
-    """What there is to compare: exact counts as they are, metrics with a limit as ratios to the control."""
-    servers = {(found.database, found.server): found for found in environments}
+    """What a run offers for comparison: exact counts as they are, metrics with a limit as ratios to the control."""
+    servers = {(one.database, one.server): one for one in environments}
     parts: dict[tuple[Any, ...], list[Trial]] = defaultdict(list)
     for trial in trials:
-        work = trial.scenario, trial.rows, trial.payload, trial.writers, trial.rows_per_tx
-        parts[trial.database, trial.server, *work].append(trial)
+        size = trial.rows, trial.payload, trial.writers, trial.rows_per_tx
+        parts[trial.database, trial.server, trial.scenario, *size].append(trial)
     counts, times, failures = [], [], []
     for part in parts.values():
         first = part[0]
         on = servers.get((first.database, first.server))
-        of, under = _work(run, first), _version(run, first, on)
-        failures += [Failure(of, t.layout, t.column, t.block, t.error) for t in part if t.status == "error"]
+        work, conditions = work_of(run, first), server_of(run, first, on)
+        failures += [Failure(work, t.layout, t.column, t.block, t.error) for t in part if t.status == "error"]
         arms = sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column))
-        if _repeats(run, first) and (counted := _count_arms(arms)):
-            counts.append(CountGroup(of=of, under=under | {"seed": run.seed}, arms=counted))
-        wanted = [metric for metric in limits if not (metric.definition.exact and _repeats(run, first))]
+        if repeats(run, first) and (counted := _count_arms(arms)):
+            counts.append(CountGroup(work=work, conditions=conditions | {"seed": run.seed}, arms=counted))
+        wanted = [metric for metric in limits if not (metric.definition.exact and repeats(run, first))]
         if first.server != MODEL_SERVER and (ratios := _time_arms(arms, wanted)):
-            times.append(TimeGroup(of=of, under=under | _machine(run, on), arms=ratios))
+            times.append(TimeGroup(work=work, conditions=conditions | machine_of(run, on), arms=ratios))
     return Measured(counts, times, failures, len(trials))
-
-
-def _work(run: Run, trial: Trial) -> Conditions:
-    table = _inside(run.definition, "scenario", "table")
-    return {
-        "database": trial.database,
-        "server": trial.server,
-        "scenario": trial.scenario,
-        "rows": trial.rows,
-        "payload": trial.payload,
-        "key": str(table.get("key", "clustered")),
-        "writers": trial.writers,
-        "rows_per_tx": trial.rows_per_tx,
-        "load_path": run.load_path,
-    }
-
-
-def _version(run: Run, trial: Trial, on: Environment | None) -> Conditions:
-    if trial.server == MODEL_SERVER or on is None:
-        return {}
-    named = {name.lower(): text for name, text in on.versions.items()}
-    version = named.get(trial.database) or "; ".join(f"{name} {text}" for name, text in sorted(on.versions.items()))
-    return {"version": version, "profile": run.profile, "settings": dict(sorted(on.settings.items()))}
-
-
-def _machine(run: Run, on: Environment | None) -> Conditions:
-    """The kind of machine: a new kernel or Python does not make another one of it."""
-    machine = run.machine
-    memory = machine.get("memory_bytes")
-    return {
-        "cpu": str(machine.get("cpu", "")),
-        "cores": _number(machine.get("cores")),
-        "memory_gib": round(memory / _GIB) if isinstance(memory, int | float) else 0,
-        "system": str(machine.get("system", "")).partition(" ")[0],
-        "cache_bytes": on.cache_bytes if on else 0,
-    }
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _inside(content: object, *names: str) -> Mapping[str, Any]:
-    for name in names:
-        content = content.get(name) if isinstance(content, Mapping) else None
-    return content if isinstance(content, Mapping) else {}
-
-
-def _repeats(run: Run, trial: Trial) -> bool:
-    """Whether the same seed gives the same counts: not where several writers arrive at a server as they happen to."""
-    in_order = trial.writers == 1 and load_path(run.load_path).in_order
-    return in_order or trial.server == MODEL_SERVER or trial.database == NO_DATABASE
 
 
 def _count_arms(arms: Iterable[Arm]) -> list[CountArm]:
@@ -155,8 +101,8 @@ def _is_count(reading: Reading, server: str) -> bool:
 
 
 def _by_block(values: Mapping[int, float]) -> Value | list[Value]:
-    found = [values.get(block) for block in range(1, max(values) + 1)]
-    return found if len(found) > 1 else found[0]
+    blocks = [values.get(block) for block in range(1, max(values) + 1)]
+    return blocks if len(blocks) > 1 else blocks[0]
 
 
 def _time_arms(arms: Sequence[Arm], metrics: Iterable[Metric]) -> list[TimeArm]:

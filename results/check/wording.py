@@ -1,4 +1,4 @@
-"""A judgement in words: lines for a terminal, and a summary in Markdown for a CI job."""
+"""The outcome in words: lines for a terminal, and a summary in Markdown for a CI job."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from keybench.model.subject import KEY
 from keybench.results.check.baseline import Conditions
-from keybench.results.check.judge import REGRESSIONS, Finding, Judgement, Kind
+from keybench.results.check.findings import REGRESSIONS, Finding, Kind
+from keybench.results.check.gate import Outcome
 
 MOST = 100
-"""Findings of a kind that are written out; a page that GitHub shows, and a person reads, has its limits."""
+"""Findings of a kind that are written out: GitHub limits the length of a page, and readers have limits too."""
 
 _TITLES: dict[Kind, str] = {
     "failed": "failed",
@@ -23,7 +24,7 @@ _TITLES: dict[Kind, str] = {
     "new": "new",
     "not measured": "not measured",
 }
-_TOLD: tuple[Kind, ...] = (*REGRESSIONS, "unclear", "faster", "not comparable", "new", "not measured")
+_WRITTEN: tuple[Kind, ...] = (*REGRESSIONS, "unclear", "faster", "not comparable", "new", "not measured")
 _VERDICTS = {
     0: "no regression",
     1: "regression",
@@ -31,23 +32,23 @@ _VERDICTS = {
 }
 
 
-def work(of: Conditions) -> str:
+def scenario(work: Conditions) -> str:
     """The scenario in a few words."""
-    rows, payload, writers = of.get("rows"), of.get("payload"), of.get("writers")
-    parts = [f"{of.get('scenario')}", f"{rows:,} rows" if isinstance(rows, int) else ""]
+    rows, payload, writers = work.get("rows"), work.get("payload"), work.get("writers")
+    parts = [f"{work.get('scenario')}", f"{rows:,} rows" if isinstance(rows, int) else ""]
     parts.append(f"{payload} characters" if payload != 100 else "")
     parts.append(f"{writers} writers" if writers != 1 else "")
-    parts.append(str(of.get("key")) if of.get("key") != "clustered" else "")
+    parts.append(str(work.get("key")) if work.get("key") != "clustered" else "")
     return ", ".join(part for part in parts if part)
 
 
-def database(of: Conditions) -> str:
+def database(work: Conditions) -> str:
     """The database and what kind of server it was."""
-    return f"{of.get('database')} ({of.get('server')})"
+    return f"{work.get('database')} ({work.get('server')})"
 
 
 def arm(finding: Finding) -> str:
-    """Layout and column, and the model where it is not the index itself."""
+    """Layout and column, and the subject where it is not the key's index."""
     parts = (finding.layout, finding.column, str(finding.subject) if finding.subject != KEY else "")
     return " · ".join(part for part in parts if part)
 
@@ -58,55 +59,55 @@ def _what(finding: Finding) -> str:
     return f"{change} {note}".strip()
 
 
-def lines(judgement: Judgement) -> Iterator[str]:
-    """What is not as it was, the worst first."""
-    for kind in _TOLD:
-        found = judgement.of(kind)
-        for finding in found[:MOST]:
-            place = " · ".join(part for part in (database(finding.of), arm(finding), work(finding.of)) if part)
+def lines(outcome: Outcome) -> Iterator[str]:
+    """What differs from the baseline, the worst first."""
+    for kind in _WRITTEN:
+        findings = outcome.of_kind(kind)
+        for finding in findings[:MOST]:
+            place = " · ".join(part for part in (database(finding.work), arm(finding), scenario(finding.work)) if part)
             yield f"{_TITLES[kind]}: {place}: {_what(finding)}"
-        if len(found) > MOST:
-            yield f"{_TITLES[kind]}: and {len(found) - MOST:,} more"
+        if len(findings) > MOST:
+            yield f"{_TITLES[kind]}: and {len(findings) - MOST:,} more"
 
 
-def verdict(judgement: Judgement) -> str:
+def verdict(outcome: Outcome) -> str:
     """One sentence, and what to do next where there is something to do."""
-    if not judgement.counts + judgement.ratios and not judgement.of(*REGRESSIONS):
+    if not outcome.counts + outcome.ratios and not outcome.of_kind(*REGRESSIONS):
         return (
             "inconclusive: run and baseline have measured nothing in common under the same conditions. "
             "Run what the baseline was made from, or add this run to it with --update-baseline."
         )
-    changed, slower = len(judgement.of("changed")), len(judgement.of("slower"))
+    changed, slower = len(outcome.of_kind("changed")), len(outcome.of_kind("slower"))
     parts = [
-        f"{judgement.counts:,} page counts compared, {changed:,} metrics changed",
-        f"{judgement.ratios:,} ratios compared, {slower:,} worse" if judgement.ratios else "",
-        f"{len(judgement.of('unclear')):,} open" if judgement.of("unclear") else "",
-        f"{len(judgement.of('not measured')):,} not measured" if judgement.of("not measured") else "",
-        f"{len(judgement.of('failed')):,} trials failed" if judgement.of("failed") else "",
+        f"{outcome.counts:,} page counts compared, {changed:,} metrics changed",
+        f"{outcome.ratios:,} ratios compared, {slower:,} worse" if outcome.ratios else "",
+        f"{len(outcome.of_kind('unclear')):,} open" if outcome.of_kind("unclear") else "",
+        f"{len(outcome.of_kind('not measured')):,} not measured" if outcome.of_kind("not measured") else "",
+        f"{len(outcome.of_kind('failed')):,} trials failed" if outcome.of_kind("failed") else "",
     ]
     step = ""
-    if judgement.of("changed", "slower"):
+    if outcome.of_kind("changed", "slower"):
         step = " If that is meant, accept it with --update-baseline."
-    elif judgement.of("unclear"):
+    elif outcome.of_kind("unclear"):
         step = " Run more blocks (--blocks)."
-    elif judgement.of("not measured"):
+    elif outcome.of_kind("not measured"):
         step = " Measure it too, or take it out of the baseline."
-    return f"{_VERDICTS[judgement.exit_code]}: {'; '.join(part for part in parts if part)}.{step}"
+    return f"{_VERDICTS[outcome.exit_code]}: {'; '.join(part for part in parts if part)}.{step}"
 
 
-def markdown(judgement: Judgement, run_id: str, baseline: str, doubts: Iterable[str] = ()) -> str:
-    """The summary: the verdict, doubts about the run's times, what is not as it was, then every ratio."""
-    sign = {0: "✅", 1: "❌", 3: "❓"}[judgement.exit_code]
-    parts = [f"### {sign} keybench: {verdict(judgement)}\n"]
+def markdown(outcome: Outcome, run_id: str, baseline: str, doubts: Iterable[str] = ()) -> str:
+    """The summary: the verdict, doubts about the run's times, what differs from the baseline, then every ratio."""
+    sign = {0: "✅", 1: "❌", 3: "❓"}[outcome.exit_code]
+    parts = [f"### {sign} keybench: {verdict(outcome)}\n"]
     parts.append(f"Run `{run_id}` against `{baseline.replace('`', '')}`.\n")
     parts += [f"⚠️ {_escaped(doubt)}\n" for doubt in doubts]
-    for kind in _TOLD:
-        if found := judgement.of(kind):
+    for kind in _WRITTEN:
+        if findings := outcome.of_kind(kind):
             parts.append(f"**{_TITLES[kind].capitalize()}**\n")
-            parts.append(_table(found[:MOST]))
-            if len(found) > MOST:
-                parts.append(f"… and {len(found) - MOST:,} more.\n")
-    if kept := judgement.of("kept"):
+            parts.append(_table(findings[:MOST]))
+            if len(findings) > MOST:
+                parts.append(f"… and {len(findings) - MOST:,} more.\n")
+    if kept := outcome.of_kind("kept"):
         parts.append(f"<details><summary>{len(kept):,} ratios within their limits</summary>\n")
         parts.append(_table(kept[:MOST]))
         parts.append("</details>\n")
@@ -116,7 +117,7 @@ def markdown(judgement: Judgement, run_id: str, baseline: str, doubts: Iterable[
 def _table(findings: Iterable[Finding]) -> str:
     rows = ["| database | scenario | layout · column | metric | baseline | run | |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
-        cells = (database(finding.of), work(finding.of), arm(finding), finding.metric or "")
+        cells = (database(finding.work), scenario(finding.work), arm(finding), finding.metric or "")
         rows.append(f"| {' | '.join(map(_escaped, (*cells, finding.old, finding.new, finding.note)))} |")
     return "\n".join(rows) + "\n"
 

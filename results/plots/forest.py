@@ -56,23 +56,22 @@ def forest_plot(sections: Sequence[Section], label: str, prefix: str) -> str:
     height = sum((_HEAD if section.title else 0.0) + row * len(section.ratios) for section in sections)
     canvas = Canvas(height + (36 if label else 24))
     low, high = ratio_limits([edge for ratio in every for edge in _edges(ratio)])
-    box = Box(canvas, left, 4, width, height, Scale.ratios(low, high, width / _TICK), Scale(0.0, height, ()))
-    box.frame(left=False, below=True)
-    placed = []
+    scale = Scale.ratios(low, high, width / _TICK)
     y = 4.0
     for section in sections:
         if section.title:
             canvas.text(0, y + 18, section.title, font_weight="bold")
             y += _HEAD
-        for ratio in section.ratios:
-            placed.append((ratio, y + row / 2))
-            y += row
-    for ratio, middle in placed:
-        if ratio.region is not None:
-            _draw_region(box, ratio.region, middle)
-    box.upright(1.0, SOFT)
-    for ratio, middle in placed:
-        _draw_ratio(box, ratio, middle, indent)
+        box = Box(canvas, left, y, width, row * len(section.ratios), scale, Scale(0.0, 1.0, ()))
+        box.frame(left=False, below=section is sections[-1])
+        middles = [y + row * (place + 0.5) for place in range(len(section.ratios))]
+        for ratio, middle in zip(section.ratios, middles, strict=True):
+            if ratio.region is not None:
+                _draw_region(box, ratio.region, middle)
+        box.upright(1.0, SOFT)
+        for ratio, middle in zip(section.ratios, middles, strict=True):
+            _draw_ratio(box, ratio, middle, indent)
+        y += box.height
     if label:
         canvas.text(left, canvas.height - 6, label, fontsize=SMALL, color=SOFT)
     return canvas.svg(prefix)

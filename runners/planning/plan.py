@@ -1,6 +1,6 @@
-"""A request becomes trials in shuffled blocks, and a trial's rows become writers with arrival times and keys.
+"""A request becomes trials in shuffled blocks.
 
-Everything here follows from the request and its seed, so that a run can be planned again to be resumed.
+The plan follows from the request and its seed alone, so that a run can be planned again to be resumed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TABLE = "keybench_rows"
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be measured, every name resolved."""
+    """What is to be measured, with all names resolved."""
 
     databases: tuple[str, ...]
     servers: Mapping[str, str]
@@ -34,14 +34,14 @@ class Request:
     scenario: Scenario
     layouts: tuple[str, ...]
     columns: tuple[str, ...]
-    """Columns asked for; the default column of each layout where empty."""
+    """Columns that the user asked for; the default column of each layout where empty."""
     rows: int | None
     blocks: int
     profile: Profile
     seed: int
     trial_timeout: float
     images: Mapping[str, str] = field(default_factory=dict)
-    """Images of containers by database, where another than the engine's own was asked for."""
+    """Container images by database, where the user chose another than the engine's own."""
     memory: int = ContainerOptions.memory_bytes
     """Bytes that each container may use."""
     cpus: float = ContainerOptions.cpus
@@ -52,7 +52,7 @@ class Request:
     """Address of the Dask scheduler on whose workers the writers run; processes of this machine where empty."""
 
     def container(self, database: str) -> ContainerOptions:
-        """What was chosen for that database's container."""
+        """The options of that database's container."""
         return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus, self.keep_server)
 
     def is_modelled(self, database: str) -> bool:
@@ -64,7 +64,7 @@ class Request:
         return database != NO_DATABASE and not self.is_modelled(database)
 
     def to_json(self) -> dict[str, Any]:
-        """The request as plain JSON, with the databases' titles for reports; `from_json` gives it back."""
+        """The request as plain JSON, with the databases' titles for reports. `from_json` reads it back."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {
             **fields,
@@ -137,7 +137,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
 
 
 def _check_before(request: Request) -> None:
-    """UsageError where a layout cannot follow the one whose keys the table held before."""
+    """UsageError where a layout cannot share a column with the layout whose keys the table holds before."""
     if not request.scenario.before:
         return
     before = layout(request.scenario.before.layout)
@@ -176,7 +176,7 @@ def _cells(request: Request) -> list[TrialPlan]:
 
 
 def _columns_of(on: Engine, chosen: str, asked: Sequence[str]) -> list[str]:
-    """As `columns_for`; for a layout that servers make, its one column, or none where this engine does not make it."""
+    """As `columns_for`. A layout that servers make has one column, and none on engines that do not make it."""
     if chosen in server_keys.known():
         return [made.column for made in (server_keys.made_by(on, chosen),) if made]
     return columns_for(on, layout(chosen), asked)
@@ -196,9 +196,9 @@ def rows_of(request: Request, on: Engine) -> int:
 
 
 def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
-    """The columns of that engine in which the layout is measured: those asked for that can hold its kind of key.
+    """The engine's columns in which the layout is measured: those asked for that can hold its kind of key.
 
-    A layout that none of them can hold (the integer control among GUID columns) keeps its default column.
+    Where none of them can (the integer control among GUID columns), the layout keeps its default column.
     """
     wanted = [column for column in on.columns if column.name in asked or (column.native and NATIVE in asked)]
     fitting = [column.name for column in wanted if chosen.kind in column.kinds]
@@ -207,7 +207,7 @@ def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
 
 
 def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
-    """UsageError where a column asked for is in none of the databases."""
+    """UsageError where none of the databases has a column that was asked for."""
     known = {NATIVE, *(column.name for name in databases for column in engine(name).columns)}
     for name in asked:
         if name not in known:
@@ -215,9 +215,9 @@ def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
 
 
 def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-    """Layout names for what was asked: `all` that clients make, names or aliases; the control is always there, first.
+    """The names of the layouts asked for by name or alias, or `all` that clients make. The control always comes first.
 
-    Where only keys are made, random GUIDs are always among them too: their time is what others' is set against.
+    Where only keys are made, random GUIDs are always measured too: other layouts' times are compared with theirs.
     """
     names = list(asked) or list(scenario.layouts) or ["all"]
     if "all" in names:

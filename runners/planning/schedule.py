@@ -1,6 +1,6 @@
-"""When each writer's rows arrive: the scenario's spells, rates and way of dealing work out, as arrays of ticks.
+"""When each writer's rows arrive: busy spells, rates and the `[deal]` mode of a scenario become arrays of ticks.
 
-Everything is computed on whole arrays; nothing here knows a layout or a database.
+Everything is computed on whole arrays. Nothing here knows a layout or a database.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Share:
     """One writer's rows: those of the load, then those that refill the table."""
 
     arrivals: Ticks
-    """(n,): ticks from the scenario's start, ascending in the load and in the refill."""
+    """(n,): ticks since the scenario's start, ascending in the load and in the refill."""
     planned: NDArray[np.int64]
-    """(n,): row numbers from 1, over all writers, in order of arrival; refills come after all loads."""
+    """(n,): row numbers among all writers, from 1, in order of arrival; refills come after all loads."""
     phases: tuple[int, ...]
     """Rows of the load in each of the scenario's phases."""
-    began: int
-    """Tick at which the process starts."""
+    started: int
+    """When the process starts: ticks since the scenario's start."""
 
     @property
     def rows(self) -> int:
@@ -42,21 +42,21 @@ class Share:
 
 
 def shares(scenario: Scenario, rows: int, seed: tuple[int, ...]) -> tuple[Share, ...]:
-    """The writers' shares of a load of so many rows, and of the refill that the scenario asks for.
+    """The writers' shares of a load of `rows` rows, and of the refill that the scenario asks for.
 
-    Rates are scaled where `rows` are not the scenario's. `seed` decides where work is dealt out at random. After the
-    load, the writers of its last phase go on as before.
+    Rates are scaled where `rows` is not the scenario's number. `seed` decides what is drawn at random. After the load,
+    the writers of its last phase go on as before.
     """
     scale = rows / scenario.rows if scenario.rows else 1.0
     phases = scenario.phases(rows)
     refill = round(rows * scenario.after.refill)
     if scenario.deal.mode == "own-rates":
         return _by_own_rates(scenario.writer, phases, scale, rows, refill)
-    return _dealt_out(scenario, phases, scale, rows, refill, seed)
+    return _distributed(scenario, phases, scale, rows, refill, seed)
 
 
-def through(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
-    """What a clock shows at these true times, which are ticks since the tick `start`; its drift counts from there."""
+def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
+    """What a clock shows at true times, given in ticks since the tick `start`; its drift counts from there."""
     shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
     if clock.drift:
         shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)
@@ -66,8 +66,8 @@ def through(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
     return shown if stands == 1 else shown - shown % stands
 
 
-def deal(rows: int, parts: Sequence[float]) -> list[int]:
-    """`rows` cut into whole parts as near to the shares `parts` as can be, the larger remainders first."""
+def apportion(rows: int, parts: Sequence[float]) -> list[int]:
+    """`rows` divided into whole numbers in proportion to `parts`, by the method of largest remainders."""
     exact = [rows * part / sum(parts) for part in parts]
     whole = [int(value) for value in exact]
     for i in sorted(range(len(whole)), key=lambda i: whole[i] - exact[i])[: rows - sum(whole)]:
@@ -78,23 +78,23 @@ def deal(rows: int, parts: Sequence[float]) -> list[int]:
 def _by_own_rates(
     writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int, refill: int
 ) -> tuple[Share, ...]:
-    """Each writer's rows come at even intervals while it is busy; writers of one rate take turns."""
+    """Each writer's rows arrive at even intervals while it is busy; writers with the same rate take turns."""
     last = phases[-1]
     spent = [sum(phase.end - phase.begin for phase in phases if i in phase.busy) for i in range(len(writers))]
-    loads = deal(rows, [writer.rate * seconds for writer, seconds in zip(writers, spent, strict=True)])
-    refills = deal(refill, [writer.rate * (i in last.busy) for i, writer in enumerate(writers)])
+    loads = apportion(rows, [writer.rate * seconds for writer, seconds in zip(writers, spent, strict=True)])
+    refills = apportion(refill, [writer.rate * (i in last.busy) for i, writer in enumerate(writers)])
     starts = [_tick(phase.begin) for phase in phases]
     together = np.empty(rows + refill, np.int64)
     arrivals = np.split(together, np.cumsum([load + more for load, more in zip(loads, refills, strict=True)])[:-1])
-    counts, began = [], []
+    counts, started = [], []
     for i, (writer, load, more) in enumerate(zip(writers, loads, refills, strict=True)):
         spells = [(phase.begin, inf if phase is last else phase.end) for phase in phases if i in phase.busy]
         places = np.arange(load + more, dtype=np.float64) + i / len(writers)
         ticks = arrivals[i]
-        _at(places, _joined(spells), writer.rate * scale, ticks)
+        _set_arrivals(places, _joined(spells), writer.rate * scale, ticks)
         counts.append(_counts(ticks[:load], starts))
         turn = _tick(writer.start) + int(i / len(writers) * (TICKS_PER_SECOND / (writer.rate * scale)))
-        began.append(min(turn, int(ticks[0])) if len(ticks) else turn)
+        started.append(min(turn, int(ticks[0])) if len(ticks) else turn)
     if refill:
         planned = [
             np.concatenate(parts)
@@ -106,23 +106,23 @@ def _by_own_rates(
         ]
     else:
         planned = _numbers(arrivals, 1)
-    return tuple(map(Share, arrivals, planned, counts, began))
+    return tuple(map(Share, arrivals, planned, counts, started))
 
 
 def _joined(spells: Sequence[_Spell]) -> list[_Spell]:
-    """Spells that touch made one."""
-    found: list[_Spell] = []
+    """The spells, with those that touch made one."""
+    joined: list[_Spell] = []
     for begin, end in spells:
-        if found and found[-1][1] == begin:
-            begin, _ = found.pop()
-        found.append((begin, end))
-    return found
+        if joined and joined[-1][1] == begin:
+            begin, _ = joined.pop()
+        joined.append((begin, end))
+    return joined
 
 
-def _at(places: NDArray[np.float64], spells: Sequence[_Spell], rate: float, ticks: Ticks) -> None:
-    """Sets `ticks` to when the rows of these places (0 the first moment) come, at `rate` rows a second of the spells.
+def _set_arrivals(places: NDArray[np.float64], spells: Sequence[_Spell], rate: float, ticks: Ticks) -> None:
+    """Sets `ticks` to when the rows at these places (0 is the first moment) arrive: `rate` rows a second in the spells.
 
-    `places` are used up, so that a long load makes nothing else as long as they are.
+    `places` is overwritten, which saves an array as long as the load.
     """
     ends = list(accumulate((end - begin) * rate for begin, end in spells))
     edges = np.searchsorted(places, [0.0, *ends[:-1], inf])
@@ -137,25 +137,25 @@ def _at(places: NDArray[np.float64], spells: Sequence[_Spell], rate: float, tick
 
 
 def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:
-    """How many of the ascending ticks lie in each part, given the parts' first ticks."""
+    """How many of the ascending ticks lie in each part; `starts` are the parts' first ticks."""
     return tuple(np.diff([*np.searchsorted(ticks, [0, *starts[1:]]), len(ticks)]).tolist())
 
 
 def _numbers(arrivals: Sequence[Ticks], first: int) -> list[NDArray[np.int64]]:
-    """Numbers from `first` in order of arrival, for each writer; rows of the same tick in the order of the writers."""
+    """Row numbers from `first` in order of arrival, for each writer; in one tick in the order of writers."""
     together = np.concatenate(arrivals)
     numbers = np.empty(len(together), np.int64)
-    # A stable sort merges runs that are sorted already.
+    # A stable sort is fast here: it merges runs that are already sorted.
     numbers[np.argsort(together, kind="stable")] = np.arange(first, first + len(together))
     return np.split(numbers, np.cumsum([len(ticks) for ticks in arrivals])[:-1])
 
 
-def _dealt_out(
+def _distributed(
     scenario: Scenario, phases: Sequence[Phase], scale: float, rows: int, refill: int, seed: tuple[int, ...]
 ) -> tuple[Share, ...]:
-    """The work of all busy writers arrives as one stream at even intervals; each row goes to one of them."""
+    """The work of all busy writers arrives as one stream at even intervals; each row goes to one of the writers."""
     draw = np.random.default_rng(seed)
-    whole = deal(rows, [phase.rows for phase in phases])
+    whole = apportion(rows, [phase.rows for phase in phases])
     owners, arrivals = [], []
     for phase, load in zip(phases, whole, strict=True):
         n = load + (refill if phase is phases[-1] else 0)
@@ -165,16 +165,16 @@ def _dealt_out(
         owners.append(_owners(scenario, phase, n, draw))
     owner, arrival = np.concatenate(owners), np.concatenate(arrivals)
     ends = np.cumsum(whole)
-    found = []
+    all_shares = []
     for i, writer in enumerate(scenario.writer):
         own = np.flatnonzero(owner == i)
         counts = tuple(np.diff(np.searchsorted(own, [0, *ends])).tolist())
-        found.append(Share(arrival[own], own + 1, counts, _tick(writer.start)))
-    return tuple(found)
+        all_shares.append(Share(arrival[own], own + 1, counts, _tick(writer.start)))
+    return tuple(all_shares)
 
 
 def _owners(scenario: Scenario, phase: Phase, n: int, draw: np.random.Generator) -> NDArray[np.int64]:
-    """The writer of each of n successive rows of a phase."""
+    """The writer of each of n successive rows in a phase."""
     busy = np.array(phase.busy)
     mode, session = scenario.deal.mode, scenario.deal.session_rows
     if mode == "one-busy":

@@ -18,12 +18,12 @@ from keybench.scenarios.schema import Scenario
 
 def made_by(on: Engine, name: str) -> ServerKeys | None:
     """The layout of that name that the engine's servers make; None where they make none."""
-    return next((made for made in on.makes if made.name == name), None)
+    return next((made for made in on.server_keys if made.name == name), None)
 
 
 def known() -> Mapping[str, tuple[str, ...]]:
     """Every such layout by name, with the engines that make it."""
-    names = dict.fromkeys(made.name for on in engines().values() for made in on.makes)
+    names = dict.fromkeys(made.name for on in engines().values() for made in on.server_keys)
     return {name: tuple(on.name for on in engines().values() if made_by(on, name)) for name in names}
 
 
@@ -53,7 +53,7 @@ def _unfit(scenario: Scenario) -> str:
     if reason := scenario.load_path.refuses_server_keys:
         return reason
     if scenario.timed:
-        return "its writers have hours of their own in virtual time, and a server's keys carry the server's clock"
+        return "its keys must carry the scenario's virtual time, and a server's keys carry the server's clock"
     if 0 in scenario.table.payload:
         return "its rows have nothing beside the key, and rows without a key would have nothing at all"
     return ""

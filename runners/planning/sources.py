@@ -1,4 +1,4 @@
-"""Where each writer's keys come from: its rows, its clock, and the processes that it is one after the other."""
+"""Where each writer's keys come from: its rows, its clock, and its processes, which follow one another at restarts."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from keybench.model.keys import Keys
 from keybench.model.names import CONTROL
 from keybench.runners.planning import server_keys
 from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.schedule import Share, shares, through
+from keybench.runners.planning.schedule import Share, clock_readings, shares
 from keybench.scenarios.writers import ClockPart, WriterPart
 
 _TICKS_PER_MICROSECOND = 10
 
 
 @dataclass(frozen=True)
-class Life:
-    """One process of a writer, from its start to its end or restart."""
+class WriterProcess:
+    """One process of a writer, from its start to its restart or end."""
 
     layout: str
     rows: int
-    began: int
-    """Tick from the trial's first moment at which it starts and its generator reads the clock."""
+    started: int
+    """When it starts and its generator reads the clock: ticks since the trial's first moment."""
 
 
 @dataclass(frozen=True, eq=False)
 class WriterPlan:
-    """One writer's share of a trial and when its rows arrive, in virtual time."""
+    """One writer's share of a trial, and when its rows arrive in virtual time."""
 
     id: str
     index: int
@@ -44,11 +44,11 @@ class WriterPlan:
     start: int
     """Tick of the trial's first moment."""
     arrivals: NDArray[np.int64]
-    """(rows + refill_rows,): ticks from the trial's first moment at which its rows arrive, by a true clock."""
+    """(rows + refill_rows,): when its rows arrive by a true clock, in ticks since the trial's first moment."""
     phases: tuple[int, ...]
     """Rows of the load in each phase."""
-    lives: tuple[Life, ...]
-    """Its processes; their rows are those of load and refill."""
+    processes: tuple[WriterProcess, ...]
+    """Its processes in order; together they have the rows of the load and of the refill."""
     clock: ClockPart
     shard: int = 0
     """Its shard key."""
@@ -60,68 +60,70 @@ class WriterPlan:
 
     def readings(self) -> NDArray[np.int64]:
         """What the writer's clock shows as each of its rows arrives."""
-        return through(self.clock, self.arrivals, self.start)
+        return clock_readings(self.clock, self.arrivals, self.start)
 
 
 @dataclass(frozen=True, eq=False)
 class KeySource:
-    """All that a process needs to make one writer's keys, again and again the same."""
+    """All that is needed to make one writer's keys; they are the same each time."""
 
     layout: str
     writer: WriterPlan
     planned: NDArray[np.int64]
     seed: tuple[int, ...]
-    everyone: NDArray[np.int64] | None = None
-    """(all rows,): true ticks at which all writers' rows arrive, where one server makes the keys of all."""
+    arrivals_of_all: NDArray[np.int64] | None = None
+    """(all rows,): when the rows of all writers arrive, in true ticks; only where one server makes all keys."""
 
     def stream(self) -> Stream:
-        """The stream from its first key on."""
+        """The stream, from its first key."""
         readings = self.writer.readings()
         streams, first = [], 0
-        for number, life in enumerate(self.writer.lives):
-            end = first + life.rows
-            streams.append(self._stream(number, life, readings[first:end], self.planned[first:end]))
+        for number, part in enumerate(self.writer.processes):
+            end = first + part.rows
+            streams.append(self._stream(number, part, readings[first:end], self.planned[first:end]))
             first = end
-        rows = [life.rows for life in self.writer.lives]
-        return streams[0] if len(streams) == 1 else Lives(streams, rows)
+        rows = [part.rows for part in self.writer.processes]
+        return streams[0] if len(streams) == 1 else ConsecutiveStreams(streams, rows)
 
     def created(self) -> NDArray[np.int64]:
         """When the writer's rows, load and refill, were created by its own clock: microseconds since 1970."""
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
 
-    def _stream(self, number: int, life: Life, readings: NDArray[np.int64], planned: NDArray[np.int64]) -> Stream:
-        writer, made, entropy = self.writer, layout(life.layout), AesEntropy.seeded(*self.seed, life.layout)
-        if made.one_counter and self.everyone is not None:
-            server = VirtualClock(self.everyone, start=writer.start)
-            return Picked(made.stream(Process("keybench", 4242), server, entropy), planned)
+    def _stream(
+        self, number: int, part: WriterProcess, readings: NDArray[np.int64], planned: NDArray[np.int64]
+    ) -> Stream:
+        writer, made, entropy = self.writer, layout(part.layout), AesEntropy.seeded(*self.seed, part.layout)
+        if made.one_counter and self.arrivals_of_all is not None:
+            server = VirtualClock(self.arrivals_of_all, start=writer.start)
+            return SelectedKeys(made.stream(Process("keybench", 4242), server, entropy), planned)
         process = Process("keybench", 4242, shard=writer.shard)
         process = process.partition(writer.index, of=writer.of, planned=planned)
         entropy = entropy.partition(writer.index, of=writer.of)
-        if number:  # a new process: another pid, other random bytes
+        if number:  # a new process has another pid and other random bytes
             process = replace(process, pid=process.pid + number * writer.of)
-            entropy = entropy.partition(number, of=len(writer.lives))
-        began = through(writer.clock, np.array([life.began]), writer.start)
-        return made.stream(process, VirtualClock(readings, start=int(began[0])), entropy)
+            entropy = entropy.partition(number, of=len(writer.processes))
+        started = clock_readings(writer.clock, np.array([part.started]), writer.start)
+        return made.stream(process, VirtualClock(readings, start=int(started[0])), entropy)
 
 
-class Picked(Stream):
-    """One writer's keys of a stream that serves all writers: those with the given row numbers, from 1, ascending."""
+class SelectedKeys(Stream):
+    """One writer's keys from a stream that serves all writers: those of the given row numbers, ascending from 1."""
 
-    def __init__(self, everyones: Stream, numbers: NDArray[np.int64]) -> None:
-        self._everyones, self._numbers, self._taken = everyones, numbers, 0
+    def __init__(self, stream: Stream, numbers: NDArray[np.int64]) -> None:
+        self._stream_of_all, self._numbers, self._taken = stream, numbers, 0
 
     def take(self, n: int) -> Keys:
         """The next n keys; LookupError when there are no more."""
         chosen, self._numbers = self._numbers[:n], self._numbers[n:]
         if len(chosen) < n:
             raise LookupError(f"the plan gives this writer {n - len(chosen)} rows fewer than were asked for")
-        keys = self._everyones.take(int(chosen[-1]) - self._taken if n else 0)
+        keys = self._stream_of_all.take(int(chosen[-1]) - self._taken if n else 0)
         first, self._taken = self._taken, self._taken + len(keys)
         return keys[chosen - 1 - first]
 
 
-class Lives(Stream):
-    """The streams of a writer's processes, one after the other, each for so many rows."""
+class ConsecutiveStreams(Stream):
+    """The streams of a writer's processes, one after the other; `rows` says how many keys each gives."""
 
     def __init__(self, streams: Sequence[Stream], rows: Sequence[int]) -> None:
         self._streams, self._left = list(streams), list(rows)
@@ -142,64 +144,69 @@ class Lives(Stream):
 
 
 def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
-    """Where each writer's keys come from. The same layout has the same keys on every database of a block."""
+    """Where each writer's keys come from. In one block, a layout has the same keys on every database."""
     scenario = request.scenario
     start = ticks_of(scenario.start)
-    found = shares(scenario, trial.rows, (request.seed, trial.block))
-    switch = _switch(request, trial, found)
+    all_shares = shares(scenario, trial.rows, (request.seed, trial.block))
+    switch = _switch(request, trial, all_shares)
     plans = [
         WriterPlan(
-            part.id, i, len(found), len(share.arrivals) - share.rows, start, share.arrivals, share.phases,
-            _lives(request, trial, part, share, switch), part.clock, part.shard,
+            part.id, i, len(all_shares), len(share.arrivals) - share.rows, start, share.arrivals, share.phases,
+            _processes(request, trial, part, share, switch), part.clock, part.shard,
         )
-        for i, (part, share) in enumerate(zip(scenario.writer, found, strict=True))
+        for i, (part, share) in enumerate(zip(scenario.writer, all_shares, strict=True))
     ]  # fmt: skip
     seed = (request.seed, trial.block)
-    everyone = _everyone(trial, plans, found) if len(plans) > 1 else None
+    arrivals_of_all = _arrivals_of_all(trial, plans, all_shares) if len(plans) > 1 else None
     return tuple(
-        KeySource(trial.layout, plan, share.planned, seed, everyone) for plan, share in zip(plans, found, strict=True)
+        KeySource(trial.layout, plan, share.planned, seed, arrivals_of_all)
+        for plan, share in zip(plans, all_shares, strict=True)
     )
 
 
-def _everyone(trial: TrialPlan, plans: Sequence[WriterPlan], found: Sequence[Share]) -> NDArray[np.int64] | None:
-    """All writers' arrivals in planned order, for a layout whose keys one server makes; None for others."""
+def _arrivals_of_all(
+    trial: TrialPlan, plans: Sequence[WriterPlan], all_shares: Sequence[Share]
+) -> NDArray[np.int64] | None:
+    """The arrivals of all writers in planned order, for a layout whose keys one server makes; else None."""
     if trial.layout in server_keys.known() or not layout(trial.layout).one_counter:
         return None
-    ticks = np.empty(sum(len(share.planned) for share in found), np.int64)
-    for plan, share in zip(plans, found, strict=True):
+    ticks = np.empty(sum(len(share.planned) for share in all_shares), np.int64)
+    for plan, share in zip(plans, all_shares, strict=True):
         ticks[share.planned - 1] = plan.arrivals + plan.start
     return ticks
 
 
-def _switch(request: Request, trial: TrialPlan, found: Sequence[Share]) -> int | None:
-    """Tick from the start at which all writers change to the measured layout; None where they begin with it.
+def _switch(request: Request, trial: TrialPlan, all_shares: Sequence[Share]) -> int | None:
+    """When all writers change to the measured layout, in ticks since the start; None where they begin with it.
 
-    The integer control has integers from the first row on: nothing else fits its column.
+    The control has integers from its first row: its column holds nothing else.
     """
     before = request.scenario.before
     if before is None or trial.layout == CONTROL:
         return None
     rows = round(trial.rows * before.share)
-    return max((int(share.arrivals[share.planned <= rows].max(initial=-1)) for share in found), default=-1) + 1
+    return max((int(share.arrivals[share.planned <= rows].max(initial=-1)) for share in all_shares), default=-1) + 1
 
 
-def _lives(request: Request, trial: TrialPlan, part: WriterPart, share: Share, switch: int | None) -> tuple[Life, ...]:
-    """The processes that make at least one key, in order; the first of a writer without rows.
+def _processes(
+    request: Request, trial: TrialPlan, part: WriterPart, share: Share, switch: int | None
+) -> tuple[WriterProcess, ...]:
+    """The processes that make at least one key, in order; of a writer without rows the last process.
 
-    Layouts that never read the clock keep nothing that a restart would lose, nor do writers whose keys a server makes:
-    their streams go on.
+    A restart changes nothing for layouts that never read the clock, and for keys that one server makes: their streams
+    go on.
     """
     before = request.scenario.before.layout if request.scenario.before else ""
-    changed = share.began if switch is None else switch
-    starts = {share.began: before if share.began < changed else trial.layout}
+    changed = share.started if switch is None else switch
+    starts = {share.started: before if share.started < changed else trial.layout}
     for at in part.restarts:
         tick = round(at * TICKS_PER_SECOND)
         name = before if tick < changed else trial.layout
         if layout(name).reads_clock != "never" and not layout(name).one_counter:
             starts[tick] = name
-    if share.began < changed:
+    if share.started < changed:
         starts[changed] = trial.layout
     begun = sorted(starts.items())
     edges = [0, *np.searchsorted(share.arrivals, [tick for tick, _ in begun[1:]]).tolist(), len(share.arrivals)]
-    lives = [Life(name, b - a, tick) for (tick, name), (a, b) in zip(begun, pairwise(edges), strict=True)]
-    return tuple(life for life in lives if life.rows) or tuple(lives[-1:])
+    processes = [WriterProcess(name, b - a, tick) for (tick, name), (a, b) in zip(begun, pairwise(edges), strict=True)]
+    return tuple(process for process in processes if process.rows) or tuple(processes[-1:])

@@ -36,7 +36,7 @@ class TrialTable:
     def created(self) -> NDArray[np.int64] | None:
         """When the rows of the load were created, in planned order (microseconds since 1970); None where rows do not
         say so."""
-        return created_in_order(self.sources) if self.table.dated else None
+        return created_in_order(self.sources) if self.table.by_date else None
 
 
 def trial_tables(request: Request, trial: TrialPlan) -> tuple[TrialTable, ...]:

@@ -1,4 +1,4 @@
-"""A scenario's writers drawn as text: a line each, time across, in at most 100 columns."""
+"""A picture of a scenario in text: one line for each writer, time from left to right, in at most 100 columns."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ WIDTH: Final = 100
 _NAME: Final = 18
 _RATE: Final = 9
 _MARKS: Final = 4
-"""Parts of the time axis."""
+"""Parts into which labels divide the time axis."""
 
 
 def lines(scenario: Scenario, rows: int) -> list[str]:
-    """The lines for a load of so many rows."""
+    """The lines of the picture, for a load of `rows` rows."""
     phases = scenario.phases(rows)
     end = phases[-1].end
     scale = rows / scenario.rows if scenario.rows else 1.0
@@ -48,7 +48,7 @@ def lines(scenario: Scenario, rows: int) -> list[str]:
 
 
 def span(seconds: float) -> str:
-    """A length of time as people read it."""
+    """A length of time for people."""
     if seconds < 600:
         return f"{seconds:.4g} s"
     minutes = round(seconds / 60)
@@ -66,7 +66,7 @@ def _axis(end: float, columns: int) -> str:
 
 
 def _line(writer: WriterPart, edges: Sequence[float]) -> str:
-    """One sign for each stretch of time; the least usual thing in it wins."""
+    """One sign for each column of time. A restart is shown before a busy spell, a busy spell before idleness."""
     signs = []
     for begin, end in pairwise(edges):
         if any(begin <= at < end for at in writer.restarts):

@@ -45,7 +45,7 @@ class Resources:
 class FinishedLoad:
     """What is known when the last row is in."""
 
-    loaded: LoadResult
+    result: LoadResult
     of_server: Sequence[Reading]
     """Readings of the server and of the machine."""
     of_tables: Sequence[Sequence[Reading]]
@@ -78,21 +78,22 @@ class ServerTrial(Trial):
         """Load, verify, read, predict."""
         target = self.resources.reach(self.plan.database)
         self.server = target.server
+        tables = self.tables  # planned before the trial's time begins to run
         self.deadline = time.monotonic() + self.request.trial_timeout
         admin = target.engine.admin(target.address)
         try:
             load = self.load(target, admin)
             self.verify(admin)
             readings, pictures = self.read(target, admin)
-            for one in self.tables:
+            for one in tables:
                 admin.drop(one.table)
         finally:
             admin.close()
         predicted = self.predict(target.engine, load)
-        readings = [*load.loaded.readings(), *load.of_server, *readings, *predicted.readings]
+        readings = [*load.result.readings(), *load.of_server, *readings, *predicted.readings]
         return Measured(
             readings + _never_given(target.engine, readings),
-            [load.loaded.series(), *latency.along(load.loaded), *predicted.series],
+            [load.result.series(), *latency.along(load.result), *predicted.series],
             [*pictures, *predicted.blobs],
             predicted.traceback,
         )
@@ -105,7 +106,7 @@ class ServerTrial(Trial):
         probes = shards.Probes(admin, [one.table for one in self.tables])
         probes.before()
         interference = Interference.before()
-        loaded = load_rows(
+        result = load_rows(
             target.address,
             self.tables[0].table,
             self.sources,
@@ -119,8 +120,8 @@ class ServerTrial(Trial):
         )
         of_machine = interference.after()
         of_server, of_tables = probes.after()
-        arrived = [recorder.arrived(loaded) for recorder in recorders]
-        return FinishedLoad(loaded, [*of_machine, *of_server], of_tables, arrived)
+        arrived = [recorder.arrived(result) for recorder in recorders]
+        return FinishedLoad(result, [*of_machine, *of_server], of_tables, arrived)
 
     def recorders(self, admin: Admin) -> Sequence[Recorder]:
         """What recovers the order of arrival in each table; nothing where the load path does not keep an order."""
@@ -132,14 +133,14 @@ class ServerTrial(Trial):
             verify.check_table(admin, one.table, one.keys)
 
     def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[blobs.Blob]]:
-        """(readings, pictures) of the loaded tables. What the scenario wants after the load comes last: it deletes."""
+        """(readings, pictures) of the loaded tables. The work after the load comes last, because it may delete rows."""
         pictures = self.page_maps(admin)
         # A scenario with several tables has nothing to do after the load.
         after = after_load(self.request, self.plan, target, admin, self.tables[0], self.resources.pool, self.deadline)
         return after, pictures
 
     def page_maps(self, admin: Admin) -> list[blobs.Blob]:
-        """The index as it lies on the server, where that can be read and is drawn."""
+        """The page map of the index on the server, where it can be read and will be drawn."""
         if not self.plan.drawn or not isinstance(admin, ReadsPageOrder):
             return []
         orders = [admin.page_order(one.table) for one in shards.drawn(self.tables)]

@@ -33,11 +33,11 @@ class Trial(ABC):
         """The steps of this kind of trial; any exception is the trial's error."""
 
     def identify(self, record: records.Trial) -> records.Trial:
-        """The record with the names under which this kind of trial is stored."""
+        """The record under the names by which this kind of trial is stored."""
         return replace(record, server=self.server)
 
     def warnings(self, record: records.Trial) -> Sequence[str]:  # noqa: ARG002 (other kinds look at it)
-        """What readers of the run's results must know because of this trial; a sentence each."""
+        """Sentences to be stored with the run, for readers of its results."""
         return ()
 
     def run(self) -> records.Trial:

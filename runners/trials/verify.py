@@ -15,13 +15,13 @@ from keybench.model.table import Table
 Stored = NDArray[np.uint8] | NDArray[np.int64]
 
 
-def check(expected: Stored, found: Iterable[Stored], times: int = 1) -> None:
-    """Compares two multisets of stored keys exactly: each of the expected ones is there so many times.
+def check(expected: Stored, stored: Iterable[Stored], times: int = 1) -> None:
+    """Compares two multisets of stored keys exactly: each expected key must be there `times` times.
 
-    `expected` is (n, width) bytes or (n,) integers as `Column.encode` gives them; `found` are slices of the same form,
+    `expected` is (n, width) bytes or (n,) integers as `Column.encode` gives them; `stored` are slices of the same form,
     in any order. Raises VerificationError with counts and the first difference.
     """
-    slices = list(found)
+    slices = list(stored)
     held: Stored = np.concatenate(slices) if slices else expected[:0]  # type: ignore[assignment]
     want, have = np.repeat(_sorted(expected), times), _sorted(held)
     repeated = int((have[times:] == have[:-times]).sum())
@@ -41,9 +41,9 @@ def check_table(admin: Admin, table: Table, keys: Keys) -> None:
         check(each.column.encode(keys), admin.stored_keys(each), each.children)
 
 
-def check_distinct(rows: int, found: Iterable[Stored]) -> None:
+def check_distinct(rows: int, stored: Iterable[Stored]) -> None:
     """VerificationError unless a table holds exactly `rows` keys, all different: for keys that the server made."""
-    slices = list(found)
+    slices = list(stored)
     held = np.concatenate(slices) if slices else np.empty(0, np.int64)
     different = len(np.unique(held, axis=0))
     if (len(held), different) != (rows, rows):
@@ -61,7 +61,7 @@ def _sorted(keys: Stored) -> NDArray[np.generic]:
     columns = words.view(">u8").astype(np.uint64)
     first = np.argsort(columns[:, 0], kind="stable")
     leading = columns[first, 0]
-    if (leading[1:] == leading[:-1]).any():  # first words alone do not settle the order
+    if (leading[1:] == leading[:-1]).any():  # the first words alone do not decide the order
         first = np.lexsort(columns.T[::-1])
     return words[first].view(f"V{words.shape[1]}").ravel()
 

@@ -78,7 +78,7 @@ def write(task: WriterTask, handle: BarrierHandle) -> WriterResult:
 
 def write_slices(task: WriterTask, session: Session, barrier: Barrier) -> WriterResult:
     """Sends all slices of the task by that session. Leaves the garbage collector frozen."""
-    prepare = _without_keys(session, task) if task.table.made else _with_keys(session, task)
+    prepare = _without_keys(session, task) if task.table.server_keys else _with_keys(session, task)
     planned = task.source.planned[task.first : task.first + task.rows]
     stamped = session if isinstance(session, StampsTransactions) else None
     slices, cpu, entered, released = [], 0.0, [], []
@@ -111,7 +111,7 @@ def _with_keys(session: Session, task: WriterTask) -> Callable[[int, int], Seque
     stream = task.source.stream()
     if task.first:
         stream.take(task.first)
-    created, column = task.source.created() if task.table.dated else None, task.table.column
+    created, column = task.source.created() if task.table.by_date else None, task.table.column
     payload = Payload(task.table.payload, created)
 
     def prepare(start: int, n: int) -> Sequence[object]:

@@ -39,7 +39,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _declared(engine: Engine, name: str) -> Iterable[Column | ServerKeys]:
-    return engine.makes if name == "made" else (c for c in engine.columns if name == "column" or c.native)
+    return engine.server_keys if name == "made" else (c for c in engine.columns if name == "column" or c.native)
 
 
 @pytest.fixture(scope="session")

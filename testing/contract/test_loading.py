@@ -177,11 +177,11 @@ def test_a_writer_killed_in_the_middle_leaves_whole_transactions(bench: Bench, i
 
 
 def test_keys_that_the_server_makes(bench: Bench, made: ServerKeys) -> None:
-    table = Table("contract", bench.engine.column(made.column), 20, made=made)
+    table = Table("contract", bench.engine.column(made.column), 20, server_keys=made)
     try:
         bench.admin.create(table)
     except ServerError as refused:
-        assert made.since
+        assert made.min_version
         assert str(refused).startswith(f"{made.name} keys are made by {bench.engine.title} ")  # noqa: PT017
         assert str(refused).endswith(": choose a newer --server, or the client's layout of the same kind.")  # noqa: PT017
         return

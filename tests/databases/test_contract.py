@@ -163,10 +163,10 @@ def test_what_every_engine_here_declares(name: str) -> None:
     assert all(column.order != "none" for column in on.columns)
     assert set(on.absent) <= set(Metric)
     assert all(reason.endswith(".") for reason in on.absent.values())
-    for made in on.makes:
+    for made in on.server_keys:
         assert made.name.startswith("server-")
         assert made.order in {"none", on.column(made.column).order}
-    assert len({made.name for made in on.makes}) == len(on.makes)
+    assert len({made.name for made in on.server_keys}) == len(on.server_keys)
 
 
 @pytest.mark.parametrize("name", ["postgresql", "sqlite"])

@@ -49,3 +49,14 @@ def test_a_change_in_another_module_is_noticed(tmp_path: Path) -> None:
 
     assert [said(1), said(5), said(5)] == ["2\n", "6\n", "6\n"]
     assert len(list((package / "__pycache__").glob("kernels-*"))) == 1
+
+
+def test_a_change_in_a_module_that_extends_numba_is_noticed(tmp_path: Path) -> None:
+    """Its code becomes part of kernels, as that of `pagemodels.memory` does."""
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "__init__.py").touch()
+    prints = []
+    for value in (1, 2):
+        (tmp_path / "part" / "memory.py").write_text(f"from numba.extending import intrinsic\nVALUE = {value}\n")
+        prints.append(keybench.compiled._fingerprint(tmp_path))
+    assert prints[0] != prints[1]

@@ -10,14 +10,14 @@ COLUMN = engine("sqlite").column("binary16")
 def test_a_table_with_its_key_alone() -> None:
     for role in ("clustered", "nonclustered"):
         table = Table("rows", COLUMN, 10, role)
-        assert (table.family, table.other_indexes, table.parent, table.dated) == ((table,), {}, None, False)
+        assert (table.family, table.other_indexes, table.parent, table.by_date) == ((table,), {}, None, False)
 
 
 def test_a_table_by_date() -> None:
     table = Table("rows", COLUMN, 10, "by-date")
-    assert (table.family, table.dated) == ((table,), True)
+    assert (table.family, table.by_date) == ((table,), True)
     beside = table.other_indexes[CLUSTERED]
-    assert (beside.rows, beside.name, beside.other_indexes) == (True, "rows", {})
+    assert (beside.measures_rows, beside.name, beside.other_indexes) == (True, "rows", {})
 
 
 def test_a_child_table_comes_behind_its_parent() -> None:

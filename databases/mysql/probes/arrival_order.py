@@ -69,7 +69,7 @@ class InsertionRecorder:
             return Arrivals(keys, numbers, np.sort(numbers), f"{NEAR}: the log cannot be used, because {error}")
         if order is None:
             return Arrivals(keys, numbers, np.sort(numbers), f"{NEAR}.")
-        return Arrivals(keys, numbers, numbers[order], BY_DATE if table.dated else "")
+        return Arrivals(keys, numbers, numbers[order], BY_DATE if table.by_date else "")
 
     def _read_file(self, table: Table) -> tuple[NDArray[np.int64], tuple[int, NDArray[np.int64]]]:
         """(The transaction of each row by primary key; tablespace and page numbers of the key's index)."""

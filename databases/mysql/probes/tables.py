@@ -92,7 +92,7 @@ class OrderProbe(FinalState):
         """The correlation of row ids, or of moments by date, in key order, over all rows."""
         if table.key == "clustered":
             return Reading.absent(self.supplies, NO_HEAP)
-        place = "created" if table.dated else "row_id"
+        place = "created" if table.by_date else "row_id"
         rows = self._server.rows(f"SELECT {place} FROM {ddl.name(table)} FORCE INDEX (`key`) ORDER BY `key`")  # noqa: S608
         if len(rows) < 2:
             return Reading.absent(self.supplies, NO_ORDER)

@@ -44,7 +44,7 @@ def packed(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: 
     """Batches of rows. `payload` and `moments` as in `statements.loads`."""
     kind, values = _key(table.column, keys)
     kinds, columns = [kind], [values]
-    if table.dated:
+    if table.by_date:
         kinds, columns = [_BIGINT, *kinds], [_numbers(moments), *columns]
     if payload.shape[1]:
         kinds, columns = [*kinds, _BLOB], [*columns, _sized(payload)]

@@ -70,7 +70,7 @@ def literals(column: Column, keys: Keys) -> Bytes:
 
 
 def _is_fixed(table: Table) -> bool:
-    return table.column.form == "bytes" and not is_uuid(table.column) and not table.made
+    return table.column.form == "bytes" and not is_uuid(table.column) and not table.server_keys
 
 
 def load_statement(table: Table) -> bytes:
@@ -89,7 +89,7 @@ def loads(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: M
     """Batches for LOAD DATA. `payload` is uint8 (n, characters), `moments` int64 (n,) of a table by date."""
     n, text = len(keys), key_text(table.column, keys)
     fixed = _is_fixed(table)
-    if table.dated:  # in rows of fixed width, as wide as any bigint
+    if table.by_date:  # in rows of fixed width, as wide as any bigint
         digits = decimal(moments)
         pad = repeated(b" " * (_BIGINT_CHARACTERS - digits.shape[1]) if fixed else b"\t", n)
         text = beside(pad, digits, text) if fixed else beside(digits, pad, text)
@@ -120,7 +120,7 @@ def inserts(
     """Batches of INSERT statements of many rows. `payload` and `moments` as in `loads`."""
     n = len(keys)
     parts = [repeated(b"(", n)]
-    if table.dated:
+    if table.by_date:
         parts += [decimal(moments), repeated(b",", n)]
     parts.append(literals(table.column, keys))
     if payload.shape[1]:

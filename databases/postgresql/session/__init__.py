@@ -53,7 +53,7 @@ def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
 
 
 def _copy(table: Table) -> bytes:
-    sent = "payload" if table.made else ddl.columns(table)
+    sent = "payload" if table.server_keys else ddl.columns(table)
     return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
 
 
@@ -70,7 +70,7 @@ class PostgresSession:
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch | Family]:
         """The text of `rows_per_tx` rows a batch; all of the batches lie in one buffer; those of children too."""
         text, texts = key_text(self._table.column, keys), payload.rows(start, len(keys))
-        if self._table.dated:
+        if self._table.by_date:
             text = beside(moment_text(payload.moments(start, len(keys))), text)
         batches = pack(text, texts, rows_per_tx)
         if not self._table.parent:

@@ -61,7 +61,8 @@ def gaps(group: Group, metrics: Sequence[Metric]) -> str:
             some = () if len(names) == len(arms) else tuple(names)
             titles.setdefault((why, some), []).append(metric.definition.title.lower())
     return " ".join(
-        f"No {listed(own)}{f' for {listed(names)}' if names else ''}: {why}" for (why, names), own in titles.items()
+        f"No {listed(own, last='or')}{f' for {listed(names)}' if names else ''}: {why}"
+        for (why, names), own in titles.items()
     )
 
 

@@ -83,12 +83,12 @@ def test_lagging_sequences_show_the_split_point() -> None:
 @pytest.mark.parametrize(("splits", "outcome"), [(0, "holds"), (17, "does not hold")])
 def test_whether_newsequentialid_ascends_is_measured(splits: float, outcome: str) -> None:
     made = next(key for key in keys.MADE if key.name == "server-newsequentialid")
-    table = Table("rows", ENGINE.column(made.column), 100, made=made)
+    table = Table("rows", ENGINE.column(made.column), 100, server_keys=made)
     given = readings({Metric.EDGE_AND_INTERIOR_SPLITS: splits})
     assert verdicts(given, table)["server-newsequentialid ascends"].outcome == outcome
     assert not verdicts(given, table, writers=4)
     random = next(key for key in keys.MADE if key.name == "server-newid")
-    assert not verdicts(given, Table("rows", ENGINE.column(random.column), 100, made=random))
+    assert not verdicts(given, Table("rows", ENGINE.column(random.column), 100, server_keys=random))
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def everything(record: Record, address: Address) -> list[str]:
         Table("rows", ENGINE.column("bigint"), 100),
         Table("rows", ENGINE.column("uniqueidentifier"), 100, "by-date"),
         Table("rows", ENGINE.column("uniqueidentifier"), 100, "fk", children=2),
-        *(Table("rows", ENGINE.column(made.column), 100, made=made) for made in keys.MADE),
+        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.MADE),
     ]
     for table in tables:
         admin.create(table)
@@ -73,14 +73,14 @@ def everything(record: Record, address: Address) -> list[str]:
         for probe in probes:
             probe.before(table)
         session = MssqlSession(own, table)
-        if table.made:
+        if table.server_keys:
             batches = session.prepare_without_keys(Payload(100), 0, 2, 2)
         else:
             numbers = type(random(1))(np.arange(2), "int")
             sent = numbers if table.column.form == "int" else random(2)
             batches = session.prepare(sent, Payload(table.payload), 0, 2)
         session.send(batches[0])
-        if not table.made:
+        if not table.server_keys:
             prepared = session.prepare_keys(sent)
             session.find(prepared[0]), session.between(*prepared), session.delete(prepared)
         session.close()

@@ -18,11 +18,11 @@ from keybench.model.payload import Payload
 from keybench.model.table import ServerKeys, Table
 
 ROWS = 2501
-HERE = [made for made in mariadb.ENGINE.makes if made.since < 101_100]
+HERE = [made for made in mariadb.ENGINE.server_keys if made.min_version < 101_100]
 
 
 def table(made: ServerKeys, key: str = "clustered") -> Table:
-    return Table("trial", mariadb.ENGINE.column(made.column), 20, key, made=made)  # type: ignore[arg-type]
+    return Table("trial", mariadb.ENGINE.column(made.column), 20, key, server_keys=made)  # type: ignore[arg-type]
 
 
 def loaded(admin: MySqlAdmin, on: Table, path: SendMethod) -> np.ndarray:
@@ -74,9 +74,9 @@ def test_a_nonclustered_index_of_guids_is_made_too(admin) -> None:
 
 @pytest.mark.parametrize("name", ["server-uuid-v4", "server-uuidv7"])
 def test_a_server_that_is_too_old_says_so(admin, name: str) -> None:
-    (made,) = [made for made in mariadb.ENGINE.makes if made.name == name]
+    (made,) = [made for made in mariadb.ENGINE.server_keys if made.name == name]
     version = str(admin.value("SELECT version()"))
-    if keys.number(version) >= made.since:
+    if keys.number(version) >= made.min_version:
         pytest.skip(f"this MariaDB is {version} and makes them")
     with pytest.raises(ServerError) as refused:
         admin.create(table(made))
@@ -114,8 +114,8 @@ def test_a_second_auto_increment_is_refused(admin) -> None:
     ],
 )
 def test_versions_of_mysql(of, version: str, refused: str) -> None:
-    (made,) = [made for made in mysql.ENGINE.makes if made.name == "server-uuid-v1-swapped"]
-    on = Table("trial", mysql.ENGINE.column(made.column), 20, made=made)
+    (made,) = [made for made in mysql.ENGINE.server_keys if made.name == "server-uuid-v1-swapped"]
+    on = Table("trial", mysql.ENGINE.column(made.column), 20, server_keys=made)
     if not refused:
         keys.check(of, on, version)
         return
@@ -134,8 +134,8 @@ def test_versions_as_numbers() -> None:
 @pytest.mark.parametrize("flavour", [MARIADB, MYSQL], ids=["mariadb", "mysql"])
 def test_each_is_declared_on_a_column_of_its_flavour(flavour) -> None:
     engine = mariadb.ENGINE if flavour is MARIADB else mysql.ENGINE
-    for made in engine.makes:
+    for made in engine.server_keys:
         column = engine.column(made.column)
         assert made.order in {"none", column.order}
-        statement = ddl.create(Table("t", column, 10, made=made))
+        statement = ddl.create(Table("t", column, 10, server_keys=made))
         assert f"`key` {column.sql_type} NOT NULL {made.declaration}, payload" in statement

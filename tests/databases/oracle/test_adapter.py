@@ -50,14 +50,14 @@ def everything(record: Record, address: Address) -> list[str]:
         Table("rows", ENGINE.column("number"), 5000, "nonclustered"),
         Table("rows", ENGINE.column("raw16"), 100, "by-date"),
         Table("rows", ENGINE.column("raw16"), 100, "fk", children=2),
-        *(Table("rows", ENGINE.column(made.column), 100, made=made) for made in keys.MADE),
+        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.MADE),
     ]
     for table in tables:
         admin.create(table)
         probes = admin.probes()
         session = OracleSession(own, table)
         sent = Keys(np.arange(2), "int") if table.column.form == "int" else random(2)
-        if table.made:
+        if table.server_keys:
             session.send(session.prepare_without_keys(Payload(100), 0, 2, 2)[0])
         else:
             session.send(session.prepare(sent, Payload(table.payload), 0, 2)[0])

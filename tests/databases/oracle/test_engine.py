@@ -171,6 +171,6 @@ def test_trials_answer_open_questions() -> None:
     assert len(ENGINE.verdicts(table, 1_000_000, 1, readings)) == 3
     wrong = [Reading(Metric.LEAF_PAGES, 4870.0, "measured"), Reading(Metric.SPLIT_COUNTER, 2000.0, "measured")]
     assert [verdict.outcome for verdict in ENGINE.verdicts(table, 1_000_000, 1, wrong)] == ["does not hold"]
-    made = Table("rows", ENGINE.column("raw16"), 100, made=keys.MADE[-1])
+    made = Table("rows", ENGINE.column("raw16"), 100, server_keys=keys.MADE[-1])
     moved = [Reading(Metric.EDGE_AND_INTERIOR_SPLITS, 7.0, "measured")]
     assert [verdict.evidence for verdict in ENGINE.verdicts(made, 100, 1, moved)] == ["7 splits that move rows"]

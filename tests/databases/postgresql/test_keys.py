@@ -18,8 +18,8 @@ ROWS = 2501
 
 def loaded(admin: PostgresAdmin, name: str) -> np.ndarray:
     """The keys, in the order in which their rows arrived."""
-    (made,) = [made for made in ENGINE.makes if made.name == name]
-    on = Table("trial", ENGINE.column(made.column), 20, made=made)
+    (made,) = [made for made in ENGINE.server_keys if made.name == name]
+    on = Table("trial", ENGINE.column(made.column), 20, server_keys=made)
     admin.create(on)
     session = ENGINE.session(admin.address, on)
     assert isinstance(session, MakesKeys)
@@ -55,7 +55,7 @@ def test_uuidv7_ascends(embedded) -> None:
 def test_a_server_that_is_too_old_says_so(admin) -> None:
     tomorrows = ServerKeys("server-tomorrow", "of a later version", "uuid", "rfc", "DEFAULT tomorrow()", 990_000)
     with pytest.raises(ServerError) as refused:
-        admin.create(Table("trial", ENGINE.column("uuid"), 20, made=tomorrows))
+        admin.create(Table("trial", ENGINE.column("uuid"), 20, server_keys=tomorrows))
     assert str(refused.value) == (
         f"server-tomorrow keys are made by PostgreSQL 99 and newer, and this server is {admin.version // 10_000}: "
         "choose a newer --server, or the client's layout of the same kind."

@@ -10,9 +10,9 @@ from tests.databases.sqlite.conftest import Bench
 
 
 def test_a_key_that_is_no_rowid_is_refused(bench: Bench) -> None:
-    (made,) = ENGINE.makes
+    (made,) = ENGINE.server_keys
     with pytest.raises(UsageError) as refused:
-        bench.admin.create(replace(bench.table(made.column, payload=20, key="nonclustered"), made=made))
+        bench.admin.create(replace(bench.table(made.column, payload=20, key="nonclustered"), server_keys=made))
     assert str(refused.value) == (
         "SQLite makes server-identity keys only where the key is the table's rowid: "
         'choose a scenario whose table has key = "clustered".'

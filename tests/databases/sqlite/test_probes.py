@@ -134,7 +134,7 @@ def test_log_bytes_are_absent_where_the_counters_do_not_tell(bench: Bench) -> No
     table = bench.table("binary16", 100)
     spilled = bench.load(table, bench.keys["random"](30_000), 30_000, cache_size="-400")[Metric.LOG_BYTES]
     assert (spilled.value, spilled.origin) == (None, "absent")
-    assert spilled.reason.startswith("pages were written in the middle of transactions")
+    assert spilled.reason.startswith("the cache was too small for a transaction")
     (log,) = [probe for probe in bench.admin.probes() if Metric.LOG_BYTES in probe.supplies]
     log.before(table)
     missing = "a loading connection left no count of the pages that it wrote."

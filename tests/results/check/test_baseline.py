@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
-from keybench.results.check import baseline as files
-from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup
+from keybench.results.check import baseline_file
+from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup, merged
 
 OF = {"database": "postgresql", "server": "model", "rows": 50_000}
 
@@ -24,12 +24,14 @@ def arm(layout: str = "uuid-v4", pages: float = 276) -> CountArm:
 
 
 def one(*arms: CountArm) -> Baseline:
-    return Baseline(limits={Metric.INSERT_SECONDS: 10}, counts=[CountGroup(of=OF, under={"seed": 1}, arms=list(arms))])
+    return Baseline(
+        limits={Metric.INSERT_SECONDS: 10}, counts=[CountGroup(work=OF, conditions={"seed": 1}, arms=list(arms))]
+    )
 
 
 TIMED = TimeGroup(
-    of=OF,
-    under={"settings": {"fsync": "on"}},
+    work=OF,
+    conditions={"settings": {"fsync": "on"}},
     arms=[
         TimeArm(
             layout="uuid-v4",
@@ -46,7 +48,7 @@ TIMED = TimeGroup(
 
 def test_the_whole_file() -> None:
     both = one(arm(), arm("bigint-identity", 138)).model_copy(update={"times": [TIMED]})
-    assert files.text(both) == (
+    assert baseline_file.text(both) == (
         """\
 {
  "format": 1,
@@ -98,18 +100,18 @@ VALUES = st.one_of(st.none(), st.integers(0, 2**53).map(float), st.floats(-1e9, 
 def test_what_is_written_is_read_again(arms: list[CountArm]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "base.json"
-        assert files.save(path, one(*arms))
-        found = files.load(path)
+        assert baseline_file.save(path, one(*arms))
+        found = baseline_file.load(path)
         assert {found.key: found for found in found.counts[0].arms} == {found.key: found for found in arms}
-        assert not files.save(path, found)
+        assert not baseline_file.save(path, found)
         assert list(path.parent.iterdir()) == [path]
 
 
 def test_an_update_keeps_what_the_run_did_not_measure() -> None:
-    elsewhere = CountGroup(of=OF, under={"seed": 2}, arms=[arm("morris")])
+    elsewhere = CountGroup(work=OF, conditions={"seed": 2}, arms=[arm("morris")])
     old = one(arm("uuid-v4", 1), arm("uuid-v7", 2)).model_copy(update={"times": [TIMED]})
     old = old.model_copy(update={"counts": [*old.counts, elsewhere]})
-    found = files.merged(old, one(arm("uuid-v4", 3), arm("hotguid", 4)))
+    found = merged(old, one(arm("uuid-v4", 3), arm("hotguid", 4)))
     assert found.times == [TIMED]
     assert found.counts[0] == elsewhere
     assert [(a.layout, a.counts[Metric.LEAF_PAGES]) for a in found.counts[1].arms] == [
@@ -158,35 +160,35 @@ def test_what_is_no_baseline(content: str, message: str, tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     Path("base.json").write_text(content, encoding="utf-8")
     with pytest.raises(UsageError) as raised:
-        files.load(Path("base.json"))
+        baseline_file.load(Path("base.json"))
     assert str(raised.value) == message
     assert Path("base.json").read_text(encoding="utf-8") == content
 
 
 def test_values_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "base.json"
-    path.write_text(files.text(one(arm())).replace("276", "NaN"), encoding="utf-8")
+    path.write_text(baseline_file.text(one(arm())).replace("276", "NaN"), encoding="utf-8")
     with pytest.raises(UsageError, match="is damaged"):
-        files.load(path)
+        baseline_file.load(path)
     path.write_bytes(b'{"format": 1, "\xff')
     with pytest.raises(UsageError, match="is damaged"):
-        files.load(path)
+        baseline_file.load(path)
 
 
 def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as missing:
-        files.load(Path("base.json"))
+        baseline_file.load(Path("base.json"))
     assert str(missing.value) == (
         "no baseline base.json: write it from this run with --update-baseline, or give --baseline another file."
     )
     with pytest.raises(UsageError) as folder:
-        files.load(tmp_path)
+        baseline_file.load(tmp_path)
     assert (
         str(folder.value) == f"the baseline {tmp_path} cannot be read (Is a directory): give --baseline another file."
     )
     with pytest.raises(UsageError) as nowhere:
-        files.save(Path("nowhere/base.json"), one(arm()))
+        baseline_file.save(Path("nowhere/base.json"), one(arm()))
     assert str(nowhere.value) == (
         "the baseline nowhere/base.json cannot be written (No such file or directory): give --baseline another file."
     )
@@ -195,7 +197,7 @@ def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path: Path, monkeypat
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "base.json"
-    files.save(path, one(arm()))
+    baseline_file.save(path, one(arm()))
     path.chmod(0o600)
     before = path.read_bytes()
 
@@ -205,9 +207,9 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     with monkeypatch.context() as patched:
         patched.setattr("os.fsync", full)
         with pytest.raises(UsageError, match=r"\(No space left on device\)"):
-            files.save(path, one(arm("morris")))
+            baseline_file.save(path, one(arm("morris")))
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
-    assert files.save(path, one(arm("morris")))
+    assert baseline_file.save(path, one(arm("morris")))
     assert path.stat().st_mode & 0o777 == 0o600
     assert json.loads(path.read_text(encoding="utf-8"))["counts"][0]["arms"][0]["layout"] == "morris"

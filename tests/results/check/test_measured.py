@@ -10,7 +10,7 @@ import pytest
 from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, MODEL, PARENT, Subject
-from keybench.results.check.measured import LIMITS, measured
+from keybench.results.check.measured import LIMITS, measure
 from keybench.results.store.records import Environment, Trial
 from tests.results.conftest import a_run
 
@@ -41,13 +41,13 @@ PAIR = (trial("bigint-identity", 100, column="bigint"), trial("uuid-v4", 150))
 
 
 def test_one_writer_on_a_server_has_exact_counts_of_its_index_and_ratios_of_time() -> None:
-    found = measured(RUN, PAIR, [ON], LIMITS)
+    found = measure(RUN, PAIR, [ON], LIMITS)
     (counts,), (times,) = found.counts, found.times
-    assert counts.of == {
+    assert counts.work == {
         "database": "sqlite", "server": "embedded", "scenario": "quick", "rows": 50_000, "payload": 100,
         "key": "clustered", "writers": 1, "rows_per_tx": 1000, "load_path": "rows",
     }  # fmt: skip
-    assert counts.under == {
+    assert counts.conditions == {
         "version": "3.54.1",
         "profile": "durable",
         "settings": {"page_size": "4096"},
@@ -62,14 +62,14 @@ def test_one_writer_on_a_server_has_exact_counts_of_its_index_and_ratios_of_time
     assert [(arm.layout, arm.metric, arm.ratio, arm.low, arm.blocks) for arm in times.arms] == [
         ("uuid-v4", Metric.INSERT_SECONDS, pytest.approx(1.5), None, [pytest.approx(1.5)])
     ]
-    assert times.under == {
+    assert times.conditions == {
         "version": "3.54.1", "profile": "durable", "settings": {"page_size": "4096"}, "cpu": "Example 9000 @ 3.00GHz",
         "cores": 8, "memory_gib": 16, "system": "Linux", "cache_bytes": 2**28,
     }  # fmt: skip
 
 
 def test_several_writers_arrive_in_another_order_each_time_so_their_pages_are_ratios() -> None:
-    found = measured(RUN, [replace(one, writers=4) for one in PAIR], [ON], LIMITS)
+    found = measure(RUN, [replace(one, writers=4) for one in PAIR], [ON], LIMITS)
     assert not found.counts
     assert {(arm.metric, round(arm.ratio, 6)) for arm in found.times[0].arms} == {
         (Metric.INSERT_SECONDS, 1.5),
@@ -78,17 +78,17 @@ def test_several_writers_arrive_in_another_order_each_time_so_their_pages_are_ra
 
 
 def test_a_page_model_repeats_whatever_the_writers_and_has_no_times_and_no_version() -> None:
-    found = measured(RUN, [replace(one, server="model", writers=4) for one in PAIR], [], LIMITS)
+    found = measure(RUN, [replace(one, server="model", writers=4) for one in PAIR], [], LIMITS)
     assert not found.times
-    assert found.counts[0].under == {"seed": 7}
+    assert found.counts[0].conditions == {"seed": 7}
     assert [arm.subject for arm in found.counts[0].arms] == [KEY, MODEL, PARENT] * 2
 
 
 def test_what_the_server_sorted_has_no_exact_counts() -> None:
     bulk = replace(RUN, definition={"scenario": {"load": {"path": "bulk"}, "table": {"key": "nonclustered"}}})
-    found = measured(bulk, PAIR, [ON], LIMITS)
+    found = measure(bulk, PAIR, [ON], LIMITS)
     assert not found.counts
-    assert (found.times[0].of["load_path"], found.times[0].of["key"]) == ("bulk", "nonclustered")
+    assert (found.times[0].work["load_path"], found.times[0].work["key"]) == ("bulk", "nonclustered")
 
 
 def test_keys_alone_repeat_with_any_number_of_threads() -> None:
@@ -102,21 +102,21 @@ def test_keys_alone_repeat_with_any_number_of_threads() -> None:
         )
         for one in PAIR
     ]
-    assert [arm.counts for arm in measured(RUN, made, [], LIMITS).counts[0].arms] == [{Metric.DUPLICATE_KEYS: 0}] * 2
+    assert [arm.counts for arm in measure(RUN, made, [], LIMITS).counts[0].arms] == [{Metric.DUPLICATE_KEYS: 0}] * 2
 
 
 def test_blocks_keep_their_numbers() -> None:
     trials = [trial("bigint-identity", 100, block, "bigint") for block in (1, 2, 3)]
     trials += [trial("uuid-v4", 150, 1), trial("uuid-v4", 160, 3)]
     failed = replace(trial("uuid-v4", 0, 2), status="error", error="gone", readings=())
-    found = measured(RUN, [*trials, failed], [ON], LIMITS)
+    found = measure(RUN, [*trials, failed], [ON], LIMITS)
     assert found.counts[0].arms[2].counts == {Metric.LEAF_PAGES: [150, None, 160]}
     assert found.times[0].arms[0].blocks == [pytest.approx(1.5), None, pytest.approx(1.6)]
     assert [(one.layout, one.block, one.error) for one in found.failures] == [("uuid-v4", 2, "gone")]
 
 
 def test_without_the_control_there_is_no_ratio_and_in_a_layouts_own_column_it_is_taken_there() -> None:
-    assert not measured(RUN, PAIR[1:], [ON], LIMITS).times
+    assert not measure(RUN, PAIR[1:], [ON], LIMITS).times
     twice = [*PAIR, trial("bigint-identity", 300, column="binary16")]
-    (arm,) = (arm for arm in measured(RUN, twice, [ON], LIMITS).times[0].arms)
+    (arm,) = (arm for arm in measure(RUN, twice, [ON], LIMITS).times[0].arms)
     assert arm.ratio == pytest.approx(0.5)

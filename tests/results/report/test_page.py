@@ -149,7 +149,7 @@ def test_a_layout_whose_trials_all_failed_stays_in_the_tables(fake_run) -> None:
 def test_an_absent_metric_has_a_reason_and_never_a_zero(fake_run) -> None:
     page = read(fake_run(layouts=FEW, databases=("sqlite",)))
     reason = "SQLite keeps no log that outlives a transaction."
-    assert f"Log written Not drawn. No log and full-page images: {reason}" in page.text
+    assert f"Log written Not drawn. No log or full-page images: {reason}" in page.text
     assert page.text.count(reason) == 2  # for the figure, and under the tables
     assert "r1g1-log.csv" not in page.downloads()
 

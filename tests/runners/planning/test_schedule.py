@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.generators.core.clock import TICKS_PER_SECOND as SECOND
-from keybench.runners.planning.schedule import Share, shares, through
+from keybench.runners.planning.schedule import Share, clock_readings, shares
 from keybench.scenarios.files import parse_scenario
 from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import ClockPart
@@ -90,8 +90,8 @@ def test_rows_by_own_rates_come_at_even_intervals_in_each_spell() -> None:
     assert (a.phases, b.phases) == ((150, 150, 0, 300), (0, 50, 100, 100))
     assert set(np.diff(a.arrivals).tolist()) <= {SECOND // 30, SECOND // 30 + 1, *np.diff(a.arrivals)[299:300].tolist()}
     assert a.arrivals[300] == 20 * SECOND
-    assert (a.began, b.began) == (0, 5 * SECOND + SECOND // 20)
-    assert b.arrivals[0] == b.began, "half a row later, so that writers of one rate take turns"
+    assert (a.started, b.started) == (0, 5 * SECOND + SECOND // 20)
+    assert b.arrivals[0] == b.started, "half a row later, so that writers of one rate take turns"
     assert np.all(np.diff(b.arrivals) == SECOND // 10)
 
 
@@ -143,6 +143,6 @@ T = np.arange(0, 100 * SECOND, SECOND // 2)
     ],
 )
 def test_what_a_clock_shows(clock: ClockPart, shown: np.ndarray) -> None:
-    assert np.array_equal(through(clock, T, 0), shown)
+    assert np.array_equal(clock_readings(clock, T, 0), shown)
     late = 1000 * SECOND
-    assert np.array_equal(through(clock, T, late), shown + late), "steps and drift count from the start"
+    assert np.array_equal(clock_readings(clock, T, late), shown + late), "steps and drift count from the start"

@@ -93,8 +93,8 @@ start = 2026-01-01T00:00:00Z
             "server-identity",
             "sqlite",
             "rates.toml",
-            "server-identity keys do not fit scenario rates: its writers have hours of their own in virtual time, and "
-            "a server's keys carry the server's clock." + INSTEAD,
+            "server-identity keys do not fit scenario rates: its keys must carry the scenario's virtual time, and a "
+            "server's keys carry the server's clock." + INSTEAD,
         ),
         (
             "server-identity",

@@ -43,7 +43,7 @@ def test_a_generator_that_reads_the_clock_once_does_so_when_its_process_starts()
     work = scenario(LATE)
     a, b = sources(work, "efcore-sequential")
     seen = counters(a, ticks_of(work.start))
-    assert [life.rows for life in a.writer.lives] == [300, 200]
+    assert [process.rows for process in a.writer.processes] == [300, 200]
     assert seen[:300] == pytest.approx(5, abs=0.01), (
         "the start, by a clock five seconds ahead; its first row is at 40 s"
     )
@@ -64,7 +64,7 @@ def test_a_new_process_has_another_pid_and_other_random_bytes() -> None:
 def test_a_restart_means_nothing_to_what_never_reads_the_clock() -> None:
     for name in ("uuid-v4", "bigint-identity", "bigint-hilo"):
         (a, _) = sources(scenario(LATE), name)
-        assert len(a.writer.lives) == 1
+        assert len(a.writer.processes) == 1
     keys = keys_in_order(sources(scenario(LATE), "bigint-identity"))
     assert keys.data.tolist() == list(range(1, 1001))
 

@@ -102,16 +102,17 @@ def test_a_dry_run_says_what_the_path_means(command: Run) -> None:
 PLUGIN = """
 from dataclasses import replace
 import numpy as np
-from keybench.databases.sqlite import ENGINE as SQLITE, session
+from keybench.databases.sqlite import ENGINE as SQLITE
 from keybench.databases.sqlite.engine import Sqlite
-from keybench.databases.sqlite.server import Embedded
+from keybench.databases.sqlite.local import EmbeddedServer
+from keybench.databases.sqlite.session import SqliteSession
 from keybench.model.byteorder import rank
 
-class Session(session.Session):
+class Session(SqliteSession):
     def prepare_in_bulk(self, keys, payload, start, rows_per_tx):
         return self.prepare(keys[np.argsort(rank(keys, self._table.column.order))], payload, start, rows_per_tx)
 
-class Private(Embedded):
+class Private(EmbeddedServer):
     def start(self):
         return replace(super().start(), engine="sorting")
 

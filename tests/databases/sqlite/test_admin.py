@@ -161,7 +161,7 @@ def test_a_stored_key_of_another_form_is_an_error(bench: Bench) -> None:
     session = bench.session(table)
     session._connection.execute("INSERT INTO rows VALUES ('text'), (x'00')")  # type: ignore[attr-defined]
     session.close()
-    with pytest.raises(ServerError, match=r"^SQLite: the table holds keys that are no 16-character bytes\."):
+    with pytest.raises(ServerError, match=r"^SQLite: keys in the table are not bytes of length 16\."):
         list(bench.admin.stored_keys(table))
 
 

@@ -1,4 +1,4 @@
-"""SQLite's server: a private folder, where each table, with its parent, is a database file of its own."""
+"""Creates, reads back and settles a trial's table. Each table, with its parent, is a database file of its own."""
 
 from __future__ import annotations
 
@@ -11,45 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.capabilities import PageOrder
-from keybench.databases.contract import Address, Probe, Settings
-from keybench.databases.hosting.private_folder import Kept
-from keybench.databases.sqlite.connection import configured, connect, explained, files
+from keybench.databases.contract import Address, Probe
+from keybench.databases.sqlite.connection import configured, connect, files, server_error
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.keys import check
-from keybench.databases.sqlite.probes import Log, Pages, page_order, tree_bytes
+from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED
 from keybench.errors import ServerError
 from keybench.model.table import Table
 
-_START_SECONDS = 10.0
 _SLICE_ROWS = 100_000
 _OPTIONS = ("THREADSAFE", "SYSTEM_MALLOC", "DIRECT_OVERFLOW_READ", "SECURE_DELETE", "DEFAULT_AUTOVACUUM", "COMPILER")
-"""Compile options that bear on a result."""
+"""Compile options that affect results."""
 
 
-class Embedded:
-    """A private folder, gone when the runner is."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._kept = Kept(engine="sqlite")
-
-    def start(self) -> Address:
-        """Makes the folder."""
-        self._kept.start(timeout=_START_SECONDS)
-        return Address("sqlite", "embedded", {"folder": str(self._kept.folder)}, self._settings)
-
-    def stop(self) -> None:
-        """Removes the folder."""
-        self._kept.stop()
-
-    def alive(self) -> bool:
-        """Whether the folder is still kept."""
-        return self._kept.alive()
-
-
-class Admin:
-    """Creates, probes and drops tables; one connection to the table at hand."""
+class SqliteAdmin:
+    """Keeps one connection, to the table that it worked on last."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -66,7 +43,7 @@ class Admin:
         }
 
     def settings(self) -> Mapping[str, str]:
-        """All pragmas of the settings table, and a few defaults, as a new database in the folder reads them back."""
+        """All pragmas of `settings`, and a few defaults, as a new database in the folder reports them."""
         scratch = self._files("settings-read-back")
         scratch.remove()
         connection = connect(self._address, scratch.database, create=True)
@@ -88,7 +65,7 @@ class Admin:
                 for statement in Statements(each).create():
                     connection.execute(statement)
         except apsw.Error as error:
-            raise explained(error, self._files(table.name).folder) from error
+            raise server_error(error, self._files(table.name).folder) from error
         self._checkpoint(connection)
 
     def drop(self, table: Table) -> None:
@@ -98,10 +75,10 @@ class Admin:
 
     def probes(self) -> Sequence[Probe]:
         """Pages and log."""
-        return (Pages(self._connection), Log(self._files))
+        return (PagesProbe(self._connection), LogProbe(self._files))
 
     def page_order(self, table: Table) -> PageOrder | None:
-        """The leaves of the key's b-tree: always to be read."""
+        """The leaves of the key's b-tree; they can always be read."""
         return page_order(self._connection(table), Statements(table).tree)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
@@ -149,27 +126,27 @@ class Admin:
             cursor.close()
 
     def _all(self, table: Table, query: str) -> NDArray[np.uint8] | NDArray[np.int64]:
-        found: NDArray[np.uint8] | NDArray[np.int64] = np.concatenate([*self._slices(table, query), _array(table, [])])
-        return found
+        keys: NDArray[np.uint8] | NDArray[np.int64] = np.concatenate([*self._slices(table, query), _array(table, [])])
+        return keys
 
     def _checkpoint(self, connection: apsw.Connection) -> None:
         folder = Path(self._address.parameters["folder"])
         try:
             ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except apsw.Error as error:
-            raise explained(error, folder) from error
+            raise server_error(error, folder) from error
         if busy:
             raise ServerError("SQLite: another connection kept the WAL from being checkpointed. Run the trial again.")
 
 
 def _array(table: Table, values: Sequence[object]) -> NDArray[np.uint8] | NDArray[np.int64]:
-    """Keys as they came out of SQLite, in the form of `Column.encode`; ServerError where one is of another form."""
+    """Keys as SQLite returned them, in the form of `Column.encode`; ServerError where one has another form."""
     if table.column.form == "int":
         return np.array(values, np.int64)
     text = table.column.form == "text"
     width = table.column.width
     wanted = str if text else bytes
     if not all(isinstance(value, wanted) and len(value) == width for value in values):
-        raise ServerError(f"SQLite: the table holds keys that are no {width}-character {wanted.__name__}. Report this.")
+        raise ServerError(f"SQLite: keys in the table are not {wanted.__name__} of length {width}. Report this.")
     joined = "".join(values).encode("ascii") if text else b"".join(values)  # type: ignore[arg-type]
     return np.frombuffer(joined, np.uint8).reshape(-1, width)

@@ -7,8 +7,9 @@ import pytest
 
 from keybench.model.metric import Metric
 from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup
-from keybench.results.check.judge import Judgement, blocks_needed, judge
+from keybench.results.check.gate import Outcome, decide
 from keybench.results.check.measured import Measured
+from keybench.results.check.times import blocks_needed
 from keybench.results.check.wording import lines, markdown
 
 OF = {"database": "postgresql", "server": "embedded", "scenario": "quick", "rows": 50_000, "payload": 100,
@@ -23,11 +24,11 @@ def group(ratios: np.ndarray) -> TimeGroup:
                 low=None, high=None, blocks=column.tolist())
         for n, column in enumerate(ratios.T)
     ]  # fmt: skip
-    return TimeGroup(of=OF, under={}, arms=arms)
+    return TimeGroup(work=OF, conditions={}, arms=arms)
 
 
-def judged(before: np.ndarray, after: np.ndarray) -> Judgement:
-    return judge(Measured([], [group(after)], [], 1), Baseline(times=[group(before)]), LIMITS)
+def judged(before: np.ndarray, after: np.ndarray) -> Outcome:
+    return decide(Measured([], [group(after)], [], 1), Baseline(times=[group(before)]), LIMITS)
 
 
 def noisy(rng: np.random.Generator, blocks: int = 6, arms: int = 11, noise: float = 0.03) -> np.ndarray:
@@ -47,7 +48,7 @@ def test_two_runs_of_the_same_are_seldom_a_regression_and_a_slower_layout_never_
         after[:, 4] *= 1.2
         slower = judged(before, after)
         missed += slower.exit_code == 0
-        found += [finding.layout for finding in slower.of("slower")] == ["layout-4"]
+        found += [finding.layout for finding in slower.of_kind("slower")] == ["layout-4"]
     assert alarms <= 0.05 * rounds
     assert open_ones <= 0.2 * rounds
     assert missed == 0
@@ -58,7 +59,7 @@ def test_noise_in_which_nothing_could_be_seen_is_no_pass() -> None:
     rng = np.random.default_rng(3)
     wild = judged(noisy(rng, noise=0.3), noisy(rng, noise=0.3))
     assert wild.exit_code == 3
-    assert all("more blocks tell" in finding.note for finding in wild.of("unclear"))
+    assert all("more blocks tell" in finding.note for finding in wild.of_kind("unclear"))
 
 
 def test_a_faster_layout_is_said_and_fails_nothing() -> None:
@@ -67,7 +68,7 @@ def test_a_faster_layout_is_said_and_fails_nothing() -> None:
     after[:, 2] /= 1.5
     found = judged(before, after)
     assert found.exit_code == 0
-    assert [finding.layout for finding in found.of("faster")] == ["layout-2"]
+    assert [finding.layout for finding in found.of_kind("faster")] == ["layout-2"]
     assert next(lines(found)).startswith("improvement: postgresql (embedded) · layout-2 · uuid · quick, 50,000 rows: ")
 
 
@@ -81,7 +82,7 @@ def test_the_blocks_said_to_be_needed_can_find_something() -> None:
         rng = np.random.default_rng(earlier)
         before = noisy(rng, earlier, arms=3, noise=0.001)
         worse = judged(before, noisy(rng, blocks_needed(earlier), arms=3, noise=0.001) * 1.5)
-        assert len(worse.of("slower")) == 3, earlier
+        assert len(worse.of_kind("slower")) == 3, earlier
         fewer = judged(before, noisy(rng, blocks_needed(earlier) - 1, arms=3, noise=0.001) * 1.5)
         assert fewer.exit_code == 3
 
@@ -89,13 +90,13 @@ def test_the_blocks_said_to_be_needed_can_find_something() -> None:
 def test_a_count_that_is_no_longer_measured_is_a_change_and_one_more_block_is_none() -> None:
     def counted(**values: object) -> CountGroup:
         named = {Metric(name): value for name, value in values.items()}
-        return CountGroup(of=OF, under={}, arms=[CountArm(layout="a", column="uuid", counts=named)])  # type: ignore[arg-type]
+        return CountGroup(work=OF, conditions={}, arms=[CountArm(layout="a", column="uuid", counts=named)])  # type: ignore[arg-type]
 
-    def compared(now: CountGroup, then: CountGroup) -> Judgement:
-        return judge(Measured([now], [], [], 1), Baseline(counts=[then]), LIMITS)
+    def compared(now: CountGroup, then: CountGroup) -> Outcome:
+        return decide(Measured([now], [], [], 1), Baseline(counts=[then]), LIMITS)
 
     gone = compared(counted(leaf_pages=276), counted(leaf_pages=276, branch_pages=2))
-    (finding,) = gone.of("changed")
+    (finding,) = gone.of_kind("changed")
     assert (finding.metric, finding.old, finding.new, finding.note) == (
         "branch_pages",
         "2",
@@ -109,10 +110,10 @@ def test_a_count_that_is_no_longer_measured_is_a_change_and_one_more_block_is_no
 def test_density_is_compared_to_six_decimals() -> None:
     def counted(density: float) -> CountGroup:
         counts = {Metric.LEAF_DENSITY: density}
-        return CountGroup(of=OF, under={}, arms=[CountArm(layout="a", column="uuid", counts=counts)])
+        return CountGroup(work=OF, conditions={}, arms=[CountArm(layout="a", column="uuid", counts=counts)])
 
     for density, code in ((69.4812345, 0), (69.4813345, 1)):
-        found = judge(Measured([counted(density)], [], [], 1), Baseline(counts=[counted(69.481235)]), LIMITS)
+        found = decide(Measured([counted(density)], [], [], 1), Baseline(counts=[counted(69.481235)]), LIMITS)
         assert found.exit_code == code
 
 
@@ -124,7 +125,7 @@ def test_names_are_text_in_markdown() -> None:
         one.model_copy(update={"arms": [arm.model_copy(update={"layout": name}) for arm in one.arms[:1]]})
         for one in (before, after)
     )
-    text = markdown(judge(Measured([], [after], [], 1), Baseline(times=[before]), LIMITS), "5ca1", "base.json")
+    text = markdown(decide(Measured([], [after], [], 1), Baseline(times=[before]), LIMITS), "5ca1", "base.json")
     row = next(line for line in text.splitlines() if "script" in line)
     assert row.count("|") == 8
     assert not {"<", "`", "@", "[", "\n"} & set(row)

@@ -1,0 +1,29 @@
+"""SQLite's server is the process itself: all that it needs is a private folder for its files."""
+
+from __future__ import annotations
+
+from keybench.databases.contract import Address, Settings
+from keybench.databases.hosting.private_folder import Kept
+
+_START_SECONDS = 10.0
+
+
+class EmbeddedServer:
+    """A private folder, which is removed when the runner ends."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._kept = Kept(engine="sqlite")
+
+    def start(self) -> Address:
+        """Makes the folder."""
+        self._kept.start(timeout=_START_SECONDS)
+        return Address("sqlite", "embedded", {"folder": str(self._kept.folder)}, self._settings)
+
+    def stop(self) -> None:
+        """Removes the folder."""
+        self._kept.stop()
+
+    def alive(self) -> bool:
+        """Whether the folder is still kept."""
+        return self._kept.alive()

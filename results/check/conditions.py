@@ -1,0 +1,67 @@
+"""Under which conditions a run measured: the same work, on the same server version, settings and kind of machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keybench.model.load_path import load_path
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.results.check.baseline import Conditions
+from keybench.results.store.records import Environment, Run, Trial
+
+_GIB = 1 << 30
+
+
+def work_of(run: Run, trial: Trial) -> Conditions:
+    """What the trial did."""
+    table = _inside(run.definition, "scenario", "table")
+    return {
+        "database": trial.database,
+        "server": trial.server,
+        "scenario": trial.scenario,
+        "rows": trial.rows,
+        "payload": trial.payload,
+        "key": str(table.get("key", "clustered")),
+        "writers": trial.writers,
+        "rows_per_tx": trial.rows_per_tx,
+        "load_path": run.load_path,
+    }
+
+
+def server_of(run: Run, trial: Trial, on: Environment | None) -> Conditions:
+    """The server's version and settings; empty for a page model, which depends on neither."""
+    if trial.server == MODEL_SERVER or on is None:
+        return {}
+    named = {name.lower(): text for name, text in on.versions.items()}
+    version = named.get(trial.database) or "; ".join(f"{name} {text}" for name, text in sorted(on.versions.items()))
+    return {"version": version, "profile": run.profile, "settings": dict(sorted(on.settings.items()))}
+
+
+def machine_of(run: Run, on: Environment | None) -> Conditions:
+    """The kind of machine: a new kernel or Python does not make another one of it."""
+    machine = run.machine
+    memory = machine.get("memory_bytes")
+    return {
+        "cpu": str(machine.get("cpu", "")),
+        "cores": _number(machine.get("cores")),
+        "memory_gib": round(memory / _GIB) if isinstance(memory, int | float) else 0,
+        "system": str(machine.get("system", "")).partition(" ")[0],
+        "cache_bytes": on.cache_bytes if on else 0,
+    }
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _inside(content: object, *names: str) -> Mapping[str, Any]:
+    for name in names:
+        content = content.get(name) if isinstance(content, Mapping) else None
+    return content if isinstance(content, Mapping) else {}
+
+
+def repeats(run: Run, trial: Trial) -> bool:
+    """Whether the same seed gives the same counts: not where several writers arrive at a server as they happen to."""
+    in_order = trial.writers == 1 and load_path(run.load_path).in_order
+    return in_order or trial.server == MODEL_SERVER or trial.database == NO_DATABASE
