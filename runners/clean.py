@@ -52,16 +52,17 @@ def clean(
       keybench clean --server postgresql://me@db.example/bench
     """
     console = Console(highlight=False)
-    if ask_password:
-        secret.ask()
-    urls = server or []
-    on_urls = [_engine_of(url) for url in urls]  # every URL is checked before anything is removed
-    _clean_folders(base_directory(), dry_run, console)
-    if not docker.unreachable():
-        _clean_containers(kept, dry_run, console)
-    for engine, url in zip(on_urls, urls, strict=True):
-        with closing(engine.owned_schema(url)) as schema:
-            _clean_server(schema, yes, dry_run, console)
+    with secret.removed_afterwards():
+        if ask_password:
+            secret.ask()
+        urls = server or []
+        on_urls = [_engine_of(url) for url in urls]  # every URL is checked before anything is removed
+        _clean_folders(base_directory(), dry_run, console)
+        if not docker.unreachable():
+            _clean_containers(kept, dry_run, console)
+        for engine, url in zip(on_urls, urls, strict=True):
+            with closing(engine.owned_schema(url)) as schema:
+                _clean_server(schema, yes, dry_run, console)
     return 0
 
 

@@ -23,6 +23,7 @@ import psutil
 
 from keybench.databases.contract import Address, Settings
 from keybench.databases.hosting import daemon, docker, reaper
+from keybench.databases.hosting.environment import restored
 from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, limits
 from keybench.databases.hosting.secret import keep
 from keybench.databases.options import ContainerOptions
@@ -114,22 +115,23 @@ class Contained:
 
         With a version of the Engine API ("1.44") no daemon is asked for its own.
         """
-        os.environ["DOCKER_HOST"] = docker.address()  # what was asked whether it answers, also where a context chose it
         from testcontainers.core.config import testcontainers_config
         from testcontainers.core.container import DockerContainer
 
         testcontainers_config.ryuk_disabled = True
         recipe = self._recipe
         bounds: dict[str, Any] = dict(limits(self._settings.container))
-        made = DockerContainer(
-            self.image,
-            docker_client_kw={"version": api_version},
-            name=self.name,
-            env={**recipe.environment, recipe.password_variable: self._password},
-            labels=_labels(recipe, self._settings.container),
-            healthcheck=dict(health_check(recipe)),
-            **bounds,
-        )
+        with restored("DOCKER_HOST"):  # testcontainers changes it, too
+            os.environ["DOCKER_HOST"] = docker.address()  # a context may have chosen it
+            made = DockerContainer(
+                self.image,
+                docker_client_kw={"version": api_version},
+                name=self.name,
+                env={**recipe.environment, recipe.password_variable: self._password},
+                labels=_labels(recipe, self._settings.container),
+                healthcheck=dict(health_check(recipe)),
+                **bounds,
+            )
         made.with_command(list(recipe.command))
         made.ports.clear()
         made.ports[f"{recipe.port}/tcp"] = ("127.0.0.1",)  # type: ignore[assignment]  # docker-py: any port of this address

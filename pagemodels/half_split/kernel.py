@@ -62,7 +62,7 @@ class Leaves(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """When a leaf is full and how it splits; `tree.Rule` explains each."""
+    """When a leaf is full and how it splits; `rule.Rule` explains each."""
 
     room: int
     room_last: int

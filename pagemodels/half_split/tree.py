@@ -41,10 +41,6 @@ class Level:
     def __len__(self) -> int:
         return len(self.births)
 
-    def count(self, kind: int) -> int:
-        """Number of splits of that kind."""
-        return int((self.kinds == kind).sum())
-
 
 def _divided(whole: LeafRange, rule: Rule, threads: int) -> list[LeafRange]:
     """Parts with about the same number of ranks; none if the leaves are not spread evenly enough."""

@@ -1,7 +1,7 @@
 """Claims as data: what was published, where, and which comparison of which trials tests it.
 
 The files `data/*.toml` hold sources, claims and their questions; a claim that cannot be tested has a reason instead.
-What may stand there is said here, and a field that is not named here is an error.
+This module defines their fields; any other field is an error.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class _Part(BaseModel):
 
 
 class Source(_Part):
-    """Where claims come from, and what is different from its setup wherever keybench runs."""
+    """Where claims come from, and how its setup differs from any run of keybench."""
 
     author: Text
     year: int | None = None
-    """None where the text says none."""
+    """None where the source does not say."""
     where: Text
     differs: Text
 
 
 class Side(_Part):
-    """One side of a comparison: a layout, and its column (of keys alone: how they were made) where that matters."""
+    """One side of a comparison: a layout, and where it matters its column (for keys alone: how they were made)."""
 
     layout: Text
     column: str = ""
@@ -56,9 +56,9 @@ class Side(_Part):
 class Question(_Part):
     """One figure of a claim and the comparison that tests it.
 
-    `ratio` is a metric of one layout over another's in the same block, `difference` one less the other, `value` the
-    metric itself (over the rows where `per` says so), `growth` the time of the last of `chunks` equal parts of the rows
-    over that of the first, `computed` what arithmetic gives without any run.
+    `ratio`: the metric of layout `of` over that of layout `to` in the same block. `difference`: one minus the other.
+    `value`: the metric itself (with `per = "row"` divided by the rows). `growth`: the time of the last of `chunks`
+    equal parts of the rows over the time of the first. `computed`: the result of arithmetic, without any run.
     """
 
     compare: Literal["ratio", "difference", "value", "growth", "computed"]
@@ -71,38 +71,38 @@ class Question(_Part):
     """`none` for keys alone."""
     scenario: str = ""
     also: tuple[Text, ...] = ()
-    """Other scenarios whose trials answer as well, where those of the first are not there."""
+    """Other scenarios whose trials answer as well if there are none of the first."""
     payload: int | None = None
-    """Of a scenario that has several."""
+    """For scenarios that have several."""
     writers: int | None = None
-    """Where they are not the scenario's."""
+    """If not as many as the scenario has."""
     rows: int | None = None
-    """Rows to ask for where they are not the scenario's."""
+    """Rows that the command asks for, if not as many as the scenario has."""
     per: Literal["trial", "row"] = "trial"
     chunks: Annotated[int, Field(ge=2)] = 2
     value: float | None = None
     within: Factor = 0.05
-    """How far from the published value, or from no effect, nothing differs: a factor less 1; of differences, units."""
+    """Values this close to the published one, or to no effect, are equal: a factor minus 1; of a difference, units."""
     low: float | None = None
     high: float | None = None
-    """The published region, instead of `value`; one alone leaves the other side open."""
+    """The published range, instead of `value`; one bound alone leaves the other side open."""
     direction: Literal["", "less", "more"] = ""
-    """Only this much was published: which of the two is less, taken as more than `within`."""
+    """The source says only whether it is less or more; a difference counts if it is larger than `within`."""
     same: bool = False
-    """No difference was published: up to `within`."""
+    """The source says that there is no difference; up to `within` there is none."""
     live: bool = False
-    """No page model answers, since it takes for granted what is claimed."""
+    """A page model cannot answer: it assumes what is claimed."""
     rows_at_least: int = 0
     index_over_cache: float = 0
     """Smallest size of the index of `of` over the server's cache at which the claim can be tested."""
     ours: float | None = None
-    """What arithmetic gives."""
+    """The result of the arithmetic, as a number."""
     how: str = ""
     """The arithmetic."""
-    told: str = ""
-    """The figure that arithmetic gives, as text."""
+    result: str = ""
+    """The result of the arithmetic, as text."""
     on: tuple[Text, ...] = ()
-    """Databases that the command names, where not all can be had with one command."""
+    """Databases that the command names, where one command cannot measure all of them."""
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -111,12 +111,12 @@ class Question(_Part):
 
     @property
     def no_effect(self) -> float | None:
-        """Where no effect lies on the scale of the comparison; None where there is no such place."""
+        """The value that means no effect; None where no value does."""
         return {"ratio": 1.0, "growth": 1.0, "difference": 0.0}.get(self.compare)
 
     @property
     def nil(self) -> tuple[float, float]:
-        """From where to where an effect is hardly there: one place, unless only its direction was published."""
+        """The range of negligible effects: a single value, unless only a direction was published."""
         nothing = self.no_effect
         assert nothing is not None
         margin = self.within if self.direction else 0.0
@@ -145,10 +145,10 @@ class Question(_Part):
         if (self.direction or self.same) and self.no_effect is None:
             raise ValueError(f"{self.compare} has no place of no effect: give value, low or high")
         if self.compare == "computed":
-            if self.ours is None or not self.how or not self.told or self.of or self.databases:
-                raise ValueError("computed needs ours, told and how, and no trials")
+            if self.ours is None or not self.how or not self.result or self.of or self.databases:
+                raise ValueError("computed needs ours, result and how, and no trials")
             return self
-        if not (self.of and self.databases and self.scenario) or self.ours is not None or self.how or self.told:
+        if not (self.of and self.databases and self.scenario) or self.ours is not None or self.how or self.result:
             raise ValueError(f"{self.compare} needs of, databases and scenario, and computes nothing")
         if (self.compare in ("ratio", "difference")) != bool(self.to):
             raise ValueError("ratio and difference have two sides, the others one")
@@ -162,7 +162,7 @@ class Question(_Part):
 
     @property
     def exact(self) -> bool:
-        """Whether the figure repeats exactly, so that one block tells it."""
+        """Whether the figure repeats exactly, so that one block is enough."""
         return self.compare == "computed" or self.metric.definition.exact
 
     @property
@@ -172,14 +172,14 @@ class Question(_Part):
 
 
 class Claim(_Part):
-    """One published claim: `questions` that runs can answer, or why there are none."""
+    """One published claim: questions that runs can answer, or why there are none."""
 
     id: Text
     source: Source
     statement: Text
     """In keybench's words."""
     differs: str = ""
-    """What is different here beyond what the source's says."""
+    """What is different here, in addition to the source's `differs`."""
     question: tuple[Question, ...] = ()
     reason: str = ""
 
@@ -194,29 +194,29 @@ class Claim(_Part):
 def claims() -> tuple[Claim, ...]:
     """All claims, by file and in the order in which they stand there.
 
-    Raises UsageError for data that are not as they should be, which only a changed file can be.
+    Raises UsageError for wrong data, which only a changed file can have.
     """
-    found: list[Claim] = []
+    all_claims: list[Claim] = []
     folder = files(__package__) / "data"
     for name in sorted(item.name for item in folder.iterdir() if item.name.endswith(".toml")):
-        found += parse(name, (folder / name).read_text(encoding="utf-8"))
-    return tuple(found)
+        all_claims += parse(name, (folder / name).read_text(encoding="utf-8"))
+    return tuple(all_claims)
 
 
 def parse(name: str, text: str) -> list[Claim]:
     """The claims of one file: `[source.NAME]` tables, `[reason]` texts by name, `[[claim]]` entries.
 
-    Raises UsageError for what is not as this module says.
+    Raises UsageError for anything that this module does not define.
     """
     content = tomllib.loads(text)
     sources, reasons = content.get("source", {}), content.get("reason", {})
-    found = []
+    parsed = []
     for entry in content.get("claim", []):
         try:
             entry = entry | {"source": Source.model_validate(sources[entry["source"]])}
             if "reason" in entry:
                 entry["reason"] = reasons.get(entry["reason"], entry["reason"])
-            found.append(Claim.model_validate(entry))
+            parsed.append(Claim.model_validate(entry))
         except (KeyError, ValidationError) as error:
             raise UsageError(f"{name}, claim {entry.get('id', '?')}: {error}. Mend the file.") from None
-    return found
+    return parsed

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from keybench import cli
-from keybench.results.claims.assemble import answers, rows
-from keybench.results.claims.listing import Form, written
+from keybench.results.claims.answers import answers, rows
+from keybench.results.claims.writing import Form, write
 from keybench.results.store.database import Store
 
 app = cli.application()
@@ -20,7 +20,8 @@ def claims(
     run: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN]…", help="Runs: an id, a unique prefix of it, or `latest`. None: all claims, unanswered."
+            metavar="[RUN]…",
+            help="Runs: an id, a unique prefix of it, or `latest`. None: all claims, unanswered.",
         ),
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How the claims are written.")] = Form.TEXT,
@@ -47,11 +48,11 @@ def claims(
       keybench claims latest --all --format markdown
     """
     if not run:
-        sys.stdout.write(written(answers([]), form, everything=True))
+        sys.stdout.write(write(answers([]), form, everything=True))
         return
     with Store.open(results, write=False) as store:
-        found = rows(store, run)
-    sys.stdout.write(written(found, form, everything=everything))
+        answered = rows(store, run)
+    sys.stdout.write(write(answered, form, everything=everything))
 
 
 def main() -> None:

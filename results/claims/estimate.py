@@ -20,7 +20,7 @@ from keybench.results.wording import number, plural, ratio
 
 
 @dataclass(frozen=True)
-class Found:
+class Answer:
     """An estimate on the question's scale. `low`, `high`: the interval, or the range where there are too few blocks."""
 
     value: float
@@ -41,7 +41,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Missing:
+class NoAnswer:
     """No estimate, and the reason as a sentence."""
 
     reason: str
@@ -64,24 +64,24 @@ def unit(question: Question) -> str:
     return f"{name} a row" if question.per == "row" else name
 
 
-def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Found | Missing:
+def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Answer | NoAnswer:
     """The answer of one cell; `of` is another subject than the key where a page model's variant is asked."""
     path = load_path(cell.run.load_path)
     if not path.in_order:
-        return Missing(path.no_claim)
+        return NoAnswer(path.no_claim)
     if cell.rows < question.rows_at_least:
-        return Missing(f"{cell.rows:,} rows are too few to tell: the claim needs {question.rows_at_least:,}.")
+        return NoAnswer(f"{cell.rows:,} rows are too few to tell: the claim needs {question.rows_at_least:,}.")
     arms = []
     for side in question.sides:
         arm = cell.arm(side)
         if arm is None:
-            return Missing(f"{side} is not among the trials.")
+            return NoAnswer(f"{side} is not among the trials.")
         arms.append(arm)
     if problem := _small(cell, question, arms[0]):
-        return Missing(problem)
+        return NoAnswer(problem)
     if question.compare == "growth":
         first, last = _growth(arms[0], question.chunks)
-        return _summary(question, last, first, "measured") or Missing(_absent(arms[:1], question, last))
+        return _summary(question, last, first, "measured") or NoAnswer(_absent(arms[:1], question, last))
     values = [arm.values(question.metric, of) or arm.values(question.metric) for arm in arms]
     origin = "modelled" if cell.modelled else _origin(arms, question.metric)
     if question.compare == "value":
@@ -89,7 +89,7 @@ def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Found | Missi
         found = _summary(question, own, dict.fromkeys(own, 1.0), origin)
     else:
         found = _summary(question, values[0], values[1], origin)
-    return found or Missing(_absent(arms, question, *values))
+    return found or NoAnswer(_absent(arms, question, *values))
 
 
 def _small(cell: Cell, question: Question, arm: Arm) -> str:
@@ -137,7 +137,7 @@ def _origin(arms: list[Arm], metric: Metric) -> str:
 
 def _summary(
     question: Question, treated: Mapping[int, float], control: Mapping[int, float], origin: str
-) -> Found | None:
+) -> Answer | None:
     """Over the blocks that have both; None of none. What repeats exactly has its range for an interval."""
     blocks = sorted(block for block in treated if block in control)
     if question.compare == "difference":
@@ -150,5 +150,5 @@ def _summary(
     if not question.exact and enough:
         found = ratio_to_control(treated, control, confidence=1 - ALPHA)
         if found is not None:
-            return Found(found.ratio, found.low, found.high, found.blocks, True, origin)
-    return Found(median(each), min(each), max(each), len(each), enough, origin)
+            return Answer(found.ratio, found.low, found.high, found.blocks, True, origin)
+    return Answer(median(each), min(each), max(each), len(each), enough, origin)

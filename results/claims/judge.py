@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import Question
-from keybench.results.claims.estimate import Found, shown, unit
+from keybench.results.claims.estimate import Answer, shown, unit
 from keybench.results.claims.row import Verdict
 
 Judgement = tuple[Verdict, str]
@@ -14,7 +14,7 @@ Judgement = tuple[Verdict, str]
 MORE_BLOCKS = "more blocks narrow it"
 
 
-def judge(question: Question, found: Found) -> Judgement:
+def judge(question: Question, found: Answer) -> Judgement:
     """What the claim comes to, with the reason as a sentence; empty where the figures speak for themselves.
 
     An effect is reproduced where the interval meets the published figure and has no room for none, and contradicted
@@ -38,7 +38,7 @@ def judge(question: Question, found: Found) -> Judgement:
     return _effect((-high, -low), (-found.high, -found.low), -nothing, (-nil[1], -nil[0]))
 
 
-def _same(question: Question, found: Found) -> Judgement:
+def _same(question: Question, found: Answer) -> Judgement:
     low, high = question.region
     margin = f"{shown(low, unit(question))} to {shown(high, unit(question))}"
     if low <= found.low and found.high <= high:
@@ -48,7 +48,7 @@ def _same(question: Question, found: Found) -> Judgement:
     return "undecided", f"The interval lies partly beyond {margin}: {MORE_BLOCKS}."
 
 
-def _figure(question: Question, found: Found) -> Judgement:
+def _figure(question: Question, found: Answer) -> Judgement:
     low, high = question.region
     if found.low > high:
         return "not reproduced", "It lies above what was published."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from keybench.results.claims import ClaimRow
-from keybench.results.claims.assemble import answers
+from keybench.results.claims.answers import answers
 from keybench.results.claims.cells import cells
 from keybench.results.report.figures.figure import Figure
 from keybench.results.report.figures.published_ratios import claims_figure

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.contract import Secret
-from keybench.databases.hosting.secret import ask, of_url, redacted
+from keybench.databases.hosting.secret import ask, of_url, redacted, removed_afterwards
 from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD = "correct horse\tbattery staple"
@@ -121,3 +121,14 @@ def test_without_a_terminal_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) ->
             r"KEYBENCH_PASSWORD_FILE instead\.$",
         ):
             ask()
+
+
+def test_the_passwords_of_a_command_are_gone_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEYBENCH_PASSWORD", PASSWORD)
+    before = dict(os.environ)
+    with removed_afterwards():
+        own = of_url("of a url that no other test has")
+        assert own
+        assert own.reveal() == "of a url that no other test has"
+        assert dict(os.environ) != before
+    assert dict(os.environ) == before

@@ -17,7 +17,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts
 from keybench.model.names import CONTROL, NO_DATABASE
 from keybench.results.claims.claim import claims, parse
-from keybench.results.claims.commands import command, commands
+from keybench.results.claims.measuring import command, commands
 from keybench.runners.planning.plan import Request, TrialPlan, check_columns, columns_for, plan, resolve_layouts
 from keybench.scenarios.files import load_scenario
 
@@ -157,7 +157,7 @@ def test_arithmetic_is_right() -> None:
         if any(question.compare == "computed" for question in claim.question)
     }
     assert found == COMPUTED
-    told = {claim.id: claim.question[0].told for claim in claims() if claim.id in COMPUTED}
+    told = {claim.id: claim.question[0].result for claim in claims() if claim.id in COMPUTED}
     assert told["rt-comb-2079"] == f"{date(1900, 1, 1) + timedelta(2**16 - 1):%-d %B %Y}"
     assert told["hot-2106"] == f"{datetime(1970, 1, 1) + timedelta(seconds=2**32 - 1)} UTC"
     assert round(sqrt(2 * 2**48 * log(1 / 0.99))) in range(2378620, 2378622)  # what was published is that of 48 bits
@@ -187,7 +187,7 @@ RATIO = (
         (CLAIM + RATIO.replace('scenario = "quick"\n', "") + "value = 1\n", "ratio needs of, databases and scenario"),
         (
             CLAIM + RATIO.replace("ratio", "computed") + "value = 1\n",
-            "computed needs ours, told and how, and no trials",
+            "computed needs ours, result and how, and no trials",
         ),
         (
             CLAIM

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from keybench.results.claims.claim import Question
-from keybench.results.claims.estimate import Found
+from keybench.results.claims.estimate import Answer
 from keybench.results.claims.judge import judge
 
 
@@ -20,8 +20,8 @@ def asked(compare: str = "ratio", metric: str = "insert_seconds", **published: o
     )  # type: ignore[arg-type]
 
 
-def ours(low: float, high: float) -> Found:
-    return Found((low * high) ** 0.5 if low > 0 else (low + high) / 2, low, high, 6, True, "measured")
+def ours(low: float, high: float) -> Answer:
+    return Answer((low * high) ** 0.5 if low > 0 else (low + high) / 2, low, high, 6, True, "measured")
 
 
 SLOWER = asked(value=1.5)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from keybench.results.claims import ClaimRow
-from keybench.results.claims.assemble import answers
+from keybench.results.claims.answers import answers
 from keybench.results.report.figures.published_ratios import claims_figure
 from keybench.results.report.page import render
 

@@ -1,4 +1,4 @@
-"""The commands that measure what a claim asks for."""
+"""The commands that measure what claims ask for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keybench.results.claims.claim import Question
 
 @dataclass(frozen=True)
 class _Work:
-    """A run, as its command line says it."""
+    """A run, as its command line describes it."""
 
     databases: tuple[str, ...]
     modelled: bool
@@ -35,7 +35,7 @@ class _Work:
         return " ".join(["keybench run", *words])
 
     def answers(self, other: _Work) -> bool:
-        """Whether the other's trials are among these."""
+        """Whether this run has all trials of the other."""
         return (
             (self.modelled, self.scenario, self.rows, self.writers)
             == (other.modelled, other.scenario, other.rows, other.writers)
@@ -47,7 +47,7 @@ class _Work:
 
 
 def command(question: Question) -> str:
-    """The command that answers a question; empty where arithmetic does."""
+    """The command that answers a question; empty where arithmetic answers it."""
     return _work(question).line() if question.scenario else ""
 
 

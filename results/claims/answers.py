@@ -1,4 +1,4 @@
-"""All claims against some runs: one row for each question and each database that answers it."""
+"""The answers of runs to all claims: one row for each question and each database that answers it."""
 
 from __future__ import annotations
 
@@ -10,86 +10,87 @@ from keybench.model.names import NO_DATABASE
 from keybench.results.analysis.arms import Arm
 from keybench.results.claims.cells import Cell, cells
 from keybench.results.claims.claim import Claim, Question, claims
-from keybench.results.claims.commands import command
-from keybench.results.claims.estimate import Found, Missing, estimate, shown, unit
+from keybench.results.claims.estimate import Answer, NoAnswer, estimate, shown, unit
 from keybench.results.claims.judge import judge
+from keybench.results.claims.measuring import command
 from keybench.results.claims.row import ClaimRow, Verdict
 from keybench.results.claims.wording import phrase
 from keybench.results.store.database import Store
 
 DURABLE = "durable"
-"""The profile that claims are taken to speak of: every commit on disk."""
+"""The profile that claims are about: every commit on disk."""
 
 _NO_TRIAL = "No trial of these runs answers it."
 
 
 def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
-    """What these runs (ids, unique prefixes, `latest`) say of every claim, in the order of the claims.
+    """What these runs (ids, unique prefixes, `latest`) say about every claim, in the order of the claims.
 
-    Of several runs, servers or sizes that answer for one database, a measured one is taken before a modelled one, then
-    the one of the question's own scenario, with the rows of the question, with most rows, with most blocks, the last.
+    If several runs, servers or sizes answer for one database, the choice is by these rules, in this order: measured
+    before modelled, the question's own scenario, the question's number of rows, more rows, more blocks, the later run.
     Raises UsageError where a run is unknown.
     """
     runs = {run.id: run for run in (store.run(name) for name in run_ids)}
-    found = [
+    of_runs = [
         cell
         for run in sorted(runs.values(), key=lambda run: run.started)
         for cell in cells(run, store.trials(run.id), store.environments(run.id))
     ]
-    return answers(found)
+    return answers(of_runs)
 
 
-def answers(found: Sequence[Cell]) -> list[ClaimRow]:
-    """What these cells say of every claim."""
-    return [row for claim in claims() for row in of_claim(claim, found)]
+def answers(all_cells: Sequence[Cell]) -> list[ClaimRow]:
+    """What these cells say about every claim."""
+    return [row for claim in claims() for row in answer_claim(claim, all_cells)]
 
 
-def of_claim(claim: Claim, found: Sequence[Cell]) -> list[ClaimRow]:
-    """The claim's rows: by question and database, or one that says why there is nothing."""
+def answer_claim(claim: Claim, all_cells: Sequence[Cell]) -> list[ClaimRow]:
+    """The claim's rows: one for each question and database, or one that says why there are none."""
     if claim.reason:
         return [replace(_blank(claim), verdict="not testable", reason=claim.reason)]
-    return [row for question in claim.question for row in _of_question(claim, question, found)]
+    return [row for question in claim.question for row in _answer_question(claim, question, all_cells)]
 
 
-def _of_question(claim: Claim, question: Question, found: Sequence[Cell]) -> list[ClaimRow]:
+def _answer_question(claim: Claim, question: Question, all_cells: Sequence[Cell]) -> list[ClaimRow]:
     blank = _asked(_blank(claim), question)
     if question.compare == "computed":
         assert question.ours is not None
-        exact = Found(question.ours, question.ours, question.ours, 0, True, "computed")
+        exact = Answer(question.ours, question.ours, question.ours, 0, True, "computed")
         verdict, reason = judge(question, exact)
-        return [_answered(blank, exact, question.told, verdict, f"{reason} {question.how}".strip())]
-    answers, problems = [], []
+        return [_answered(blank, exact, question.result, verdict, f"{reason} {question.how}".strip())]
+    answered, problems = [], []
     for database in question.databases:
-        asked = [cell for cell in found if cell.database == database and _asks(cell, question)]
+        asked = [cell for cell in all_cells if cell.database == database and _can_answer(cell, question)]
         tried = [(cell, estimate(cell, question)) for cell in asked]
-        good = [(cell, answer) for cell, answer in tried if isinstance(answer, Found)]
-        problems += [f"{_place(cell)}: {answer.reason}" for cell, answer in tried if isinstance(answer, Missing)]
+        good = [(cell, answer) for cell, answer in tried if isinstance(answer, Answer)]
+        problems += [f"{_place(cell)}: {answer.reason}" for cell, answer in tried if isinstance(answer, NoAnswer)]
         if good:
             cell, answer = max(enumerate(good), key=lambda item: (_rank(question, *item[1]), item[0]))[1]
-            answers.append(_row(blank, question, cell, answer))
-    if answers:
-        return answers
+            answered.append(_row(blank, question, cell, answer))
+    if answered:
+        return answered
     return [replace(blank, reason=" ".join(dict.fromkeys(problems)) or _NO_TRIAL)]
 
 
-def _asks(cell: Cell, question: Question) -> bool:
+def _can_answer(cell: Cell, question: Question) -> bool:
     return cell.fits(question) and not (cell.modelled and not question.modellable)
 
 
-def _rank(question: Question, cell: Cell, answer: Found) -> tuple[bool, bool, bool, int, int]:
+def _rank(question: Question, cell: Cell, answer: Answer) -> tuple[bool, bool, bool, int, int]:
     own = cell.scenario == question.scenario
     return not cell.modelled, own, cell.rows == question.rows, cell.rows, answer.blocks
 
 
-def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Found) -> ClaimRow:
+def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Answer) -> ClaimRow:
     verdict, reason = judge(question, answer)
     # Variants of a page model have a rule that no live server has confirmed.
     variants = {model for arm in _arms(cell, question) for model in arm.predicted if model.name}
     for variant in sorted(variants) if cell.modelled else ():
         other = estimate(cell, question, variant)
-        if isinstance(other, Found) and judge(question, other)[0] != verdict:
-            told = shown(other.value, blank.unit)
-            reason = f"It depends on what no live server has told the page model: with {variant.name} it gives {told}."
+        if isinstance(other, Answer) and judge(question, other)[0] != verdict:
+            value = shown(other.value, blank.unit)
+            rule = "a rule of the page model that no live server has confirmed"
+            reason = f"It depends on {rule}: with {variant.name} it gives {value}."
             verdict = "undecided"
             break
     place = replace(
@@ -109,7 +110,7 @@ def _arms(cell: Cell, question: Question) -> list[Arm]:
     return [arm for side in question.sides if (arm := cell.arm(side))]
 
 
-def _answered(row: ClaimRow, answer: Found, ours: str, verdict: Verdict, reason: str) -> ClaimRow:
+def _answered(row: ClaimRow, answer: Answer, ours: str, verdict: Verdict, reason: str) -> ClaimRow:
     return replace(
         row,
         estimate=answer.value,

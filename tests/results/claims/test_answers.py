@@ -228,8 +228,8 @@ def test_what_a_page_model_cannot_know_stays_undecided(runs) -> None:
     row = only(found(runs), "dbrowne-goodsplits")
     assert (row.verdict, row.ours) == ("undecided", "−43 points (1 block)")
     assert row.reason == (
-        "It depends on what no live server has told the page model: with split at the insertion point it gives "
-        "−0.500 points."
+        "It depends on a rule of the page model that no live server has confirmed: with split at the insertion point "
+        "it gives −0.500 points."
     )
 
 

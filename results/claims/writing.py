@@ -14,7 +14,7 @@ from textwrap import TextWrapper
 
 from keybench.model.names import NO_DATABASE
 from keybench.results.claims.claim import Question, claims
-from keybench.results.claims.commands import command, commands
+from keybench.results.claims.measuring import command, commands
 from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow
 from keybench.results.claims.wording import phrase
 from keybench.results.wording import plural
@@ -33,7 +33,7 @@ class Form(StrEnum):
     CSV = "csv"
 
 
-def written(rows: Sequence[ClaimRow], form: Form, *, everything: bool) -> str:
+def write(rows: Sequence[ClaimRow], form: Form, *, everything: bool) -> str:
     """The rows as a text that ends with a line end; without `everything` only those that have an answer."""
     shown = [row for row in rows if everything or row.verdict not in _UNTESTED]
     if form == Form.JSON:
@@ -65,7 +65,7 @@ def catalogue() -> str:
 
 def _asked(question: Question) -> str:
     if question.compare == "computed":
-        return f"{question.published}; arithmetic: {question.told}. {question.how}"
+        return f"{question.published}; arithmetic: {question.result}. {question.how}"
     live = "" if question.modellable else "; on a server" if NO_DATABASE not in question.databases else ""
     return f"{question.published}: {phrase(question)}{live}"
 
