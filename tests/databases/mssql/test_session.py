@@ -99,13 +99,8 @@ def test_an_error_in_any_row_of_an_array_ends_its_transaction_at_the_server(reco
 
 
 @pytest.mark.parametrize("made", keys.MADE, ids=lambda made: made.name)
-<<<<<<< HEAD
 def test_rows_whose_keys_the_server_makes_are_sent_without_keys(record: Record, address: Address, made) -> None:
-    session = MssqlSession(address, Table("rows", ENGINE.column(made.column), 10, made=made))
-=======
-def test_rows_whose_keys_the_server_makes_go_without(record: Record, address: Address, made) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column(made.column), 10, server_keys=made))
->>>>>>> main
     (batch,) = session.prepare_without_keys(Payload(10), 3, 5, 10)
     assert session.send(batch) == 5
     (call,) = [call for call in record.calls if call[0] == "executemany"]
