@@ -169,6 +169,7 @@ def run(
     """
     from rich.console import Console
 
+    from keybench.databases.hosting import secret
     from keybench.runners import launch
     from keybench.runners.options import Options, licences_accepted
 
@@ -192,7 +193,7 @@ def run(
         trial_timeout=trial_timeout,
     )
     console = Console(highlight=False)
-    with licences_accepted(accept_eula):
+    with licences_accepted(accept_eula), secret.removed_afterwards():
         if resume:
             options.refuse_beside_resume(_BESIDE_RESUME)
             return launch.resume(resume, server or [], results, console, debug=debug)

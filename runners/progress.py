@@ -1,4 +1,4 @@
-"""What a run shows while it runs: a bar on a terminal, a line a trial elsewhere."""
+"""Progress of a run: bars on a terminal, one line for each trial elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from keybench.runners.planning.plan import TrialPlan
 
 
 class Display(Protocol):
-    """Shows trials as they go; a context manager around all of them."""
+    """Shows the progress of trials; a context manager around all of them."""
 
     def begin(self, number: int, trial: TrialPlan) -> None:
         """Trial `number` (from 1) starts."""
@@ -26,7 +26,7 @@ class Display(Protocol):
         ...
 
     def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
-        """It has ended."""
+        """The trial has ended."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -37,7 +37,7 @@ class Display(Protocol):
 
 
 def display(console: Console, total: int) -> Display:
-    """The bar where the console is a terminal, else plain lines."""
+    """Bars where the console is a terminal, else plain lines."""
     return Bars(console, total) if console.is_terminal else Lines(console, total)
 
 

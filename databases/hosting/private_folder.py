@@ -95,7 +95,7 @@ class _State:
         self.ended = self.ended or "ended" in said
 
 
-class Kept:
+class PrivateFolder:
     """A private folder and, where `server` is given, a server process in it. Both are gone when the runner is.
 
     In commands, files and environment `{folder}` stands for the folder and `{installation}` for the directory of the

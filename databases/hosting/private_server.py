@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from keybench.databases.contract import Address
-from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.errors import EnvironmentMissing, ServerError
 
 START_SECONDS = 60.0
@@ -18,10 +18,10 @@ _POLL_SECONDS = 0.02
 Connection = TypeVar("Connection")
 
 
-class Private(ABC):
+class PrivateServer(ABC):
     """A server that keybench starts and that dies with it. `timeout` in seconds is for the whole start."""
 
-    def __init__(self, title: str, kept: Kept, timeout: float = START_SECONDS) -> None:
+    def __init__(self, title: str, kept: PrivateFolder, timeout: float = START_SECONDS) -> None:
         self._title = title
         self._kept = kept
         self._timeout = timeout

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from keybench.databases.hosting import daemon
+from keybench.databases.hosting import docker_api
 from keybench.errors import KeybenchError
 
 _POLL_SECONDS = 0.25
@@ -48,7 +48,7 @@ def watch(runner: int, name: str) -> None:
     deadline = time.monotonic() + _RETRY_SECONDS
     while time.monotonic() < deadline:
         try:
-            if daemon.remove(name):
+            if docker_api.remove(name):
                 return
         except KeybenchError:
             pass  # once more: nobody is left to be told

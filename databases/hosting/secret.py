@@ -1,4 +1,7 @@
-"""Passwords by reference: an address travels and is printed, the password stays where it is."""
+"""Passwords by reference: an address travels and is printed, the password stays where it is.
+
+Writer processes inherit it in their environment. Commands remove it there when they end (`removed_afterwards`).
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,21 @@ import os
 import re
 import socket
 import sys
+from contextlib import AbstractContextManager
 
 from keybench.databases.contract import Secret
+from keybench.databases.hosting.environment import restored
 from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD, PASSWORD_FILE = "KEYBENCH_PASSWORD", "KEYBENCH_PASSWORD_FILE"
 """Environment variables with the password, or the file that holds it, of servers whose URL has none."""
 
 _VARIABLE = "KEYBENCH_PASSWORD_{}"
+
+
+def removed_afterwards() -> AbstractContextManager[None]:
+    """Until its block ends, `ask` and `keep` may put passwords into the environment; they are removed then."""
+    return restored(PASSWORD)
 
 
 def ask() -> None:
@@ -25,8 +35,8 @@ def ask() -> None:
     os.environ[PASSWORD] = getpass.getpass("Password of the server: ")
 
 
-def of_url(password: str) -> Secret | None:
-    """The password of a URL, kept; else what the environment gives for URLs without one: None where it gives none."""
+def from_url(password: str) -> Secret | None:
+    """The password of a URL, else the environment's for URLs without one; None where it has none."""
     if password:
         return keep(password)
     if os.environ.get(PASSWORD):
@@ -44,19 +54,19 @@ def keep(password: str) -> Secret:
 
 
 def redacted(text: str) -> str:
-    """The text without the passwords of URLs in it: all from the user's colon to the last @, and `password=`."""
+    """The text without the passwords of URLs: what is between the user's colon and the last @, and `password=`."""
     text = re.sub(r"(://[^:/?#@]*):.*@", r"\1@", text)
     return re.sub(r"(?<=[?&])(?:ssl)?password=[^&]*&?", "", text).rstrip("?&")
 
 
 def elsewhere(given: Secret) -> Secret:
-    """The same password on another machine, where it is in a variable of that name, or where URLs without one have it.
+    """The same password on another machine: in a variable of that name, else the one for URLs without a password.
 
-    Passwords do not travel. EnvironmentMissing where this machine has none.
+    Passwords are not sent. EnvironmentMissing where this machine has none.
     """
     if given.variable in os.environ:
         return given
-    if found := of_url(""):
+    if found := from_url(""):
         return found
     raise EnvironmentMissing(
         f"the server asks for a password and {socket.gethostname()}, where a writer is to run, has none: keybench "

@@ -35,9 +35,9 @@ def _blocks(run: Run, timed: Sequence[Trial]) -> str:
     have, need = len({trial.block for trial in timed}), blocks_needed()
     if have >= need:
         return ""
-    few = "One block shows no spread of times" if have == 1 else f"{have} blocks cannot tell layouts' times apart"
-    helps = f"measure with --blocks {need}" if run.blocks < need else f"go on with --resume {run.id}"
-    return f"{few} at {ALPHA:.0%}, which takes {need}: {helps}.".replace("%", "\u00a0%")
+    few = "One block is" if have == 1 else f"{have} blocks are"
+    helps = f"measure with --blocks {need}" if run.blocks < need else f"continue with --resume {run.id}"
+    return f"{few} too few to compare times at {ALPHA:.0%}: {helps}.".replace("%", "\u00a0%")
 
 
 def _pace(run: Run, timed: Sequence[Trial]) -> str:
@@ -52,14 +52,10 @@ def _pace(run: Run, timed: Sequence[Trial]) -> str:
         return ""
     when = "over the run" if worst == whole else "over each block"
     more = 2 * blocks_needed()
-    helps = (
-        f"more blocks even it out, --blocks {more}"
-        if run.blocks < more
-        else "let the machine come to rest before a run"
-    )
+    helps = f"more blocks average it out, --blocks {more}" if run.blocks < more else "let the machine rest before a run"
     return (
         f"The machine became {abs(worst):.0%} {'slower' if worst > 0 else 'faster'} {when}, by the time of a fixed "
-        f"loop. Ratios within a block take out what meets all its trials alike; {helps}."
+        f"loop. Ratios within a block cancel what affects all its trials equally; {helps}."
     ).replace("%", "\u00a0%")
 
 
@@ -76,7 +72,7 @@ def _other_programs(timed: Sequence[Trial]) -> str:
     busy = _mean(timed, Metric.OTHERS_CPU)
     if busy <= _OTHER_PROGRAMS:
         return ""
-    return f"Other programs kept {busy:.1f} processors busy as trials began: stop them, and run again."
+    return f"Other programs kept {busy:.1f} processors busy when trials began: stop them and run again."
 
 
 def _disk(timed: Sequence[Trial]) -> str:
@@ -84,7 +80,7 @@ def _disk(timed: Sequence[Trial]) -> str:
     if share <= _DISK:
         return ""
     return (
-        f"Something waited for a disk for {share:.0f}\u00a0% of the time as trials began: stop what writes to it, or "
+        f"Something waited for a disk for {share:.0f}\u00a0% of the time when trials began: stop what writes to it, or "
         "set KEYBENCH_TMP to a folder on another disk."
     )
 
@@ -111,9 +107,10 @@ def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment
             continue
         enough = _rounded(2 * rows * one.cache_bytes / max(size, 1.0))
         helps = f"--rows {enough}" + ("" if run.scenario == BEYOND_CACHE else f", or --scenario {BEYOND_CACHE}")
-        held = f"{one.database}: the largest index, {_mebibytes(size)}, fits into the cache"
+        held = f"{one.database}: the largest index ({_mebibytes(size)}) fits into the cache"
         yield (
-            f"{held}, {_mebibytes(one.cache_bytes)}: what a larger table costs does not show. Measure it with {helps}."
+            f"{held} ({_mebibytes(one.cache_bytes)}), so the cost of a larger table does not show. "
+            f"Measure it with {helps}."
         )
 
 

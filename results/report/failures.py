@@ -1,4 +1,4 @@
-"""The failed trials of a run: each different error once, with its traceback if it was unexpected."""
+"""What failed in a run: each different error of an arm once, and the tracebacks of unexpected errors."""
 
 from __future__ import annotations
 
@@ -21,35 +21,57 @@ _PASSWORD: Final = re.compile(r"(?i)(\w://[^\s:/?#@\"']*:)[^\s\"']*(?=@)|(passwo
 class Failure:
     """One error of one arm, and the blocks whose trials it ended."""
 
-    anchor: str
     title: str
     error: str
-    traceback: str
-    """Empty if the error was an expected one."""
     blocks: tuple[int, ...]
+    traceback: str
+    """Anchor of its traceback; empty if the error was an expected one."""
 
 
-def failures(groups: Sequence[Group], anchor: str) -> list[Failure]:
-    """Every failure of these groups; `anchor` makes the ids unique on the page."""
+@dataclass(frozen=True)
+class Traceback:
+    """One stored traceback, and the arms that have it."""
+
+    anchor: str
+    arms: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Failures:
+    """What failed in a run. A successful trial can have a traceback too: that of a prediction that failed."""
+
+    trials: list[Failure]
+    tracebacks: list[Traceback]
+
+
+def failures(groups: Sequence[Group], anchor: str) -> Failures:
+    """Everything that failed in these groups; `anchor` makes the ids unique on the page."""
     blocks: dict[tuple[str, str, str], list[int]] = {}
+    arms: dict[str, list[str]] = {}
     for group in groups:
+        size = f" · {group.payload} characters" if group.payload != 100 else ""
         for arm in group.arms:
-            title = f"{group.database} · {arm.name}" + (
-                f" · {group.payload} characters" if group.payload != 100 else ""
-            )
-            for trial in arm.failed:
-                key = (title, trial.error, private_parts_removed(trial.traceback))
-                own = blocks.setdefault(key, [])
-                if trial.block not in own:
-                    own.append(trial.block)
-    return [
-        Failure(f"{anchor}-failure-{number}", title, error, traceback, tuple(own))
-        for number, ((title, error, traceback), own) in enumerate(blocks.items(), start=1)
-    ]
+            title = f"{group.database} · {arm.name}{size}"
+            for trial in arm.trials:
+                text = private_parts_removed(trial.traceback)
+                if text and title not in arms.setdefault(text, []):
+                    arms[text].append(title)
+                if trial.status == "error":
+                    own = blocks.setdefault((title, trial.error, text), [])
+                    if trial.block not in own:  # the control is in several groups
+                        own.append(trial.block)
+    anchors = {text: f"{anchor}-traceback-{number}" for number, text in enumerate(arms, start=1)}
+    return Failures(
+        [Failure(title, error, tuple(own), anchors.get(text, "")) for (title, error, text), own in blocks.items()],
+        [Traceback(anchors[text], tuple(titles), text) for text, titles in arms.items()],
+    )
 
 
 def private_parts_removed(traceback: str) -> str:
     """The traceback with short paths, `~` for home directories, and without passwords in URLs."""
+    if not traceback:
+        return ""
     text = _FILE.sub(lambda match: f'File "{_short(match[1])}"', traceback)
     return _PASSWORD.sub(lambda match: f"{match[1] or match[2]}…", _HOME.sub("~", text)).strip("\n")
 

@@ -13,7 +13,7 @@ from keybench.results.analysis.judgement import Judgement, judge
 from keybench.results.analysis.warnings import warnings
 from keybench.results.plots.palette import Style
 from keybench.results.report.download import Download, download
-from keybench.results.report.failures import Failure, failures
+from keybench.results.report.failures import Failures, failures
 from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import Figure
@@ -109,7 +109,7 @@ class RunView:
     download: Download
     trials: int
     failed: int
-    failures: list[Failure]
+    failures: Failures
 
     @property
     def title(self) -> str:

@@ -139,7 +139,7 @@ def _values(
 
 
 def _series(shares: NDArray[np.float64]) -> Series:
-    """Mean share above, in %, of each of some successive parts of the load."""
+    """The mean share above, in %, in successive parts of the load."""
     ends = np.unique(np.linspace(0, len(shares), _POINTS + 1)[1:].astype(np.int64))
     ends = ends[ends > 0]
     sums = np.add.reduceat(shares, np.concatenate([[0], ends[:-1]]))

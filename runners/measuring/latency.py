@@ -1,4 +1,4 @@
-"""How long transactions took as the load went on."""
+"""How the latency of transactions changes along a load."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keybench.runners.writers.load import LoadResult
 
 _PARTS: Final = 40
 _FEWEST: Final = 20
-"""Least transactions in a part: a percentile of fewer says nothing."""
+"""Minimum transactions in a part: a percentile of fewer says nothing."""
 
 _PERCENTILES: Final = {Metric.TX_P50_MS: 50, Metric.TX_P99_MS: 99}
 

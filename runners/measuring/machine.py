@@ -1,4 +1,4 @@
-"""What machine a run was made on."""
+"""The machine that a run is made on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What else than the key's index a trial's table has: a parent table, or the rows by date."""
+"""The indexes that a trial's table has beside the key's: a parent table's, or the rows by date."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from keybench.model.table import Table
 
 
 def readings(table: Table, probes: Sequence[Probe]) -> list[Reading]:
-    """Pages and size of each, under its own subject."""
+    """Pages and size of each of these indexes, under its own subject."""
     return [
         replace(reading, subject=of)
         for of, other in table.other_indexes.items()

@@ -134,7 +134,7 @@ def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
     output, _ = runner.communicate(timeout=200)
     trials = recorded(tmp_path)
     failed = [t for t in trials if t.status == "error"]
-    assert kills == 5
+    assert kills >= 3  # a kill may find no server: the last one is being started again
     assert len(trials) == 3 * 4, output
     assert 1 <= len(failed) <= kills, output
     assert all(t.error for t in failed)

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from keybench.errors import UsageError
+from keybench.model.load_path import LOAD_PATHS
 from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names
 
+PATHS = " or ".join(map(repr, LOAD_PATHS))
 MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n'
 
 
@@ -82,7 +84,10 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         (MINIMAL + "[[writer]]\nid = 'a'\n[[writer]]\nid = 'a'\n", "two writers have the same id: a, a"),
         (MINIMAL + "[[writer]]\nid = 'a'\nrate = 0\n", "writer.0.rate: Input should be greater than 0 (it says 0)"),
         (MINIMAL + "[after]\ndelete_oldest = 1.0\n", "after.delete_oldest: Input should be less than 1 (it says 1.0)"),
-        (MINIMAL + '[load]\npath = "fast"\n', "load.path: Input should be 'rows' or 'bulk' (it says 'fast')"),
+        (
+            MINIMAL + '[load]\npath = "fast"\n',
+            f"load.path: Input should be {PATHS} (it says 'fast')",
+        ),
         (MINIMAL + '[load]\npaht = "bulk"\n', "load.paht: no such field, did you mean path?"),
         (MINIMAL + '[table]\npayload = "x"\n', "table.payload.0: Input should be a valid integer (it says 'x')"),
     ],

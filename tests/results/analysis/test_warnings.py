@@ -37,16 +37,16 @@ def test_a_quiet_run_of_enough_blocks_needs_no_warning() -> None:
 @pytest.mark.parametrize(
     ("asked", "blocks", "text"),
     [
-        (1, 1, "One block shows no spread of times at 5\u00a0%, which takes 6: measure with --blocks 6."),
+        (1, 1, "One block is too few to compare times at 5\u00a0%: measure with --blocks 6."),
         (
             3,
             3,
-            "3 blocks cannot tell layouts' times apart at 5\u00a0%, which takes 6: measure with --blocks 6.",
+            "3 blocks are too few to compare times at 5\u00a0%: measure with --blocks 6.",
         ),
         (
             6,
             5,
-            "5 blocks cannot tell layouts' times apart at 5\u00a0%, which takes 6: go on with --resume 5ca1ab1e00.",
+            "5 blocks are too few to compare times at 5\u00a0%: continue with --resume 5ca1ab1e00.",
         ),
     ],
 )
@@ -79,12 +79,12 @@ def drifting(found: list[Trial], over: str, by: float) -> list[Trial]:
 def test_drift_over_the_run() -> None:
     assert said(drifting(made(), "run", 0.04)) == []
     assert said(drifting(made(), "run", 0.5)) == [
-        "The machine became 39\u00a0% slower over the run, by the time of a fixed loop. Ratios within a block take out "
-        "what meets all its trials alike; more blocks even it out, --blocks 12."
+        "The machine became 39\u00a0% slower over the run, by the time of a fixed loop. Ratios within a block cancel "
+        "what affects all its trials equally; more blocks average it out, --blocks 12."
     ]
     (text,) = said(drifting(made(12), "run", -0.3), a_run(blocks=12))
     assert "faster over the run" in text
-    assert text.endswith("; let the machine come to rest before a run.")
+    assert text.endswith("; let the machine rest before a run.")
 
 
 def test_drift_over_each_block() -> None:
@@ -98,10 +98,10 @@ def test_drift_over_each_block() -> None:
 @pytest.mark.parametrize(
     ("machine", "text"),
     [
-        ({"others_cpu": 0.8}, "Other programs kept 0.8 processors busy as trials began: stop them, and run again."),
+        ({"others_cpu": 0.8}, "Other programs kept 0.8 processors busy when trials began: stop them and run again."),
         (
             {"disk_wait": 45.0},
-            "Something waited for a disk for 45\u00a0% of the time as trials began: stop what writes to it, or set "
+            "Something waited for a disk for 45\u00a0% of the time when trials began: stop what writes to it, or set "
             "KEYBENCH_TMP to a folder on another disk.",
         ),
         (
@@ -120,8 +120,8 @@ def test_an_index_within_the_cache_names_the_options_that_help() -> None:
     small = replace(LARGE, cache_bytes=2**30)
     (text,) = said(made(), environment=small)
     assert text == (
-        "postgresql: the largest index, 78 MiB, fits into the cache, 1,024 MiB: what a larger table costs does not "
-        "show. Measure it with --rows 53000000, or --scenario beyond-cache."
+        "postgresql: the largest index (78 MiB) fits into the cache (1,024 MiB), so the cost of a larger table does "
+        "not show. Measure it with --rows 53000000, or --scenario beyond-cache."
     )
     (text,) = said(made(), replace(a_run(blocks=6), scenario="beyond-cache"), environment=small)
     assert text.endswith(" Measure it with --rows 53000000.")

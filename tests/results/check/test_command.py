@@ -104,7 +104,7 @@ def test_too_few_blocks_are_3(fake_run, check: Check) -> None:
     assert f"inconclusive: {place}: insert_seconds 2.71× → 3.55× " in done.stdout
     assert "(too few blocks: 1 here, 6 in the baseline, 3 are needed)" in done.stdout
     *_, warning, verdict = done.stdout.splitlines()
-    assert warning.startswith("warning: One block shows no spread of times at 5\u00a0%, which takes 6: ")
+    assert warning.startswith("warning: One block is too few to compare times at 5\u00a0%: ")
     assert verdict.endswith(" 2 open. Run more blocks (--blocks).")
 
 

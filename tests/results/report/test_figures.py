@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
@@ -18,6 +20,7 @@ from keybench.model.subject import MODEL, Subject
 from keybench.results.analysis.groups import Group, group_trials
 from keybench.results.plots.canvas import Canvas, drawing
 from keybench.results.plots.palette import styles
+from keybench.results.report import figures as package
 from keybench.results.report.figures import group_figures, known_figures, run_figures
 from keybench.results.report.figures.figure import Figure, GroupFigure, RunFigure
 from keybench.results.report.figures.selection import evenly_chosen
@@ -52,6 +55,20 @@ def drawn(groups: list[Group]) -> dict[str, Figure]:
 
 def table(one: Figure) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(unquote(one.csv.partition(",")[2]))))
+
+
+def test_a_new_figure_is_one_module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from keybench.results.report.figures.figure import Figure, GroupFigure\n"
+        "FIGURES = (GroupFigure('mine', 1, lambda group, styles, key: Figure(key, 'Mine', '', 'Why not.')),)\n"
+    )
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    known_figures.cache_clear()
+    try:
+        assert drawn(grouped())["mine"].title == "Mine"
+    finally:
+        known_figures.cache_clear()
+        sys.modules.pop("keybench.results.report.figures.mine", None)
 
 
 def test_every_figure_has_a_unique_name_and_place() -> None:

@@ -120,7 +120,7 @@ OSError: <b>postgresql://jane:s3cret@host/bench?password=s3cret, </b> see /home/
     text = render(fake_run(layouts=FEW, databases=("postgresql",), change=change), ["latest"])
     page = Page(text)
     shown = page.text.partition("Paths are shortened.")[2]
-    assert "postgresql · uuid-v7 · uuid, block 1 Traceback (most recent call last):" in shown
+    assert "postgresql · uuid-v7 · uuid Traceback (most recent call last):" in shown
     for wanted in (
         'File "keybench/runners/trials/attempt.py", line 12',
         'File "site-packages/psycopg/connection.py", line 9',
@@ -132,8 +132,17 @@ OSError: <b>postgresql://jane:s3cret@host/bench?password=s3cret, </b> see /home/
     for private in ("/home", "Users", "s3cret", "/root"):
         assert private not in text, private
     assert text.count("<details id=") == 1
+    assert text.count('href="#r1-traceback-1"') == 1
     assert "&lt;b&gt;postgresql" in text
     assert "Appendix: tracebacks" not in read(fake_run(layouts=FEW, run_id="1234"), ["1234"]).text
+
+
+def test_the_traceback_of_a_failed_prediction_is_in_the_appendix_once(fake_run) -> None:
+    page = read(fake_run(layouts=FEW, change=lambda trial: replace(trial, traceback="ValueError: no prediction")))
+    assert "Failed trials" not in page.text
+    assert page.text.count("ValueError: no prediction") == 1
+    assert "postgresql · bigint-identity · bigint" in page.text.partition("Paths are shortened.")[2]
+    assert "and 3 more ValueError" in page.text
 
 
 def test_a_layout_whose_trials_all_failed_stays_in_the_tables(fake_run) -> None:
@@ -157,7 +166,7 @@ def test_an_absent_metric_has_a_reason_and_never_a_zero(fake_run) -> None:
 def test_one_block_has_no_interval(fake_run) -> None:
     assert "One block gives no interval; use --blocks 6." in read(fake_run(layouts=FEW, blocks=1)).text
     few = read(fake_run(layouts=FEW, blocks=3, run_id="1234"), ["1234"]).text
-    assert "3 blocks cannot tell layouts' times apart at 5 %, which takes 6: measure with --blocks 6." in few
+    assert "3 blocks are too few to compare times at 5 %: measure with --blocks 6." in few
     assert "--blocks 6" not in read(fake_run(layouts=FEW, blocks=6, run_id="5678"), ["5678"]).text
 
 
