@@ -35,7 +35,7 @@ def ask() -> None:
     os.environ[PASSWORD] = getpass.getpass("Password of the server: ")
 
 
-def of_url(password: str) -> Secret | None:
+def from_url(password: str) -> Secret | None:
     """The password of a URL, else the environment's for URLs without one; None where it has none."""
     if password:
         return keep(password)
@@ -66,7 +66,7 @@ def elsewhere(given: Secret) -> Secret:
     """
     if given.variable in os.environ:
         return given
-    if found := of_url(""):
+    if found := from_url(""):
         return found
     raise EnvironmentMissing(
         f"the server asks for a password and {socket.gethostname()}, where a writer is to run, has none: keybench "

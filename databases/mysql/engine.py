@@ -71,9 +71,9 @@ class MySqlEngine(Engine):
 
             return UrlServer(partial(Database, address_of(self.flavour, server)))
         if server == KIND:
-            from keybench.databases.mysql.container import contained
+            from keybench.databases.mysql.container import container_server
 
-            return contained(self.flavour, settings)
+            return container_server(self.flavour, settings)
         from keybench.databases.mysql.local import LocalServer
 
         return LocalServer(self.flavour, server, settings)
