@@ -1,4 +1,4 @@
-"""SQL functions that people install in their own databases: scripts in the folder `functions` of an engine."""
+"""SQL functions for users to install in their own databases: scripts in the folder `functions` of an engine."""
 
 from __future__ import annotations
 

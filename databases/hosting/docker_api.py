@@ -1,6 +1,6 @@
-"""What keybench asks of a Docker daemon besides starting a container: which are there, remove one, read a file of one.
+"""Requests to a Docker daemon: list keybench's containers, remove one, copy a file out of one.
 
-By the Engine API itself, so that `clean` and the reaper need nothing but the standard library.
+They use the Engine API directly, so that `clean` and the reaper need only the standard library.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from keybench.databases.hosting import docker_daemon
 from keybench.errors import EnvironmentMissing
 
 LABEL = "keybench."
-"""What the names of keybench's labels begin with."""
+"""Prefix of the names of keybench's labels."""
 
 _SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Container:
-    """A container of keybench's, running or not."""
+    """A container that keybench made, running or not."""
 
     name: str
     image: str

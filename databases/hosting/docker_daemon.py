@@ -1,8 +1,7 @@
 """Whether a Docker daemon answers, asked without Docker's client or library.
 
 The address is `DOCKER_HOST`, else that of the current context, as for Docker's own client, else the default socket;
-`DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` are heeded. The question is `GET /_ping` of the Engine API, whose answer is
-`OK`.
+`DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` apply. The request is `GET /_ping` of the Engine API, whose answer is `OK`.
 """
 
 from __future__ import annotations
