@@ -68,6 +68,10 @@ COMMANDS: Final = {
         "Remove what killed runs left: folders of private servers, containers, and keybench's tables on your own "
         "server.",
     ),
+    "scenarios": Command(
+        "keybench.scenarios.commands",
+        "List the scenarios that come with keybench, each with its title, rows and writers.",
+    ),
     "generators": Command(
         "keybench.generators.commands.app",
         "Key layouts: choose one, look at its bits, make keys, read a key.",
