@@ -59,9 +59,7 @@ class Schema:
             try:
                 with own.transaction():
                     own.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-                    own.execute(
-                        "SELECT pg_advisory_lock(%s)", [IN_USE]
-                    )  # a lock of the session: it outlives the transaction
+                    own.execute("SELECT pg_advisory_lock(%s)", [IN_USE])  # the session holds it
             except psycopg.errors.LockNotAvailable:
                 return False
         return True
