@@ -17,9 +17,10 @@ from typer.exceptions import TyperException
 
 from keybench.errors import KeybenchError, UsageError
 
-EXIT_CODES: Final = """\
-Exit codes: 0 ok · 1 failed trials or a regression · 2 wrong input · 3 inconclusive · 4 a server, driver or disk is
-missing · 130 interrupted."""
+EXIT_CODES: Final = (
+    "Exit codes: 0 ok · 1 failed trials or a regression · 2 wrong input · 3 inconclusive · "
+    "4 a server, driver or disk is missing · 130 interrupted."
+)
 
 INTERRUPTED: Final = 130
 
@@ -66,6 +67,10 @@ COMMANDS: Final = {
         "keybench.runners.clean",
         "Remove what killed runs left: folders of private servers, containers, and keybench's tables on your own "
         "server.",
+    ),
+    "scenarios": Command(
+        "keybench.scenarios.commands",
+        "List the scenarios that come with keybench, each with its title, rows and writers.",
     ),
     "generators": Command(
         "keybench.generators.commands.app",

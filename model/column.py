@@ -28,16 +28,16 @@ class Column:
     form: Form = "bytes"
     native: bool = False
     stands_in_for: str = ""
-    """The other server's column whose order this one imitates; such a column is used only where asked for."""
+    """The other server's column whose order this one imitates; such a column is used only on request."""
     width: int = 16
-    """Bytes of a stored key; 0 in a column whose keys are as wide as their layout makes them, until it is `sized`."""
+    """Bytes of a stored key; 0 where the layout decides, until the column is `sized`."""
 
     def sized(self, width: int) -> Column:
-        """This column for keys of `width` bytes or characters, where they decide; else the column itself."""
+        """This column for keys of `width` bytes or characters, if its own width is 0; else the column itself."""
         return self if self.width else replace(self, width=width)
 
     def accepts(self, keys: Keys) -> NDArray[np.bool_]:
-        """Which of the keys the column can hold: bool (n,)."""
+        """Which of the keys the column accepts: bool (n,)."""
         if keys.kind not in self.kinds:
             return np.full(len(keys), False)
         return byteorder.accepts(keys, self.order)
@@ -48,7 +48,7 @@ class Column:
 
     @property
     def refusal(self) -> str:
-        """Which keys of its kind the column refuses, in words; empty where it takes them all."""
+        """Which keys of its kind the column refuses, as text; empty where it accepts all."""
         return byteorder.REFUSALS.get(self.order, "")
 
     def encode(self, keys: Keys) -> NDArray[np.uint8] | NDArray[np.int64]:

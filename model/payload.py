@@ -1,4 +1,4 @@
-"""What stands beside the key: the same text for the same row, and the moment of its creation, whatever the engine."""
+"""The columns besides the key: the same text for the same row on every engine, and the time of the row's creation."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 _DISTINCT_ROWS = 4096
 _DRAWN_ROWS = 64
-"""So many at once: a number drawn takes eight bytes, which rows of 60,000 characters would have two billion of."""
+"""Rows drawn at once. A drawn number takes 8 bytes: all rows of 60,000 characters at once would take two billion."""
 _FIRST_MOMENT = 1_767_225_600_000_000
 """1 January 2026, in microseconds since 1970."""
 
 
 @dataclass(frozen=True)
 class Payload:
-    """`width` ASCII letters a row; rows repeat every 4,096, so that the client's memory holds them once."""
+    """`width` ASCII letters a row. Texts repeat every 4,096 rows, so that the client's memory holds each text once."""
 
     width: int
     created: NDArray[np.int64] | None = field(default=None, compare=False)

@@ -14,7 +14,7 @@ from rich.console import Console
 from keybench import cli
 from keybench.databases.contract import OwnedSchema
 from keybench.databases.engine import Engine
-from keybench.databases.hosting import container, daemon, docker, secret
+from keybench.databases.hosting import container_labels, docker_api, docker_daemon, secret
 from keybench.databases.hosting.private_folder import base_directory, left_folders, remove_left_folders
 from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
@@ -58,7 +58,7 @@ def clean(
         urls = server or []
         on_urls = [_engine_of(url) for url in urls]  # every URL is checked before anything is removed
         _clean_folders(base_directory(), dry_run, console)
-        if not docker.unreachable():
+        if not docker_daemon.unreachable():
             _clean_containers(kept, dry_run, console)
         for engine, url in zip(on_urls, urls, strict=True):
             with closing(engine.owned_schema(url)) as schema:
@@ -82,14 +82,14 @@ def _clean_folders(base: Path, dry_run: bool, console: Console) -> None:
 
 def _clean_containers(kept: bool, dry_run: bool, console: Console) -> None:
     """Removes containers of ended runs on this machine; those that --keep-server left running only if `kept`."""
-    containers = daemon.containers()
-    in_use = [one for one in containers if container.in_use(one)]
-    left_running = [one for one in containers if one not in in_use and container.is_kept(one)]
+    containers = docker_api.containers()
+    in_use = [one for one in containers if container_labels.in_use(one)]
+    left_running = [one for one in containers if one not in in_use and container_labels.is_kept(one)]
     for one in containers:
         if one in in_use or (one in left_running and not kept):
             continue
         if not dry_run:
-            daemon.remove(one.name)
+            docker_api.remove(one.name)
         say(console, f"{'would remove' if dry_run else 'removed'} container {one.name} of {one.image}")
     if left_running and not kept:
         names = ", ".join(one.name for one in left_running)

@@ -17,8 +17,8 @@ from rich.console import Console
 
 from keybench import cli
 from keybench.databases.engine import Engine
-from keybench.databases.hosting import container, daemon, docker
-from keybench.databases.hosting.private_folder import Kept, base_directory, server_user
+from keybench.databases.hosting import container_labels, docker_api, docker_daemon
+from keybench.databases.hosting.private_folder import PrivateFolder, base_directory, server_user
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.runners import config
@@ -99,7 +99,7 @@ def _private_servers() -> str:
     if sys.platform == "win32":
         return ""
     try:
-        with Kept("test", setup=[["true"]], server=["sleep", "60"]) as kept:
+        with PrivateFolder("test", setup=[["true"]], server=["sleep", "60"]) as kept:
             kept.start(_START_SECONDS)
     except KeybenchError as error:
         return str(error)
@@ -151,13 +151,13 @@ def _memory(available: int) -> str:
 
 def _docker() -> str:
     """Whether servers can run in containers, and how many containers are left over. The default run needs none."""
-    if reason := docker.unreachable():
-        return f"no daemon answers at {docker.address()} ({reason}): no database in a container"
+    if reason := docker_daemon.unreachable():
+        return f"no daemon answers at {docker_daemon.address()} ({reason}): no database in a container"
     try:
-        leftover = [one for one in daemon.containers() if not container.in_use(one)]
+        leftover = [one for one in docker_api.containers() if not container_labels.in_use(one)]
     except KeybenchError as error:
         return str(error)
-    answer = f"a daemon answers at {docker.address()}"
+    answer = f"a daemon answers at {docker_daemon.address()}"
     if not leftover:
         return answer
     count = "1 container of an ended run is" if len(leftover) == 1 else f"{len(leftover)} containers of ended runs are"

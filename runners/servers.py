@@ -9,7 +9,7 @@ from typing import Self
 
 from keybench.databases.capabilities import Keepable
 from keybench.databases.contract import Provision
-from keybench.databases.hosting.container import KIND, Contained
+from keybench.databases.hosting.container import KIND, ContainerServer
 from keybench.databases.options import Profile
 from keybench.databases.registry import engine
 from keybench.results.store.records import Environment
@@ -58,7 +58,7 @@ class Servers:
         admin = on.admin(address)
         try:
             versions, values = dict(admin.versions()), dict(admin.settings())
-            if isinstance(provision, Contained):
+            if isinstance(provision, ContainerServer):
                 values |= provision.described()
             values |= self._request.scenario.load_path.environment
         finally:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import SECOND
 from keybench.databases.registry import engines
 from tests.databases.containers import HAVING
@@ -32,7 +32,7 @@ def test_a_service_agrees_with_the_container(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"total": 64 << 30}))
     on, service = engines()[name], dict(SERVICES[name])
     made = on.provision("container", on.settings("durable", "default"))
-    assert isinstance(made, Contained)
+    assert isinstance(made, ContainerServer)
     built = made.configured("1.44")
     built.get_docker_client().client.close()
     assert service.pop("image") == built.image
@@ -64,7 +64,7 @@ def test_a_difference_is_found() -> None:
     on = engines()["postgresql"]
     settings = on.settings("durable", "default")
     other = on.provision("container", replace(settings, values={**settings.values, "fsync": "off"}))
-    assert isinstance(other, Contained)
+    assert isinstance(other, ContainerServer)
     assert SERVICES["postgresql"]["command"] != list(other._recipe.command)
 
 

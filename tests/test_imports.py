@@ -15,7 +15,7 @@ COMMAND = {"cli"}
 ALLOWED = {
     "model": SHARED,
     "generators": SHARED | COMMAND | {"model"},
-    "scenarios": SHARED | {"model"},
+    "scenarios": SHARED | COMMAND | {"model"},
     "pagemodels": SHARED | {"model", "generators.core"},
     "databases": SHARED | COMMAND | {"model", "generators.core", "pagemodels"},
     "results": SHARED | COMMAND | {"model"},

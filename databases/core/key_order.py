@@ -1,4 +1,4 @@
-"""Reading a table's keys in an order: what proves that a column sorts as it says, and that rows arrived as sent."""
+"""How far a table lies in the order of its key."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 
-class PlaceProbe(FinalState):
-    """How far a table beside its key's index lies in key order, by the keys in order of their place."""
+class HeapOrderProbe(FinalState):
+    """How far a table that lies beside its key's index is in key order, by the keys in row order."""
 
     supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
 
@@ -24,7 +24,7 @@ class PlaceProbe(FinalState):
         self._admin = admin
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """The correlation, over all rows."""
+        """The correlation over all rows."""
         try:
             keys = self._admin.arrived_keys(table)
         except ServerError as error:
@@ -37,7 +37,7 @@ class PlaceProbe(FinalState):
 
 
 def correlation(keys: NDArray[np.uint8] | NDArray[np.int64]) -> float:
-    """Correlation of place with rank, of at least two distinct keys: int64 (n,), or uint8 (n, width) in byte order."""
+    """Correlation of position with rank. At least two distinct keys: int64 (n,), or uint8 (n, width) in byte order."""
     if keys.ndim == 1:
         order = np.argsort(keys, kind="stable")
     else:

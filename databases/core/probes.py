@@ -1,4 +1,4 @@
-"""What probes share."""
+"""What the probes of all engines share."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from keybench.model.table import Table
 
 NO_HEAP = "the table is its key's b-tree: there is no heap beside it."
 NO_ORDER = "fewer than two rows have no order."
-"""Why there is no correlation of a table's order with its key's."""
+"""Reasons why the order of a table has no correlation with the order of its key."""
 
 
 class FinalState:
-    """A probe of what is there after the inserts: it has nothing to note before them."""
+    """A probe that reads only the state after the inserts."""
 
     def before(self, table: Table) -> None:
-        """Nothing to note: the final state counts."""
+        """Nothing to note."""
 
 
 def measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -19,24 +18,22 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import psutil
-
 from keybench.databases.contract import Address, Settings
-from keybench.databases.hosting import daemon, docker, reaper
+from keybench.databases.hosting import docker_api, docker_daemon, reaper
+from keybench.databases.hosting.container_labels import labels_of
 from keybench.databases.hosting.environment import restored
 from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, limits
 from keybench.databases.hosting.secret import keep
-from keybench.databases.options import ContainerOptions
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 if TYPE_CHECKING:
     from testcontainers.core.container import DockerContainer
 
 KIND = "container"
-STARTSECONDS = 120.0
+START_SECONDS = 120.0
 """From the start of the container, whose image is there by then, to a server that answers."""
 
-_POLLSECONDS = 0.1
+_POLL_SECONDS = 0.1
 _LOG_LINES = 15
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -48,46 +45,19 @@ def missing(title: str, instead: str) -> str:
         return (
             f"{title} in a container needs the Python package testcontainers: pip install testcontainers, {otherwise}"
         )
-    at = urlsplit(docker.address())
-    if reason := docker.unreachable():
-        where = f"no daemon answers at {docker.address()} ({reason})"
+    at = urlsplit(docker_daemon.address())
+    if reason := docker_daemon.unreachable():
+        where = f"no daemon answers at {docker_daemon.address()} ({reason})"
         return f"{title} in a container needs Docker, and {where}: start Docker, {otherwise}"
     if at.scheme != "unix" and at.hostname not in _HERE:
         return (
-            f"{title} in a container: the Docker daemon at {docker.address()} is on another machine, where keybench "
-            f"opens ports on 127.0.0.1 alone: use a daemon here, {otherwise}"
+            f"{title} in a container: the Docker daemon at {docker_daemon.address()} is on another machine, where "
+            f"keybench opens ports on 127.0.0.1 alone: use a daemon here, {otherwise}"
         )
     return ""
 
 
-def _labels(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:
-    """By which `clean` finds it and knows whether its run still lives."""
-    return {
-        f"{daemon.LABEL}engine": recipe.engine,
-        f"{daemon.LABEL}machine": socket.gethostname(),
-        f"{daemon.LABEL}runner": f"{os.getpid()}/{psutil.Process().create_time():.0f}",
-        f"{daemon.LABEL}kept": "yes" if options.keep else "no",
-    }
-
-
-def in_use(found: daemon.Found) -> bool:
-    """Whether a run still uses the container, or one on another machine may."""
-    labels = found.labels
-    if labels.get(f"{daemon.LABEL}machine") != socket.gethostname():
-        return True
-    process, _, began = labels.get(f"{daemon.LABEL}runner", "0/0").partition("/")
-    try:
-        return bool(abs(psutil.Process(int(process)).create_time() - float(began)) < 2)
-    except (psutil.Error, ValueError):
-        return False
-
-
-def is_kept(found: daemon.Found) -> bool:
-    """Whether it was to stay (`--keep-server`)."""
-    return found.labels.get(f"{daemon.LABEL}kept") == "yes"
-
-
-class Contained:
+class ContainerServer:
     """A server of kind `container`, gone when the runner is, unless it is to be kept."""
 
     def __init__(
@@ -95,7 +65,7 @@ class Contained:
         recipe: Recipe,
         settings: Settings,
         prepare: Callable[[Address], Address],
-        timeout: float = STARTSECONDS,
+        timeout: float = START_SECONDS,
     ) -> None:
         """`prepare` connects and makes keybench's database; ServerError while the server is not ready."""
         self.name = f"keybench-{recipe.engine}-{secrets.token_hex(4)}"
@@ -122,13 +92,13 @@ class Contained:
         recipe = self._recipe
         bounds: dict[str, Any] = dict(limits(self._settings.container))
         with restored("DOCKER_HOST"):  # testcontainers changes it, too
-            os.environ["DOCKER_HOST"] = docker.address()  # a context may have chosen it
+            os.environ["DOCKER_HOST"] = docker_daemon.address()  # a context may have chosen it
             made = DockerContainer(
                 self.image,
                 docker_client_kw={"version": api_version},
                 name=self.name,
                 env={**recipe.environment, recipe.password_variable: self._password},
-                labels=_labels(recipe, self._settings.container),
+                labels=labels_of(recipe, self._settings.container),
                 healthcheck=dict(health_check(recipe)),
                 **bounds,
             )
@@ -139,9 +109,10 @@ class Contained:
 
     def start(self) -> Address:
         """Pulls the image where it is not here, starts the container, and waits until the server answers."""
-        if reason := docker.unreachable():
+        if reason := docker_daemon.unreachable():
             raise EnvironmentMissing(
-                f"the Docker daemon at {docker.address()} does not answer ({reason}): start Docker and try again."
+                f"the Docker daemon at {docker_daemon.address()} does not answer ({reason}): "
+                "start Docker and try again."
             )
         from docker.errors import DockerException
         from requests.exceptions import RequestException
@@ -184,14 +155,14 @@ class Contained:
 
     def described(self) -> Mapping[str, str]:
         """What a result should say of the container: image, its digest, limits."""
-        found = {"container_image": self.image}
+        description = {"container_image": self.image}
         if self._container:
             attributes = self._container.get_wrapped_container().attrs
-            found["container_image_id"] = str(attributes.get("Image", ""))
+            description["container_image_id"] = str(attributes.get("Image", ""))
         bounds = limits(self._settings.container)
-        found["container_memory_bytes"] = str(bounds["mem_limit"])
-        found["container_cpus"] = f"{bounds['nano_cpus'] / SECOND:g}"
-        return found
+        description["container_memory_bytes"] = str(bounds["mem_limit"])
+        description["container_cpus"] = f"{bounds['nano_cpus'] / SECOND:g}"
+        return description
 
     def alive(self) -> bool:
         """Whether the container runs."""
@@ -244,7 +215,7 @@ class Contained:
                     ) from None
             if time.monotonic() > deadline:
                 raise EnvironmentMissing(self._explain(f"did not become ready within {self._timeout:g} s ({said})"))
-            time.sleep(_POLLSECONDS)
+            time.sleep(_POLL_SECONDS)
         raise EnvironmentMissing(self._explain(f"ended while it started (status: {status})"))
 
     def _explain(self, problem: str) -> str:
@@ -262,10 +233,10 @@ class Contained:
     def _port(self) -> str:
         assert self._container
         ports = self._container.get_wrapped_container().ports
-        found = ports.get(f"{self._recipe.port}/tcp")
-        if not found:
+        bindings = ports.get(f"{self._recipe.port}/tcp")
+        if not bindings:
             raise ServerError("Docker has not published its port yet")
-        return str(found[0]["HostPort"])
+        return str(bindings[0]["HostPort"])
 
     def _status(self) -> str:
         if self._container is None:
@@ -287,7 +258,7 @@ class Contained:
             return
         made.get_docker_client().client.close()
         with suppress(KeybenchError):  # the daemon is gone: `clean` finds the container when it is back
-            if daemon.remove(self.name):
+            if docker_api.remove(self.name):
                 reaper.stop(self._reaper)  # else it stays: an interrupted request may still make the container
                 self._reaper = None
 

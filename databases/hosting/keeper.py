@@ -3,7 +3,7 @@
 It owns the server's folder, starts the server as a child that dies with it, and waits for the end of the runner, of the
 server, or for a request. Then it stops the server, deletes the folder and ends. A lock on `<folder>.lock` is held
 meanwhile, so that the next keeper recognises and sweeps what a killed one left. Standard library only: it must start at
-once. `provision.Kept` is the other side.
+once. `private_folder.PrivateFolder` is the other side.
 
 Protocol: one line of JSON on standard input (a `Spec`), any further byte or the end of input is a request to stop; on
 standard output one JSON object a line: `folder`, then `server` (its process id) or `ready`, or `failed`; `ended` last.

@@ -1,6 +1,6 @@
-"""Private servers and folders that die with the runner. See `keeper` for the process that sees to it.
+"""Private folders, with or without a server in them, that the keeper removes when the runner ends (`keeper`).
 
-Windows has no keeper (and no private servers): a private folder there is removed at `stop` or at a normal exit. That
+Windows has no keeper and no private servers: a private folder there is removed by `stop` or at a normal exit. That
 branch was never run.
 """
 
@@ -58,7 +58,7 @@ def remove_left_folders(base: Path) -> list[Path]:
 
 
 class _State:
-    """What the keeper has said so far."""
+    """What the keeper has reported so far."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
@@ -95,8 +95,8 @@ class _State:
         self.ended = self.ended or "ended" in said
 
 
-class Kept:
-    """A private folder and, where `server` is given, a server process in it. Both are gone when the runner is.
+class PrivateFolder:
+    """A private folder and, where `server` is given, a server process in it. Both end with the runner.
 
     In commands, files and environment `{folder}` stands for the folder and `{installation}` for the directory of the
     server's programs (a copy in the folder where the server's user cannot read the original). `files` (name to text)

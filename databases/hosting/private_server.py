@@ -1,4 +1,4 @@
-"""What private servers of all engines share: from the keeper's start to the first answer, and the end."""
+"""Private servers of all engines: start, first answer and stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from keybench.databases.contract import Address
-from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.errors import EnvironmentMissing, ServerError
 
 START_SECONDS = 60.0
@@ -18,10 +18,10 @@ _POLL_SECONDS = 0.02
 Connection = TypeVar("Connection")
 
 
-class Private(ABC):
-    """A server that keybench starts and that dies with it. `timeout` in seconds is for the whole start."""
+class PrivateServer(ABC):
+    """A server that keybench starts, and that ends with it. `timeout` in seconds is for the whole start."""
 
-    def __init__(self, title: str, kept: Kept, timeout: float = START_SECONDS) -> None:
+    def __init__(self, title: str, kept: PrivateFolder, timeout: float = START_SECONDS) -> None:
         self._title = title
         self._kept = kept
         self._timeout = timeout
@@ -29,7 +29,7 @@ class Private(ABC):
 
     @abstractmethod
     def prepare(self) -> Address:
-        """Waits for the first answer (`first_answer`) and makes what trials need: the address for them."""
+        """Waits for the first answer (`first_answer`) and creates what trials need; returns their address."""
 
     def start(self) -> Address:
         """Starts it and waits until it answers: a second or two. EnvironmentMissing where it does not."""

@@ -1,4 +1,4 @@
-"""The reaper: one small process beside each container, which removes it when the runner is gone, however it went.
+"""The reaper: a small process beside each container, which removes the container when the runner ends, in whatever way.
 
 testcontainers has one too, in a container of its own, but that publishes a port on all of the machine's addresses.
 The runner starts `python -m keybench.databases.hosting.reaper RUNNER NAME` before it makes the container NAME. Standard
@@ -13,16 +13,16 @@ import subprocess
 import sys
 import time
 
-from keybench.databases.hosting import daemon
+from keybench.databases.hosting import docker_api
 from keybench.errors import KeybenchError
 
 _POLL_SECONDS = 0.25
 _RETRY_SECONDS = 10.0
-"""For so long after the runner's end: the daemon may be making the container that was asked for."""
+"""How long it retries after the runner's end: the daemon may still be creating the container."""
 
 
 def start(name: str) -> subprocess.Popen[bytes] | None:
-    """Starts the reaper of the container `name`; None where there can be none."""
+    """Starts the reaper of the container `name`; None on Windows."""
     if sys.platform == "win32":
         return None
     return subprocess.Popen(
@@ -35,7 +35,7 @@ def start(name: str) -> subprocess.Popen[bytes] | None:
 
 
 def stop(reaper: subprocess.Popen[bytes] | None) -> None:
-    """Ends it without a removal."""
+    """Ends the reaper; the container stays."""
     if reaper:
         reaper.kill()
         reaper.wait()
@@ -48,10 +48,10 @@ def watch(runner: int, name: str) -> None:
     deadline = time.monotonic() + _RETRY_SECONDS
     while time.monotonic() < deadline:
         try:
-            if daemon.remove(name):
+            if docker_api.remove(name):
                 return
         except KeybenchError:
-            pass  # once more: nobody is left to be told
+            pass  # try again: no runner is left to report to
         time.sleep(_POLL_SECONDS)
 
 

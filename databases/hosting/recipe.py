@@ -1,4 +1,4 @@
-"""What a database's container is made of, and the limits and health check that all containers share."""
+"""What an engine's container is made of, and the limits and health check that all containers share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Recipe:
 
 
 def limits(options: ContainerOptions) -> Mapping[str, int]:
-    """Memory and processors as docker-py takes them. No swap: it would be measured as the database's slowness."""
+    """Memory and processors as docker-py takes them. No swap: it would make the database look slow."""
     cpus = min(options.cpus, float(os.cpu_count() or 1))
     return {
         "mem_limit": options.memory_bytes,

@@ -35,7 +35,7 @@ def ask() -> None:
     os.environ[PASSWORD] = getpass.getpass("Password of the server: ")
 
 
-def of_url(password: str) -> Secret | None:
+def from_url(password: str) -> Secret | None:
     """The password of a URL, else the environment's for URLs without one; None where it has none."""
     if password:
         return keep(password)
@@ -66,8 +66,8 @@ def elsewhere(given: Secret) -> Secret:
     """
     if given.variable in os.environ:
         return given
-    if found := of_url(""):
-        return found
+    if secret := from_url(""):
+        return secret
     raise EnvironmentMissing(
         f"the server asks for a password and {socket.gethostname()}, where a writer is to run, has none: keybench "
         f"sends no passwords. Start the workers with {PASSWORD} or {PASSWORD_FILE} in their environment."

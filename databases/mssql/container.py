@@ -13,7 +13,7 @@ from dataclasses import replace
 import psutil
 
 from keybench.databases.contract import Address, Settings
-from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.mssql import connection, database, settings
 from keybench.databases.mssql.ddl import SCHEMA
@@ -83,13 +83,13 @@ def recipe() -> Recipe:
     )
 
 
-def contained(chosen: Settings) -> Contained:
+def container_server(chosen: Settings) -> ContainerServer:
     """The server, not yet started; EnvironmentMissing where the licence is not accepted or the memory too little."""
     if not accepted():
         raise EnvironmentMissing(LICENCE)
     if chosen.container.memory_bytes < LEAST_MEMORY:
         raise EnvironmentMissing(too_little(chosen.container.memory_bytes))
-    return Contained(recipe(), chosen, prepare, START_SECONDS)
+    return ContainerServer(recipe(), chosen, prepare, START_SECONDS)
 
 
 def prepare(address: Address) -> Address:

@@ -69,7 +69,7 @@ class SqlServer(Engine):
             from keybench.databases.mssql.url import address_of
 
             return UrlServer(partial(DatabaseOrSchema, address_of(server)))
-        return container.contained(settings)
+        return container.container_server(settings)
 
     def admin(self, address: Address) -> Admin:
         """A new administrative connection."""

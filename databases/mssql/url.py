@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.contract import Address
-from keybench.databases.hosting.secret import of_url
+from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.server_url import UrlForm
 from keybench.databases.mssql.settings import NAMES, Options, options
 from keybench.errors import UsageError
@@ -35,7 +35,7 @@ def address_of(url: str) -> Address:
         parameters["database"] = parts.path
     if parts.user:
         parameters["user"] = parts.user
-    return Address("mssql", "url", parameters, secret=of_url(parts.password))
+    return Address("mssql", "url", parameters, secret=from_url(parts.password))
 
 
 def options_of(url: str) -> Options:

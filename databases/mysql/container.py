@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from keybench.databases.contract import Address, Settings
-from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.mysql import connection
 from keybench.databases.mysql.ddl import SCHEMA
@@ -39,9 +39,9 @@ def recipe(flavour: Flavour, settings: Settings) -> Recipe:
     )
 
 
-def contained(flavour: Flavour, settings: Settings) -> Contained:
+def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:
     """The server, not yet started."""
-    return Contained(recipe(flavour, settings), settings, prepare)
+    return ContainerServer(recipe(flavour, settings), settings, prepare)
 
 
 def prepare(address: Address) -> Address:

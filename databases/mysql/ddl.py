@@ -9,10 +9,10 @@ SCHEMA = "keybench"
 """The one database that keybench works in."""
 
 COMMENT = "a trial of keybench, which removes it"
-"""The comment of a trial's table, by which `clean` knows it."""
+"""The comment of a trial's table, by which `keybench clean` recognises it."""
 
 CLUSTERED_INDEX = "PRIMARY"
-"""The table itself, as the server names it."""
+"""The server's name for the index that is the table itself."""
 
 
 def name(table: Table) -> str:
@@ -21,7 +21,7 @@ def name(table: Table) -> str:
 
 
 def index_name(table: Table) -> str:
-    """The key's index, as the server names it."""
+    """The server's name for the key's index."""
     return CLUSTERED_INDEX if table.key == "clustered" or table.measures_rows else "key"
 
 
@@ -33,7 +33,7 @@ def sql_type(column: Column) -> str:
 def create(table: Table) -> str:
     """The statement that creates the table, without its parent.
 
-    By date, the primary key is the moment of creation with the key behind it, for two rows may have one moment.
+    By date, the primary key is the moment of creation and then the key, because two rows may have the same moment.
     """
     payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
     by_server = f" {table.server_keys.declaration}" if table.server_keys else ""
@@ -58,6 +58,6 @@ def columns(table: Table) -> str:
     return ", ".join(["created"] * table.by_date + ["`key`"] + ["payload"] * bool(table.payload))
 
 
-def sent(table: Table) -> str:
-    """The columns that rows bring: all but a key that the server makes."""
+def sent_columns(table: Table) -> str:
+    """The columns of an INSERT: all but a key that the server makes."""
     return "payload" if table.server_keys else columns(table)

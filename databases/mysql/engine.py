@@ -71,9 +71,9 @@ class MySqlEngine(Engine):
 
             return UrlServer(partial(Database, address_of(self.flavour, server)))
         if server == KIND:
-            from keybench.databases.mysql.container import contained
+            from keybench.databases.mysql.container import container_server
 
-            return contained(self.flavour, settings)
+            return container_server(self.flavour, settings)
         from keybench.databases.mysql.local import LocalServer
 
         return LocalServer(self.flavour, server, settings)
@@ -91,7 +91,7 @@ class MySqlEngine(Engine):
         return MySqlSession(address, table)
 
     def coordination_table(self, address: Address) -> CoordinationTable:
-        """A new connection to the board of writers on many machines."""
+        """A new connection to the coordination table of writers on many machines."""
         from keybench.databases.mysql.coordination import coordination_table
 
         return coordination_table(address)

@@ -91,8 +91,8 @@ def check(flavour: Flavour, table: Table, version: str) -> None:
         return
     if made.declaration == "AUTO_INCREMENT" and table.key != "clustered":
         raise UsageError(
-            f"{flavour.title} makes {made.name} keys only where the key is the table's primary key, for a table has "
-            'one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
+            f"{flavour.title} makes {made.name} keys only where the key is the table's primary key, because a table "
+            'has only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
         )
     if number(version) < made.min_version:
         raise ServerError(

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from keybench.databases.contract import Address, Settings
 from keybench.databases.hosting import container
-from keybench.databases.hosting.private_folder import Kept
-from keybench.databases.hosting.private_server import START_SECONDS, Private
+from keybench.databases.hosting.private_folder import PrivateFolder
+from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour, flavour_of
 from keybench.errors import EnvironmentMissing, UsageError
@@ -90,7 +90,7 @@ def _local_missing(flavour: Flavour) -> str:
     return ""
 
 
-class LocalServer(Private):
+class LocalServer(PrivateServer):
     """A server of kind `local` with the given settings."""
 
     def __init__(self, flavour: Flavour, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
@@ -114,7 +114,7 @@ class LocalServer(Private):
             ]
         else:
             setup = [server, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data"]
-        kept = Kept(
+        kept = PrivateFolder(
             flavour.name,
             setup=[setup],
             server=[server, "--no-defaults", "--skip-log-bin", *options],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.contract import Address
-from keybench.databases.hosting.secret import of_url
+from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.server_url import UrlForm
 from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour
@@ -28,4 +28,4 @@ def address_of(flavour: Flavour, url: str) -> Address:
         parameters |= {"host": parts.host or "localhost", "port": parts.port or _PORT}
     if parts.user:
         parameters["user"] = parts.user
-    return Address(flavour.name, "url", parameters, secret=of_url(parts.password))
+    return Address(flavour.name, "url", parameters, secret=from_url(parts.password))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from keybench.databases.contract import Address, Settings
-from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.oracle import connection, settings, user
 from keybench.databases.oracle.connection import Connection
@@ -35,9 +35,9 @@ def recipe() -> Recipe:
     )
 
 
-def contained(chosen: Settings) -> Contained:
+def container_server(chosen: Settings) -> ContainerServer:
     """The server, not yet started."""
-    return Contained(recipe(), chosen, prepare, START_SECONDS)
+    return ContainerServer(recipe(), chosen, prepare, START_SECONDS)
 
 
 def prepare(address: Address) -> Address:

@@ -57,9 +57,9 @@ class Oracle(Engine):
             from keybench.databases.oracle.url import address_of
 
             return UrlServer(partial(TrialTables, address_of(server)))
-        from keybench.databases.oracle.container import contained
+        from keybench.databases.oracle.container import container_server
 
-        return contained(settings)
+        return container_server(settings)
 
     def admin(self, address: Address) -> Admin:
         """A new administrative connection."""

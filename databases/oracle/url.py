@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.contract import Address
-from keybench.databases.hosting.secret import of_url
+from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.server_url import UrlForm
 from keybench.databases.oracle.settings import NAMES, options
 
@@ -20,4 +20,4 @@ def address_of(url: str) -> Address:
     if not parts.path or not parts.user:
         raise _FORM.misunderstood()
     where = {"host": parts.host, "port": parts.port or _PORT, "service": parts.path, "user": parts.user}
-    return Address("oracle", "url", {**options(parts.options).parameters(), **where}, secret=of_url(parts.password))
+    return Address("oracle", "url", {**options(parts.options).parameters(), **where}, secret=from_url(parts.password))

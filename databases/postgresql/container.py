@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from keybench.databases.contract import Address, Settings
-from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.database import create_database
@@ -37,9 +37,9 @@ def recipe(settings: Settings) -> Recipe:
     )
 
 
-def contained(settings: Settings) -> Contained:
+def container_server(settings: Settings) -> ContainerServer:
     """The server, not yet started."""
-    return Contained(recipe(settings), settings, prepare)
+    return ContainerServer(recipe(settings), settings, prepare)
 
 
 def prepare(address: Address) -> Address:

@@ -41,9 +41,9 @@ class PostgreSQL(Engine):
 
             return UrlServer(partial(Schema, address_of(server)))
         if server == KIND:
-            from keybench.databases.postgresql.container import contained
+            from keybench.databases.postgresql.container import container_server
 
-            return contained(settings)
+            return container_server(settings)
         return local.LocalServer(server, settings)
 
     def admin(self, address: Address) -> Admin:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from keybench.databases.contract import Address, Settings
 from keybench.databases.hosting import container
-from keybench.databases.hosting.private_folder import Kept
-from keybench.databases.hosting.private_server import START_SECONDS, Private
+from keybench.databases.hosting.private_folder import PrivateFolder
+from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.postgresql.ddl import SCHEMA, USER
 from keybench.errors import EnvironmentMissing, UsageError
 
@@ -114,7 +114,7 @@ def missing(server: str) -> str:
     )
 
 
-class LocalServer(Private):
+class LocalServer(PrivateServer):
     """A server of kind `embedded` or `local` with the given settings."""
 
     def __init__(self, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
@@ -125,7 +125,7 @@ class LocalServer(Private):
         self._kind = kind
         self._settings = settings
         options = [f"{name}={value}" for name, value in {**settings.values, **_OWN_SETTINGS}.items()]
-        kept = Kept(
+        kept = PrivateFolder(
             "postgresql",
             installation=installation,
             setup=[_INITDB],

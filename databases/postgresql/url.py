@@ -6,7 +6,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from keybench.databases.contract import Address
-from keybench.databases.hosting.secret import of_url
+from keybench.databases.hosting.secret import from_url
 from keybench.errors import UsageError
 
 
@@ -27,4 +27,4 @@ def address_of(url: str) -> Address:
     if "sslpassword" in given:
         raise UsageError("sslpassword in a URL is not supported: use a client key without one, or a service file.")
     password = given.pop("password", "")
-    return Address("postgresql", "url", given, secret=of_url(password))
+    return Address("postgresql", "url", given, secret=from_url(password))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.contract import Address, Settings
-from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_folder import PrivateFolder
 
 _START_SECONDS = 10.0
 
@@ -13,7 +13,7 @@ class EmbeddedServer:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._kept = Kept(engine="sqlite")
+        self._kept = PrivateFolder(engine="sqlite")
 
     def start(self) -> Address:
         """Makes the folder."""

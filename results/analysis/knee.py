@@ -1,4 +1,4 @@
-"""How much dearer a row gets as its table grows, and from where on: growth ratio and knee."""
+"""How much the cost of a row rises as its table grows, and where it begins to rise: growth ratio and knee."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ TENTH = 0.1
 _FEWEST = 4
 """Intervals on either side of a knee."""
 _GAIN = 0.5
-"""Two lines must leave no more than this share of the squares that one line leaves."""
+"""Two lines must leave at most this share of the squares that one line leaves."""
 _RISE = 1.2
-"""The costs behind a knee are at least so many times those before it."""
+"""The costs after a knee are at least this many times those before it."""
 
 
 def growth(cost: NDArray[np.float64]) -> float:
-    """Cost of a row over the last tenth of the load ÷ over the first, of costs in equal intervals (n,), n ≥ 1."""
+    """Cost of a row in the last tenth of the load over that in the first; costs in equal intervals (n,), n ≥ 1."""
     n = max(1, round(len(cost) * TENTH))
     return float(np.mean(cost[-n:]) / np.mean(cost[:n]))
 
@@ -26,7 +26,7 @@ def knee(cost: NDArray[np.float64]) -> int | None:
     """The interval at which the cost of a row begins to rise, of costs in equal intervals (n,); None where it does not.
 
     Two straight lines are fitted to the logarithms, one on either side of each interval, and the place that leaves the
-    least squares is the knee: if they are half of those around one line, and the row costs a fifth more behind it.
+    least squares is the knee: if they are half of those around one line, and a row costs a fifth more after it.
     """
     n = len(cost)
     if n < 2 * _FEWEST or not (cost > 0).all():
@@ -45,5 +45,5 @@ def _squares(y: NDArray[np.float64]) -> NDArray[np.float64]:
     x, n = np.arange(len(y), dtype=np.float64), np.arange(1, len(y) + 1)
     sx, sy, sxx, sxy, syy = (np.cumsum(part) for part in (x, y, x * x, x * y, y * y))
     spread = np.maximum(sxx - sx * sx / n, 1e-12)
-    found: NDArray[np.float64] = np.maximum(syy - sy * sy / n - (sxy - sx * sy / n) ** 2 / spread, 0.0)
-    return found
+    squares: NDArray[np.float64] = np.maximum(syy - sy * sy / n - (sxy - sx * sy / n) ** 2 / spread, 0.0)
+    return squares

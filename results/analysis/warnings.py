@@ -16,19 +16,19 @@ BEYOND_CACHE = "beyond-cache"
 """The scenario whose index outgrows the cache."""
 
 _ENOUGH_TRIALS = 8
-"""Looks at the machine are short: fewer of them say little."""
+"""The machine is observed for a short time in each trial: fewer observations say little."""
 
-_DRIFT, _OTHERS, _DISK, _STOLEN = 0.05, 0.2, 20.0, 2.0
-"""Of the sentinel's time, processors, % of wall time, % of processor time: beyond these there is something to say."""
+_DRIFT, _OTHER_PROGRAMS, _DISK, _STOLEN = 0.05, 0.2, 20.0, 2.0
+"""There is a warning beyond: the sentinel's drift, processors, % of wall time, % of processor time."""
 
 
 def warnings(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[str]:
-    """All that is to be said of a run's times; empty where it measured none (page models)."""
+    """Everything that weakens a run's times; empty where it measured none (page models)."""
     timed = [trial for trial in trials if trial.status == "ok" and any(_values([trial], metric) for metric in TIMED)]
     if not timed:
         return []
-    found = (_blocks(run, timed), _pace(run, timed), _others(timed), _disk(timed), _stolen(timed))
-    return [text for text in (*found, *_caches(run, timed, environments)) if text]
+    texts = (_blocks(run, timed), _pace(run, timed), _other_programs(timed), _disk(timed), _stolen(timed))
+    return [text for text in (*texts, *_caches(run, timed, environments)) if text]
 
 
 def _blocks(run: Run, timed: Sequence[Trial]) -> str:
@@ -45,7 +45,7 @@ def _pace(run: Run, timed: Sequence[Trial]) -> str:
     ordered = sorted(timed, key=lambda trial: (trial.block, trial.position))
     blocks = [[t for t in ordered if t.block == number] for number in sorted({t.block for t in ordered})]
     whole = _drift(ordered)
-    inside = [found for block in blocks if (found := _drift(block)) is not None]
+    inside = [drift for block in blocks if (drift := _drift(block)) is not None]
     within = median(inside) if inside else None
     worst = max((drift for drift in (whole, within) if drift is not None), key=abs, default=0.0)
     if abs(worst) <= _DRIFT:
@@ -68,9 +68,9 @@ def _drift(trials: Sequence[Trial]) -> float | None:
     return median(values[-quarter:]) / median(values[:quarter]) - 1
 
 
-def _others(timed: Sequence[Trial]) -> str:
+def _other_programs(timed: Sequence[Trial]) -> str:
     busy = _mean(timed, Metric.OTHERS_CPU)
-    if busy <= _OTHERS:
+    if busy <= _OTHER_PROGRAMS:
         return ""
     return f"Other programs kept {busy:.1f} processors busy when trials began: stop them and run again."
 
@@ -116,8 +116,8 @@ def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment
 
 def _values(trials: Iterable[Trial], metric: Metric, of: Subject | None = None) -> list[float]:
     """The metric's values, of any subject or of one."""
-    found = (r for trial in trials for r in trial.readings if r.metric == metric and of in (None, r.subject))
-    return [reading.value for reading in found if reading.value is not None]
+    readings = (r for trial in trials for r in trial.readings if r.metric == metric and of in (None, r.subject))
+    return [reading.value for reading in readings if reading.value is not None]
 
 
 def _mean(timed: Sequence[Trial], metric: Metric) -> float:

@@ -1,4 +1,4 @@
-"""What trials say to a question: an estimate with an interval over blocks, or why there is none."""
+"""The answer of trials to a question: an estimate with an interval over blocks, or why there is none."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from keybench.results.wording import number, plural, ratio
 
 @dataclass(frozen=True)
 class Answer:
-    """An estimate on the question's scale. `low`, `high`: the interval, or the range where there are too few blocks."""
+    """An estimate on the question's scale. `low` to `high`: the interval, or with too few blocks the range."""
 
     value: float
     low: float
     high: float
     blocks: int
     enough: bool
-    """Whether the blocks suffice for an interval; one does where the figure repeats exactly."""
+    """Whether the blocks suffice for an interval; one is enough if the figure repeats exactly."""
     origin: str
 
     def text(self, unit: str) -> str:
@@ -59,7 +59,7 @@ def unit(question: Question) -> str:
     if question.compare == "computed":
         return ""
     name = question.metric.definition.unit
-    if question.compare == "difference" and name.startswith("%"):
+    if question.compare == "difference" and question.metric.definition.is_percentage:
         return "points"
     return f"{name} a row" if question.per == "row" else name
 
@@ -86,10 +86,10 @@ def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Answer | NoAn
     origin = "modelled" if cell.modelled else _origin(arms, question.metric)
     if question.compare == "value":
         own = {block: value / cell.rows for block, value in values[0].items()} if question.per == "row" else values[0]
-        found = _summary(question, own, dict.fromkeys(own, 1.0), origin)
+        answer = _summary(question, own, dict.fromkeys(own, 1.0), origin)
     else:
-        found = _summary(question, values[0], values[1], origin)
-    return found or NoAnswer(_absent(arms, question, *values))
+        answer = _summary(question, values[0], values[1], origin)
+    return answer or NoAnswer(_absent(arms, question, *values))
 
 
 def _small(cell: Cell, question: Question, arm: Arm) -> str:
@@ -98,7 +98,7 @@ def _small(cell: Cell, question: Question, arm: Arm) -> str:
         return ""
     sizes = list(arm.values(Metric.INDEX_BYTES).values())
     if not sizes or cell.environment is None:
-        return "Nothing tells the size of the index and of the server's cache."
+        return "The size of the index or of the server's cache is unknown."
     times = median(sizes) / max(1, cell.environment.cache_bytes)
     if times >= question.index_over_cache:
         return ""
@@ -121,7 +121,7 @@ def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
 
 def _absent(arms: list[Arm], question: Question, *values: Mapping[int, float]) -> str:
     title = question.metric.definition.title.lower()
-    lacking = [arm for arm, found in zip(arms, values, strict=True) if not found]
+    lacking = [arm for arm, by_block in zip(arms, values, strict=True) if not by_block]
     if not lacking:
         return f"No block has {title} of both above 0."
     errors = [trial.error for trial in lacking[0].failed]
@@ -131,14 +131,14 @@ def _absent(arms: list[Arm], question: Question, *values: Mapping[int, float]) -
 
 def _origin(arms: list[Arm], metric: Metric) -> str:
     """Where the values come from on a server."""
-    found = set[str]().union(*(arm.origins(metric) for arm in arms))
-    return "derived" if "derived" in found else "measured"
+    origins = set[str]().union(*(arm.origins(metric) for arm in arms))
+    return "derived" if "derived" in origins else "measured"
 
 
 def _summary(
     question: Question, treated: Mapping[int, float], control: Mapping[int, float], origin: str
 ) -> Answer | None:
-    """Over the blocks that have both; None of none. What repeats exactly has its range for an interval."""
+    """The answer over blocks that have both values; None without any. Of exact figures the interval is the range."""
     blocks = sorted(block for block in treated if block in control)
     if question.compare == "difference":
         each = [treated[block] - control[block] for block in blocks]
@@ -148,7 +148,7 @@ def _summary(
         return None
     enough = question.exact or len(each) >= ENOUGH_BLOCKS
     if not question.exact and enough:
-        found = ratio_to_control(treated, control, confidence=1 - ALPHA)
-        if found is not None:
-            return Answer(found.ratio, found.low, found.high, found.blocks, True, origin)
+        known = ratio_to_control(treated, control, confidence=1 - ALPHA)
+        if known is not None:
+            return Answer(known.ratio, known.low, known.high, known.blocks, True, origin)
     return Answer(median(each), min(each), max(each), len(each), enough, origin)

@@ -1,4 +1,4 @@
-"""From an estimate and the published figure to a verdict."""
+"""From an answer and the published figure to a verdict."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ Judgement = tuple[Verdict, str]
 MORE_BLOCKS = "more blocks narrow it"
 
 
-def judge(question: Question, found: Answer) -> Judgement:
-    """What the claim comes to, with the reason as a sentence; empty where the figures speak for themselves.
+def judge(question: Question, answer: Answer) -> Judgement:
+    """The verdict, and the reason as a sentence; the reason is empty where the figures need no comment.
 
-    An effect is reproduced where the interval meets the published figure and has no room for none, and contradicted
-    where the whole interval lies on the other side of none. Where no difference was published, one beyond the margin
-    contradicts. A plain figure (a density, or a ratio near 1) has no other side: it is reproduced where the whole
-    interval lies within the margin. What repeats exactly is judged by its median over blocks.
+    An effect is reproduced where the interval meets the published figure and excludes no effect, and contradicted where
+    the whole interval shows the opposite effect. Where no difference was published, a difference beyond the margin
+    contradicts. A plain figure (a density, or a ratio near 1) has no opposite: it is reproduced where the whole
+    interval lies within the margin. Figures that repeat exactly are judged by their median over blocks.
     """
     low, high = question.region
     nothing = question.no_effect
-    if not found.enough:
+    if not answer.enough:
         return "undecided", f"Too few blocks for an interval: --blocks {ENOUGH_BLOCKS}."
-    if question.exact:  # its range over blocks is that of random bytes, not of the figure
-        found = replace(found, low=found.value, high=found.value)
+    if question.exact:  # the range over blocks comes from random bytes
+        answer = replace(answer, low=answer.value, high=answer.value)
     if question.same:
-        return _same(question, found)
+        return _same(question, answer)
     if nothing is None or low < nothing < high:
-        return _figure(question, found)
+        return _figure(question, answer)
     nil = question.nil
     if low >= nothing:
-        return _effect((low, high), (found.low, found.high), nothing, nil)
-    return _effect((-high, -low), (-found.high, -found.low), -nothing, (-nil[1], -nil[0]))
+        return _effect((low, high), (answer.low, answer.high), nothing, nil)
+    return _effect((-high, -low), (-answer.high, -answer.low), -nothing, (-nil[1], -nil[0]))
 
 
-def _same(question: Question, found: Answer) -> Judgement:
+def _same(question: Question, answer: Answer) -> Judgement:
     low, high = question.region
     margin = f"{shown(low, unit(question))} to {shown(high, unit(question))}"
-    if low <= found.low and found.high <= high:
+    if low <= answer.low and answer.high <= high:
         return "reproduced", f"It lies within {margin}."
-    if found.low > high or found.high < low:
+    if answer.low > high or answer.high < low:
         return "contradicted", f"There is a difference: it lies beyond {margin}."
     return "undecided", f"The interval lies partly beyond {margin}: {MORE_BLOCKS}."
 
 
-def _figure(question: Question, found: Answer) -> Judgement:
+def _figure(question: Question, answer: Answer) -> Judgement:
     low, high = question.region
-    if found.low > high:
+    if answer.low > high:
         return "not reproduced", "It lies above what was published."
-    if found.high < low:
+    if answer.high < low:
         return "not reproduced", "It lies below what was published."
-    if low <= found.low and found.high <= high:
+    if low <= answer.low and answer.high <= high:
         return "reproduced", ""
     return "undecided", f"The interval has room for what was published and for other figures: {MORE_BLOCKS}."
 
@@ -63,7 +63,7 @@ Span = tuple[float, float]
 
 
 def _effect(published: Span, ours: Span, nothing: float, nil: Span) -> Judgement:
-    """Of an effect published as more than nothing; in `nil` it is hardly there."""
+    """For an effect published as more than nothing; within `nil` it is negligible."""
     (low, high), (least, most) = published, ours
     if most < nil[0]:
         return "contradicted", "The effect goes the other way."

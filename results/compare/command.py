@@ -64,11 +64,11 @@ def compare(
     said = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
     if before.name == after.name:
         raise UsageError(f"{before.name} is set against itself: name another run, or another part of it.")
-    found = compared(before, after, chosen)
-    sys.stdout.write(write(found, form, _named(said), every=bool(metric)))
-    if any(row.compared for row in found.rows):
+    comparison = compared(before, after, chosen)
+    sys.stdout.write(write(comparison, form, _named(said), every=bool(metric)))
+    if any(row.compared for row in comparison.rows):
         return 0
-    sys.stderr.write(f"keybench: {_nothing(found)}\n")
+    sys.stderr.write(f"keybench: {_nothing(comparison)}\n")
     return INCONCLUSIVE
 
 
@@ -77,14 +77,14 @@ def _named(said: Mapping[str, Sequence[str]]) -> list[str]:
     return [text if len(said) == 1 else f"{run}: {text}" for run, texts in said.items() for text in texts]
 
 
-def _nothing(found: Comparison) -> str:
-    before, after = found.before, found.after
-    if found.rows and all(row.verdict == "not measured" for row in found.rows):
+def _nothing(comparison: Comparison) -> str:
+    before, after = comparison.before, comparison.after
+    if comparison.rows and all(row.verdict == "not measured" for row in comparison.rows):
         return (
             f"no figure was measured in both {before.name} and {after.name}, for the reasons above: mend what failed, "
             "and measure again."
         )
-    if found.rows:
+    if comparison.rows:
         return (
             f"nothing of {before.name} and {after.name} can be compared, for the reasons above: measure both on one "
             "machine with the same versions and settings."

@@ -18,11 +18,11 @@ def apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
     if before.run.id == after.run.id:
         return []
     first, second = before.run, after.run
-    found = [
+    reasons = [
         _differ(title, first.machine.get(key), second.machine.get(key))
         for key, title in _MACHINE.items()
     ]  # fmt: skip
-    found += [
+    reasons += [
         _differ("memory", _memory(first.machine), _memory(second.machine)),
         _differ("keybench", first.keybench, second.keybench),
         _differ("server", old.server, new.server),
@@ -30,7 +30,7 @@ def apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
         *_work(before, after, old, new),
         *_server(before, after, old, new),
     ]
-    return [reason for reason in found if reason]
+    return [reason for reason in reasons if reason]
 
 
 def counted_apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
@@ -39,8 +39,8 @@ def counted_apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
         return []
     own, other = before.environment(old), after.environment(new)
     versions = (own.versions if own else {}, other.versions if other else {})
-    found = [*_work(before, after, old, new), *_each("version", *versions)]
-    return [reason for reason in found if reason]
+    reasons = [*_work(before, after, old, new), *_each("version", *versions)]
+    return [reason for reason in reasons if reason]
 
 
 def repeats(before: Side, after: Side, old: Arm, new: Arm) -> bool:
@@ -86,5 +86,5 @@ def _differ(title: str, first: object, second: object) -> str:
 
 
 def _memory(machine: Mapping[str, object]) -> str:
-    found = machine.get("memory_bytes")
-    return f"{found / _GIB:.0f} GiB" if isinstance(found, int | float) else "unknown"
+    memory = machine.get("memory_bytes")
+    return f"{memory / _GIB:.0f} GiB" if isinstance(memory, int | float) else "unknown"

@@ -107,12 +107,12 @@ def _of_family(before: Side, after: Side, family: Sequence[tuple[Arm, Arm]], met
     settled: list[Row | None] = []
     cells: list[_Cell] = []
     for old, new in family:
-        found = _row(before, after, old, new, metric)
-        if isinstance(found, _Cell):
-            cells.append(found)
+        row = _row(before, after, old, new, metric)
+        if isinstance(row, _Cell):
+            cells.append(row)
             settled.append(None)
-        elif found is not None:
-            settled.append(found)
+        elif row is not None:
+            settled.append(row)
     tested = iter(_tested(cells, paired=before.run.id == after.run.id))
     return [row or next(tested) for row in settled]
 
@@ -163,8 +163,8 @@ def _to_control(side: Side, arm: Arm, metric: Metric) -> dict[int, float]:
     if control is None or control.layout == arm.layout:
         return {}
     own, base = _logs(arm.values(metric)), _logs(control.values(metric))
-    found = {block: own[block] - base[block] for block in own if block in base}
-    return {block: log for block, log in found.items() if not isnan(log)}
+    ratios = {block: own[block] - base[block] for block in own if block in base}
+    return {block: log for block, log in ratios.items() if not isnan(log)}
 
 
 def _tested(cells: Sequence[_Cell], *, paired: bool) -> list[Row]:
@@ -179,7 +179,7 @@ def _tested(cells: Sequence[_Cell], *, paired: bool) -> list[Row]:
         old, new = _matrix([cell.old for cell in cells]), _matrix([cell.new for cell in cells])
         p = shuffle_max(old, new)
         estimates = [estimate_between(first, second) for first, second in zip(old.T, new.T, strict=True)]
-    return [_judged(cell.row, found, float(own)) for cell, found, own in zip(cells, estimates, p, strict=True)]
+    return [_judged(cell.row, ratio, float(own)) for cell, ratio, own in zip(cells, estimates, p, strict=True)]
 
 
 def _matrix(arms: Sequence[Mapping[int, float]]) -> Floats:
@@ -192,13 +192,13 @@ def _column(logs: Mapping[int, float]) -> Floats:
     return np.array(list(logs.values()))
 
 
-def _judged(row: Row, found: Estimate | None, p: float) -> Row:
-    if found is None:  # nothing to take a logarithm of
+def _judged(row: Row, ratio: Estimate | None, p: float) -> Row:
+    if ratio is None:  # nothing to take a logarithm of
         return replace(row, verdict="same" if row.old == row.new else "unclear", reason=NO_RATIO)
-    said = verdict(found, p)
+    said = verdict(ratio, p)
     words: dict[str, Verdict] = {"faster": "lower", "slower": "higher"}
     timed = row.metric.definition.is_time
-    return replace(row, estimate=found, p=p, verdict=said if timed else words.get(said, said))
+    return replace(row, estimate=ratio, p=p, verdict=said if timed else words.get(said, said))
 
 
 def _logs(values: Mapping[int, float]) -> dict[int, float]:

@@ -40,18 +40,18 @@ class Side:
     @property
     def failed(self) -> list[Trial]:
         """Trials that ended with an error, by block and position."""
-        found = [trial for arm in self.arms for trial in arm.trials if trial.status == "error"]
-        return sorted(found, key=lambda trial: (trial.block, trial.position))
+        failed = [trial for arm in self.arms for trial in arm.failed]
+        return sorted(failed, key=lambda trial: (trial.block, trial.position))
 
     def control(self, arm: Arm) -> Arm | None:
         """The control beside that arm: same database, server and payload; None where it has no good trial."""
-        found = (
+        controls = (
             other
             for other in self.all_arms
-            if other.layout == CONTROL
+            if other.is_control
             and (other.database, other.server, other.payload) == (arm.database, arm.server, arm.payload)
         )
-        return next((other for other in found if other.good), None)
+        return next((other for other in controls if other.good), None)
 
     def environment(self, arm: Arm) -> Environment | None:
         """The server that the arm was measured on, as it reported itself."""
@@ -96,8 +96,8 @@ def part(run: Run, trials: Sequence[Trial], environments: Sequence[Environment],
 def against_control(whole: Side) -> tuple[Side, Side]:
     """The two sides of one run without a second: the control, and all other layouts."""
     chosen = {**whole.chosen, "layout": CONTROL}
-    control = tuple(arm for arm in whole.all_arms if arm.layout == CONTROL)
-    others = tuple(arm for arm in whole.arms if arm.layout != CONTROL)
+    control = tuple(arm for arm in whole.all_arms if arm.is_control)
+    others = tuple(arm for arm in whole.arms if not arm.is_control)
     before = Side(f"{whole.run.id}:layout={CONTROL}", whole.run, control, whole.environments, chosen, whole.all_arms)
     return before, Side(whole.name, whole.run, others, whole.environments, whole.chosen, whole.all_arms)
 
@@ -127,10 +127,10 @@ def pairs(before: Side, after: Side) -> tuple[list[tuple[Arm, Arm]], list[Arm], 
     together: list[tuple[Arm, Arm]] = []
     alone: tuple[list[Arm], list[Arm]] = ([], [])
     for own, others in groups.values():
-        found = _couples(own, others, one_run=one_run)
-        together += found
-        alone[0].extend(arm for arm in own if not any(arm is old for old, _ in found))
-        alone[1].extend(arm for arm in others if not any(arm is new for _, new in found))
+        couples = _couples(own, others, one_run=one_run)
+        together += couples
+        alone[0].extend(arm for arm in own if not any(arm is old for old, _ in couples))
+        alone[1].extend(arm for arm in others if not any(arm is new for _, new in couples))
     return together, *alone
 
 
@@ -140,14 +140,14 @@ def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> l
     """
     if one_run and len(second) == 1 and second[0] in first:
         return [(old, second[0]) for old in first if old != second[0]]
-    found = []
+    couples = []
     for new in second:
         candidates = [old for old in first if not (one_run and old == new)]
         for name in ("column", "server"):
             candidates = [old for old in candidates if field_of(old, name) == field_of(new, name)] or candidates
         if len(candidates) == 1:
-            found.append((candidates[0], new))
-    return found
+            couples.append((candidates[0], new))
+    return couples
 
 
 def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
@@ -156,7 +156,7 @@ def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
 
 
 def _chosen(text: str, selector: str) -> dict[str, str]:
-    found = {}
+    chosen = {}
     # A value may hold commas itself: `server=AES, 1 thread`.
     for piece in re.split(r",(?=\s*\w+=)", selector):
         key, equals, value = piece.strip().partition("=")
@@ -167,5 +167,5 @@ def _chosen(text: str, selector: str) -> dict[str, str]:
             )
         if key not in FIELDS:
             raise unknown_name("field", key, FIELDS)
-        found[key] = value
-    return found
+        chosen[key] = value
+    return chosen

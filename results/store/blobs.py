@@ -1,7 +1,7 @@
-"""What a trial leaves for pictures beside its values and series: sampled, so that it stays small at any number of rows.
+"""What a trial keeps for pictures beside its values and series: samples, small at any number of rows.
 
-A blob is a few equally long arrays and facts about them, in zlib of a line of JSON and the arrays' bytes. A run has
-them of its first block alone: pictures show one block, and the others' would look the same.
+A blob is a few equally long arrays and facts about them, in zlib of a line of JSON and the arrays' bytes. Only the
+first block of a run has blobs: pictures show one block, and the others would look the same.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from keybench.model.reading import Origin
 
 MOST_LEAVES: Final = 4_096
-"""Leaf pages of a page map; of a larger index as many, evenly spaced in key order."""
+"""Most leaf pages of a page map; of a larger index this many, evenly spaced in key order."""
 
 MOST_POINTS: Final = 4_000
-"""Insertions whose position is kept."""
+"""Most insertions whose position is kept."""
 
 PAGES: Final = "pages"
 """Kind of a server's own page map."""
@@ -39,7 +39,7 @@ POSITIONS: Final = "positions"
 
 @dataclass(frozen=True)
 class Blob:
-    """Arrays by name and facts about them, as stored; unpacked when they are first asked for."""
+    """Arrays by name and facts about them, as stored; they are unpacked on first use."""
 
     kind: str
     content: bytes
@@ -99,11 +99,11 @@ def positions(
     shares: NDArray[np.float64],
     note: str = "",
 ) -> Blob:
-    """Where keys went: of each row in order of arrival its writer's index, its second of the scenario and the share of
-    the keys present above it, from 0 to 1; all (n,).
+    """Where keys went. For each row in order of arrival: its writer's index, its second of the scenario, and the share
+    of the keys present above it, from 0 to 1; all (n,).
 
-    One row of each of as many equal stretches is kept, drawn at random: writers that take turns would all be one
-    writer in a sample of every so manieth row. Arrays: `row` (place in the order of arrival), `second`, `above`,
+    One row of each of `MOST_POINTS` equal stretches is kept, drawn at random: if writers take turns, a sample of every
+    nth row could show only one of them. Arrays: `row` (place in the order of arrival), `second`, `above`,
     `writer`. Facts: `rows`, the `writers`' ids, and what is in doubt about the order of arrival (`note`).
     """
     edges = np.linspace(0, len(owner), min(len(owner), MOST_POINTS) + 1).astype(np.int64)
@@ -123,7 +123,7 @@ def positions(
 def growth(
     rows: Sequence[int], leaf_pages: Sequence[int], interior_splits: Sequence[int], density: Sequence[float], note: str
 ) -> Blob:
-    """The leaf level after so many rows, all (n,): pages, interior splits up to there, density in %.
+    """The leaf level after numbers of `rows`, all (n,): pages, interior splits up to there, density in %.
 
     Arrays by these names; fact: what is in doubt about the order of arrival (`note`).
     """

@@ -6,7 +6,7 @@ import signal
 import socket
 from typing import Any
 
-from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.mysql import local as mysql
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.postgresql import local as postgresql
@@ -29,7 +29,7 @@ def postgres(config: dict[str, Any], secret: str = "", listen: str = "127.0.0.1"
     given = dict(line.split("=", 1) for line in config["Env"])
     port, program = free_port(), config["Cmd"]
     assert program[0] == "postgres"
-    kept = Kept(
+    kept = PrivateFolder(
         "contained",
         installation=postgresql.newest_installed(),
         files={"password": secret or password(config), "rules": "host all all all scram-sha-256\n"},
@@ -58,7 +58,7 @@ def postgres(config: dict[str, Any], secret: str = "", listen: str = "127.0.0.1"
 def mariadb(config: dict[str, Any]) -> tuple[int, Stop]:
     """The installed MariaDB as its image would start it."""
     port, program = free_port(), str(mysql.program(MARIADB))
-    kept = Kept(
+    kept = PrivateFolder(
         "contained",
         setup=[
             [

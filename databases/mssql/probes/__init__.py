@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keybench.databases.capabilities import ReadsInOrder
 from keybench.databases.contract import Probe
-from keybench.databases.core.key_order import PlaceProbe
+from keybench.databases.core.key_order import HeapOrderProbe
 from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.probes.counters import LogProbe, OperationsProbe
 from keybench.databases.mssql.probes.pages import PagesProbe, SizesProbe
@@ -19,5 +19,5 @@ def probes(connection: Connection, log_holder: LogHolder, keys: ReadsInOrder) ->
         SplitsProbe(connection, log_holder),
         PagesProbe(connection),
         SizesProbe(connection),
-        PlaceProbe(keys),
+        HeapOrderProbe(keys),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.core.probes import FinalState, measured
-from keybench.databases.hosting import daemon
+from keybench.databases.hosting import docker_api
 from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.private_folder import base_directory
 from keybench.databases.mysql import ddl
@@ -39,7 +39,9 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
         with TemporaryDirectory(prefix="keybench-", dir=base_directory(), ignore_cleanup_errors=True) as folder:
             copy = Path(folder, "copy")
             try:
-                daemon.copy_file(parameters[KIND], f"{str(server.value('SELECT @@datadir')).rstrip('/')}/{name}", copy)
+                docker_api.copy_file(
+                    parameters[KIND], f"{str(server.value('SELECT @@datadir')).rstrip('/')}/{name}", copy
+                )
             except EnvironmentMissing as error:
                 raise UnreadablePagesError(str(error)) from None
             yield copy

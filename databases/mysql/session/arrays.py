@@ -36,8 +36,8 @@ class Arrays:
 
 def statement(table: Table) -> bytes:
     """The INSERT that takes the values of `packed`, or of `packed_without_keys`."""
-    parameters = ", ".join("?" for _ in ddl.sent(table).split(","))
-    return f"INSERT INTO {ddl.name(table)} ({ddl.sent(table)}) VALUES ({parameters})".encode()  # noqa: S608
+    parameters = ", ".join("?" for _ in ddl.sent_columns(table).split(","))
+    return f"INSERT INTO {ddl.name(table)} ({ddl.sent_columns(table)}) VALUES ({parameters})".encode()  # noqa: S608
 
 
 def packed(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: Moments = NO_MOMENTS) -> list[Arrays]:

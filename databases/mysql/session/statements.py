@@ -81,7 +81,7 @@ def load_statement(table: Table) -> bytes:
     return (
         f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {ddl.name(table)} CHARACTER SET {character_set} "
         f"FIELDS TERMINATED BY '{fields}' ENCLOSED BY '' ESCAPED BY '' LINES TERMINATED BY '{lines}' "
-        f"({ddl.sent(table)})"
+        f"({ddl.sent_columns(table)})"
     ).encode()
 
 
@@ -136,7 +136,7 @@ def inserts_without_keys(table: Table, payload: Bytes, rows_per_tx: int) -> list
 
 def _inserted(table: Table, values: Bytes, rows_per_tx: int) -> list[Inserted]:
     n = len(values)
-    head = f"INSERT INTO {ddl.name(table)} ({ddl.sent(table)}) VALUES ".encode()  # noqa: S608  # our own names
+    head = f"INSERT INTO {ddl.name(table)} ({ddl.sent_columns(table)}) VALUES ".encode()  # noqa: S608  # our own names
     most = max(1, (STATEMENT_BYTES - len(head)) // max(1, values.shape[1]))
     batches = []
     for first in range(0, n, rows_per_tx):

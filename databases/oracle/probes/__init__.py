@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keybench.databases.capabilities import ReadsInOrder
 from keybench.databases.contract import Probe
-from keybench.databases.core.key_order import PlaceProbe
+from keybench.databases.core.key_order import HeapOrderProbe
 from keybench.databases.oracle.connection import Connection
 from keybench.databases.oracle.probes.index import SizesProbe, StructureProbe
 from keybench.databases.oracle.probes.statistics import SessionsProbe
@@ -12,4 +12,4 @@ from keybench.databases.oracle.probes.statistics import SessionsProbe
 
 def probes(connection: Connection, keys: ReadsInOrder) -> tuple[Probe, ...]:
     """All probes."""
-    return SessionsProbe(connection), StructureProbe(connection), SizesProbe(connection), PlaceProbe(keys)
+    return SessionsProbe(connection), StructureProbe(connection), SizesProbe(connection), HeapOrderProbe(keys)

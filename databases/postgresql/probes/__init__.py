@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keybench.databases.capabilities import ReadsInOrder
 from keybench.databases.contract import Probe
-from keybench.databases.core.key_order import PlaceProbe
+from keybench.databases.core.key_order import HeapOrderProbe
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes.counters import CacheProbe, LogProbe
 from keybench.databases.postgresql.probes.pages import PagesProbe
@@ -20,5 +20,5 @@ def probes(server: Queries, keys: ReadsInOrder) -> tuple[Probe, ...]:
         SplitsProbe(server),
         PagesProbe(server),
         SizesProbe(server),
-        PlaceProbe(keys),
+        HeapOrderProbe(keys),
     )

@@ -4,13 +4,13 @@ import os
 import sys
 import time
 
-from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_folder import PrivateFolder
 
 
-def sleeper() -> Kept:
+def sleeper() -> PrivateFolder:
     """A server that is set up in two steps that take a moment."""
     setup = [["sh", "-c", "sleep 0.05; mkdir data"], ["sh", "-c", "sleep 0.05 & wait; echo made > data/file"]]
-    return Kept("test", setup=setup, server=["sleep", "600"])
+    return PrivateFolder("test", setup=setup, server=["sleep", "600"])
 
 
 def main() -> None:

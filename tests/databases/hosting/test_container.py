@@ -16,8 +16,8 @@ import pytest
 
 from keybench.databases.contract import Settings
 from keybench.databases.engine import Engine
-from keybench.databases.hosting import container, daemon, docker
-from keybench.databases.hosting.container import Contained
+from keybench.databases.hosting import container, container_labels, docker_api, docker_daemon
+from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.options import ContainerOptions
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
@@ -42,9 +42,9 @@ def settings(on: Engine, **options: object) -> Settings:
     return replace(on.settings("durable", "small"), container=ContainerOptions(**options))  # type: ignore[arg-type]
 
 
-def contained(on: Engine, **options: object) -> Contained:
+def contained(on: Engine, **options: object) -> ContainerServer:
     made = on.provision("container", settings(on, **options))
-    assert isinstance(made, Contained)
+    assert isinstance(made, ContainerServer)
     return made
 
 
@@ -104,7 +104,7 @@ def test_docker_is_told_to_open_the_port_on_this_machine_alone(on: Engine) -> No
     with listening(installed.nothing, contained(on).image) as running:
         os.environ["DOCKER_HOST"] = running.host
         with pytest.raises(EnvironmentMissing):
-            Contained(contained(on)._recipe, settings(on), contained(on)._prepare, timeout=0.3).start()
+            ContainerServer(contained(on)._recipe, settings(on), contained(on)._prepare, timeout=0.3).start()
     config = running.created()
     ((port, bindings),) = config["HostConfig"]["PortBindings"].items()
     assert bindings == [{"HostIp": "127.0.0.1", "HostPort": ""}]
@@ -133,7 +133,7 @@ def test_without_a_daemon_the_choices_are_said_within_two_seconds(on: Engine) ->
 
 def test_a_daemon_of_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://192.0.2.1:2375")
-    monkeypatch.setattr(docker, "unreachable", lambda: "")
+    monkeypatch.setattr(docker_daemon, "unreachable", lambda: "")
     assert container.missing("PostgreSQL", "give a URL.") == (
         "PostgreSQL in a container: the Docker daemon at tcp://192.0.2.1:2375 is on another machine, where keybench "
         "opens ports on 127.0.0.1 alone: use a daemon here, or give a URL."
@@ -204,7 +204,7 @@ def test_a_daemon_that_goes_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     gone = "the Docker daemon at {} does not answer ({}): start Docker and try again."
     for ask, why in (
         (contained(_postgresql()).start, "No such file or directory"),
-        (daemon.containers, "[Errno 2] No such file or directory"),
+        (docker_api.containers, "[Errno 2] No such file or directory"),
     ):
         with pytest.raises(EnvironmentMissing) as refused:
             ask()
@@ -268,9 +268,9 @@ def test_a_server_in_a_container_from_start_to_removal(name: str, monkeypatch: p
         assert made.alive()
         assert made.reached_by() == ""
         on.admin(address).close()
-        ((found,),) = [daemon.containers()]
+        ((found,),) = [docker_api.containers()]
         assert (found.name, found.image) == (made.name, made.image)
-        assert container.in_use(found)
+        assert container_labels.in_use(found)
         reaper = made._reaper
         made.stop()
         made.stop()
@@ -293,8 +293,8 @@ def test_a_kept_container_stays_and_says_how_it_is_reached(monkeypatch: pytest.M
             f"POSTGRES_PASSWORD`; remove it by `docker rm -f -v {made.name}` or `keybench clean --kept`"
         )
         assert set(running.containers) == {made.name}
-        (found,) = daemon.containers()
-        assert container.is_kept(found)
+        (found,) = docker_api.containers()
+        assert container_labels.is_kept(found)
 
 
 KILLED = """
@@ -326,13 +326,15 @@ def _until(holds, seconds: float = 20.0) -> None:
 
 
 def test_whose_runner_still_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = container._labels(contained(_postgresql())._recipe, ContainerOptions())
-    found = daemon.Found("n", "i", labels)
-    assert container.in_use(found)
+    labels = container_labels.labels_of(contained(_postgresql())._recipe, ContainerOptions())
+    found = docker_api.Container("n", "i", labels)
+    assert container_labels.in_use(found)
     process = labels["keybench.runner"].split("/")[0]
-    assert not container.in_use(daemon.Found("n", "i", {**labels, "keybench.runner": f"{process}/1"}))  # reused number
-    assert not container.in_use(daemon.Found("n", "i", {**labels, "keybench.runner": "nonsense"}))
-    assert container.in_use(daemon.Found("n", "i", {**labels, "keybench.machine": "another"}))
+    assert not container_labels.in_use(
+        docker_api.Container("n", "i", {**labels, "keybench.runner": f"{process}/1"})
+    )  # reused number
+    assert not container_labels.in_use(docker_api.Container("n", "i", {**labels, "keybench.runner": "nonsense"}))
+    assert container_labels.in_use(docker_api.Container("n", "i", {**labels, "keybench.machine": "another"}))
 
 
 def test_the_address_of_a_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -341,12 +343,12 @@ def test_the_address_of_a_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
     monkeypatch.delenv("DOCKER_HOST")
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
-    assert docker.address() == docker.DEFAULT_HOST
+    assert docker_daemon.address() == docker_daemon.DEFAULT_HOST
     (tmp_path / "config.json").write_text(json.dumps({"currentContext": "colima"}))
-    assert docker.address() == docker.DEFAULT_HOST
+    assert docker_daemon.address() == docker_daemon.DEFAULT_HOST
     folder = tmp_path / "contexts" / "meta" / hashlib.sha256(b"colima").hexdigest()
     folder.mkdir(parents=True)
     (folder / "meta.json").write_text(json.dumps({"Endpoints": {"docker": {"Host": "unix:///there.sock"}}}))
-    assert docker.address() == "unix:///there.sock"
+    assert docker_daemon.address() == "unix:///there.sock"
     monkeypatch.setenv("DOCKER_HOST", "unix:///first.sock")
-    assert docker.address() == "unix:///first.sock"
+    assert docker_daemon.address() == "unix:///first.sock"

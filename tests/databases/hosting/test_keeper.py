@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.hosting import keeper
-from keybench.databases.hosting.private_folder import Kept
+from keybench.databases.hosting.private_folder import PrivateFolder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 
@@ -129,7 +129,7 @@ def test_the_server_dies_with_a_killed_keeper_and_the_next_start_sweeps_its_fold
         time.sleep(0.01)
     assert not runs(server)
     assert folder.exists()
-    with Kept("other").start(10) as kept:
+    with PrivateFolder("other").start(10) as kept:
         assert not folder.exists()
         assert sorted(path.name for path in base.path.iterdir()) == [kept.folder.name, f"{kept.folder.name}.lock"]
 
@@ -151,7 +151,7 @@ def test_sweep_leaves_what_is_in_use_and_what_is_not_keybenchs(base) -> None:
     stale.mkdir()
     (stale / "file").touch()
     stale.with_name("keybench-test-0.lock").touch()
-    with Kept("test").start(10) as kept:
+    with PrivateFolder("test").start(10) as kept:
         assert not stale.exists()
         assert keeper.sweep(base.path) == []
         assert kept.folder.exists()
@@ -176,7 +176,7 @@ def test_a_lock_that_is_a_link_is_not_followed(base) -> None:
 
 
 def test_a_killed_servers_orphans_go_with_it(base) -> None:
-    kept = Kept("test", server=["sh", "-c", "(sleep 600 & sleep 600) & wait"]).start(10)
+    kept = PrivateFolder("test", server=["sh", "-c", "(sleep 600 & sleep 600) & wait"]).start(10)
     deadline = time.monotonic() + 5
     while len(base.processes()) < 4 and time.monotonic() < deadline:  # keeper, shell, two sleeps
         time.sleep(0.01)
@@ -192,7 +192,9 @@ def test_shared_memory_of_a_killed_server_is_removed(base) -> None:
         "import ctypes, time; n = ctypes.CDLL(None).shmget(0, 4096, 0o1600); "
         "print('segment', n, flush=True); time.sleep(600)"
     )
-    kept = Kept("test", server=[sys.executable, "-c", make], run_as="root" if os.geteuid() == 0 else None).start(10)
+    kept = PrivateFolder(
+        "test", server=[sys.executable, "-c", make], run_as="root" if os.geteuid() == 0 else None
+    ).start(10)
     deadline = time.monotonic() + 5
     while not kept.log_tail() and time.monotonic() < deadline:
         time.sleep(0.01)

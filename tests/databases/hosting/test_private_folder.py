@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.hosting.private_folder import Kept, base_directory, server_user
+from keybench.databases.hosting.private_folder import PrivateFolder, base_directory, server_user
 from keybench.errors import EnvironmentMissing
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
@@ -17,7 +17,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs servers a
 
 
 def test_a_folder_without_a_server_is_private_and_goes_at_stop(base) -> None:
-    kept = Kept("sqlite")
+    kept = PrivateFolder("sqlite")
     with pytest.raises(RuntimeError, match=r"^a private folder is there from start\(\) on$"):
         _ = kept.folder
     assert not kept.alive()
@@ -35,7 +35,7 @@ def test_a_folder_without_a_server_is_private_and_goes_at_stop(base) -> None:
 
 def test_files_and_setup_come_before_the_server_and_know_the_folder(base) -> None:
     command = ["sh", "-c", "cat {folder}/conf; cat {folder}/made; echo $WHERE; pwd; id -un; exec sleep 600"]
-    kept = Kept(
+    kept = PrivateFolder(
         "test",
         files={"conf": "in {folder}\n"},
         setup=[["sh", "-c", "echo one > {folder}/made"], ["sh", "-c", "echo two >> {folder}/made"]],
@@ -63,13 +63,13 @@ def test_files_and_setup_come_before_the_server_and_know_the_folder(base) -> Non
 
 
 def test_nothing_of_the_spec_is_on_the_keepers_command_line(base) -> None:
-    with Kept("test", server=["sh", "-c", "exec sleep 600"], environment={"X": "confidential"}).start(10):
+    with PrivateFolder("test", server=["sh", "-c", "exec sleep 600"], environment={"X": "confidential"}).start(10):
         (line,) = [line for line in base.processes() if "keeper" in line]
         assert line.split()[-2:] == ["-m", "keybench.databases.hosting.keeper"]
 
 
 def test_a_server_that_ends_by_itself_is_not_alive_and_its_log_can_be_read(base) -> None:
-    kept = Kept("test", server=["sh", "-c", "echo cannot go on; sleep 0.1; exit 3"]).start(10)
+    kept = PrivateFolder("test", server=["sh", "-c", "echo cannot go on; sleep 0.1; exit 3"]).start(10)
     deadline = time.monotonic() + 5
     while kept.alive() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -81,7 +81,7 @@ def test_a_server_that_ends_by_itself_is_not_alive_and_its_log_can_be_read(base)
 
 
 def test_start_again_after_a_crash(base) -> None:
-    kept = Kept("test", server=["sleep", "600"]).start(10)
+    kept = PrivateFolder("test", server=["sleep", "600"]).start(10)
     assert kept.server_pid
     os.kill(kept.server_pid, signal.SIGKILL)
     base.assert_nothing_left()
@@ -96,7 +96,7 @@ def test_the_server_gets_its_stop_signal(base) -> None:
     mark.touch()
     mark.chmod(0o666)
     script = f'trap "echo interrupted > {mark}; exit" INT; touch ready; while :; do sleep 0.05; done'
-    with Kept("test", server=["sh", "-c", script], stop_signal=signal.SIGINT).start(10) as kept:
+    with PrivateFolder("test", server=["sh", "-c", script], stop_signal=signal.SIGINT).start(10) as kept:
         deadline = time.monotonic() + 5
         while not (kept.folder / "ready").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -104,7 +104,7 @@ def test_the_server_gets_its_stop_signal(base) -> None:
 
 
 def test_a_failing_setup_says_what_failed_and_leaves_nothing(base) -> None:
-    kept = Kept("test", setup=[["sh", "-c", "echo no disk; exit 3"]], server=["sleep", "600"])
+    kept = PrivateFolder("test", setup=[["sh", "-c", "echo no disk; exit 3"]], server=["sleep", "600"])
     with pytest.raises(EnvironmentMissing) as caught:
         kept.start(10)
     assert str(caught.value) == (
@@ -116,7 +116,7 @@ def test_a_failing_setup_says_what_failed_and_leaves_nothing(base) -> None:
 
 def test_a_missing_program_is_named(base) -> None:
     with pytest.raises(EnvironmentMissing) as caught:
-        Kept("test", server=["/nowhere/postgres"]).start(10)
+        PrivateFolder("test", server=["/nowhere/postgres"]).start(10)
     assert str(caught.value) == (
         "the private test server cannot be set up: /nowhere/postgres: No such file or directory.\n"
         "Mend that, or choose another --server."
@@ -127,7 +127,7 @@ def test_a_missing_program_is_named(base) -> None:
 def test_a_setup_that_takes_too_long_is_ended(base) -> None:
     begin = time.monotonic()
     with pytest.raises(EnvironmentMissing) as caught:
-        Kept("test", setup=[["sh", "-c", "echo waiting; sleep 600"]], server=["sleep", "600"]).start(0.5)
+        PrivateFolder("test", setup=[["sh", "-c", "echo waiting; sleep 600"]], server=["sleep", "600"]).start(0.5)
     assert str(caught.value) == (
         "the private test server was not set up within 0.5 s. The end of its log:\nwaiting\n"
         "Mend that, or choose another --server."
@@ -140,7 +140,7 @@ def test_a_base_directory_that_is_not_there(monkeypatch) -> None:
     monkeypatch.setenv("KEYBENCH_TMP", "/nowhere")
     assert base_directory() == Path("/nowhere")
     with pytest.raises(EnvironmentMissing) as caught:
-        Kept("test").start(10)
+        PrivateFolder("test").start(10)
     assert str(caught.value) == (
         "the directory /nowhere for private servers is not there: create it or set KEYBENCH_TMP."
     )
@@ -151,12 +151,12 @@ def test_a_base_directory_too_long_for_a_socket(base, monkeypatch) -> None:
     long.mkdir()
     monkeypatch.setenv("KEYBENCH_TMP", str(long))
     with pytest.raises(EnvironmentMissing) as caught:
-        Kept("test", server=["sleep", "600"]).start(10)
+        PrivateFolder("test", server=["sleep", "600"]).start(10)
     assert str(caught.value) == (
         f"the directory {long} is too long for a server's socket, whose path must stay below 100 characters: "
         "set KEYBENCH_TMP to a shorter one, such as /tmp."
     )
-    Kept("test").start(10).stop()  # without a server there is no socket
+    PrivateFolder("test").start(10).stop()  # without a server there is no socket
 
 
 @as_root
@@ -165,7 +165,7 @@ def test_a_base_directory_that_the_servers_user_cannot_enter(base, monkeypatch) 
     closed.mkdir(mode=0o700)
     monkeypatch.setenv("KEYBENCH_TMP", str(closed))
     with pytest.raises(EnvironmentMissing) as caught:
-        Kept("test", server=["sleep", "600"]).start(10)
+        PrivateFolder("test", server=["sleep", "600"]).start(10)
     assert str(caught.value) == (
         f"the private test server cannot be set up: the user {server_user()}, whom the server runs as because "
         f"it refuses root, cannot enter {closed}: set KEYBENCH_TMP to a directory that everybody can enter, "
@@ -192,7 +192,7 @@ def test_programs_that_the_servers_user_cannot_read_are_copied(base) -> None:
     private = base.path / "private"
     private.mkdir(mode=0o700)
     root = installed(private / "pg")
-    with Kept("test", server=["{installation}/bin/serve"], installation=root).start(10) as kept:
+    with PrivateFolder("test", server=["{installation}/bin/serve"], installation=root).start(10) as kept:
         copy = kept.folder / "installation"
         assert kept.installation == copy
         deadline = time.monotonic() + 5
@@ -206,7 +206,7 @@ def test_programs_that_the_servers_user_cannot_read_are_copied(base) -> None:
 def test_readable_programs_run_where_they_are(base) -> None:
     root = installed(base.path / "pg")
     (root / "bin" / "serve").chmod(0o755)
-    with Kept("test", server=["{installation}/bin/serve"], installation=root).start(10) as kept:
+    with PrivateFolder("test", server=["{installation}/bin/serve"], installation=root).start(10) as kept:
         assert kept.installation == root
         deadline = time.monotonic() + 5
         while "words" not in kept.log_tail() and time.monotonic() < deadline:

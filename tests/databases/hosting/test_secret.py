@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.contract import Secret
-from keybench.databases.hosting.secret import ask, of_url, redacted, removed_afterwards
+from keybench.databases.hosting.secret import ask, from_url, redacted, removed_afterwards
 from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD = "correct horse\tbattery staple"
@@ -66,12 +66,12 @@ def test_only_the_end_of_line_is_taken_off(tmp_path: Path) -> None:
 def test_a_password_of_the_url_comes_before_the_environments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("KEYBENCH_PASSWORD", raising=False)
     monkeypatch.delenv("KEYBENCH_PASSWORD_FILE", raising=False)
-    assert of_url("") is None
+    assert from_url("") is None
     monkeypatch.setenv("KEYBENCH_PASSWORD_FILE", str(tmp_path / "password"))
-    assert of_url("") == Secret(file=str(tmp_path / "password"))
+    assert from_url("") == Secret(file=str(tmp_path / "password"))
     monkeypatch.setenv("KEYBENCH_PASSWORD", PASSWORD)
-    assert of_url("") == Secret(variable="KEYBENCH_PASSWORD")
-    own = of_url("of the url")
+    assert from_url("") == Secret(variable="KEYBENCH_PASSWORD")
+    own = from_url("of the url")
     assert own
     assert own.reveal() == "of the url"
 
@@ -95,7 +95,9 @@ def test_what_is_shown_holds_no_password(given: str, shown: str) -> None:
 
 
 def test_it_is_asked_for_on_the_terminal_and_shown_nowhere() -> None:
-    code = "from keybench.databases.hosting.secret import ask, of_url; ask(); print(of_url('').reveal() == 's3cret')"
+    code = (
+        "from keybench.databases.hosting.secret import ask, from_url; ask(); print(from_url('').reveal() == 's3cret')"
+    )
     terminal, inside = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=inside, stdout=inside, stderr=inside, start_new_session=True
@@ -127,7 +129,7 @@ def test_the_passwords_of_a_command_are_gone_when_it_ends(monkeypatch: pytest.Mo
     monkeypatch.setenv("KEYBENCH_PASSWORD", PASSWORD)
     before = dict(os.environ)
     with removed_afterwards():
-        own = of_url("of a url that no other test has")
+        own = from_url("of a url that no other test has")
         assert own
         assert own.reveal() == "of a url that no other test has"
         assert dict(os.environ) != before

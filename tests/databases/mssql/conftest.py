@@ -27,7 +27,7 @@ def address() -> Address:
 
 @pytest.fixture
 def environment() -> Iterator[None]:
-    """Puts the environment variables back."""
+    """Restores the environment variables."""
     before = dict(os.environ)
     yield
     os.environ.clear()

@@ -27,7 +27,7 @@ Rows = Sequence[Sequence[object]]
 
 
 class ServerSaysNo(mssql_python.Error):
-    """What a test lets the server refuse."""
+    """A refusal that a test has the server raise."""
 
     def __init__(self, text: str) -> None:
         super().__init__("Operation failed", f"[Microsoft][SQL Server]{text}")

@@ -1,4 +1,4 @@
-"""Bulk copy: one call a transaction, on a connection of its own, by the one driver that has it."""
+"""Bulk copy: one call a transaction, on a connection of its own, by the only driver that has it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_preparing_leaves_no_transaction_open(record: Record, address: Address) 
 
 
 @with_mssql_python
-def test_its_errors_are_the_servers_words(record: Record, address: Address) -> None:
+def test_its_errors_show_the_servers_message(record: Record, address: Address) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
     record.refuse["bulkcopy"] = "Cannot insert duplicate key row in object 'keybench.rows'."
@@ -133,7 +133,7 @@ class Unconnected(RealCursor):
         """Nothing of the driver's is open."""
 
 
-def test_the_real_driver_takes_the_call_and_its_refusal_is_ours(address: Address, free_port: int) -> None:
+def test_the_real_driver_accepts_the_call_and_its_error_is_a_server_error(address: Address, free_port: int) -> None:
     here = replace(address, parameters={**address.parameters, "host": "127.0.0.1", "port": str(free_port)})
     driver = MssqlPython()
     using = connection.Connection(None, driver)
@@ -142,13 +142,13 @@ def test_the_real_driver_takes_the_call_and_its_refusal_is_ours(address: Address
         using.copy(cursor, "[keybench].[rows]", ["key"], [(1,)])
 
 
-def test_the_clients_errors_are_not_mssql_pythons() -> None:
-    """Else `MssqlPython.copy` would have nothing to turn."""
+def test_the_bulk_clients_errors_are_not_mssql_pythons() -> None:
+    """Otherwise `MssqlPython.copy` would have no errors to convert."""
     assert not issubclass(mssql_py_core.Error, mssql_python.Error)
 
 
 @with_pyodbc
-def test_pyodbc_says_what_to_do(record: Record, address: Address) -> None:
+def test_pyodbcs_error_has_a_next_step(record: Record, address: Address) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
     with pytest.raises(UsageError) as refused:
@@ -157,13 +157,13 @@ def test_pyodbc_says_what_to_do(record: Record, address: Address) -> None:
 
 
 @pytest.mark.usefixtures("environment")
-def test_a_driver_without_it_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_without_bulk_copy_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "mssql://bench@db.example/bench"
     monkeypatch.setattr(drivers, "installed", lambda: ("mssql-python", "pyodbc"))
     assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == ENGINE.refuses("rows", url) == ""
     assert ENGINE.refuses("bulk", f"{url}?driver=pyodbc") == NO_BULK
     assert ENGINE.refuses("rows", f"{url}?driver=pyodbc") == ""
-    assert ENGINE.refuses("bulk", "mssql://[") == ""  # what is wrong with it is said where it is reached
+    assert ENGINE.refuses("bulk", "mssql://[") == ""  # the connection reports what is wrong with it
     monkeypatch.setenv("KEYBENCH_MSSQL_DRIVER", "pyodbc")
     assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == NO_BULK
     assert ENGINE.refuses("bulk", f"{url}?driver=mssql-python") == ""
@@ -171,4 +171,4 @@ def test_a_driver_without_it_is_refused_beforehand(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(drivers, "installed", lambda: ("pyodbc",))
     assert ENGINE.refuses("bulk", "container") == NO_BULK
     monkeypatch.setattr(drivers, "installed", lambda: ())
-    assert ENGINE.refuses("bulk", "container") == ""  # that none is installed is said by `missing`
+    assert ENGINE.refuses("bulk", "container") == ""  # `missing` reports that none is installed

@@ -1,4 +1,4 @@
-"""What a trial says of the adapter: each verdict from readings as they would be, and as they would not."""
+"""A trial's verdicts on the adapter: from readings that confirm each assumption, and from readings that do not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_sorted_rows_would_leave_full_pages(density: float, outcome: str) -> Non
     assert (verdict.outcome, verdict.evidence) == (outcome, f"leaf density {density:.1f} %, model 69.3 %")
 
 
-def test_keys_that_ascend_do_not_tell_whether_rows_were_sorted() -> None:
+def test_ascending_keys_give_no_verdict_on_sorting() -> None:
     full = {Metric.LEAF_PAGES: 1563, Metric.LEAF_DENSITY: 99.0, Metric.APPENDS: 1562}
     assert ORDER not in verdicts(readings(full, full))
     assert ORDER not in verdicts(readings(RANDOM))
@@ -68,7 +68,7 @@ def test_the_model_is_exact_for_appends_and_near_for_the_rest(real, model, appen
     assert verdicts(readings({Metric.LEAF_PAGES: real}, predicted))[question].outcome == outcome
 
 
-def test_lagging_sequences_tell_where_a_page_is_split() -> None:
+def test_lagging_sequences_show_the_split_point() -> None:
     given = readings({Metric.LEAF_PAGES: 4650}, {Metric.LEAF_PAGES: 4688}, middle=4688, insertion=3130)
     verdict = verdicts(given)["what the model leaves open"]
     assert (verdict.outcome, verdict.evidence) == (
@@ -81,7 +81,7 @@ def test_lagging_sequences_tell_where_a_page_is_split() -> None:
 
 
 @pytest.mark.parametrize(("splits", "outcome"), [(0, "holds"), (17, "does not hold")])
-def test_newsequentialid_is_measured_not_assumed(splits: float, outcome: str) -> None:
+def test_whether_newsequentialid_ascends_is_measured(splits: float, outcome: str) -> None:
     made = next(key for key in keys.MADE if key.name == "server-newsequentialid")
     table = Table("rows", ENGINE.column(made.column), 100, server_keys=made)
     given = readings({Metric.EDGE_AND_INTERIOR_SPLITS: splits})
@@ -92,15 +92,15 @@ def test_newsequentialid_is_measured_not_assumed(splits: float, outcome: str) ->
 
 
 @pytest.mark.parametrize(
-    ("pages", "said"),
+    ("pages", "size"),
     [(3718, "28 bytes"), (4202, "32 bytes"), (5000, "neither of the two sizes that were thought possible")],
 )
-def test_rows_of_an_index_over_a_heap_tell_their_size(pages: float, said: str) -> None:
+def test_page_counts_show_the_row_size_of_an_index_over_a_heap(pages: float, size: str) -> None:
     table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
     given = readings({Metric.LEAF_PAGES: pages, Metric.EDGE_AND_INTERIOR_SPLITS: 0})
     verdict = verdicts(given, table, rows=1_000_000)["bytes of a row of an index over a heap"]
-    assert verdict.evidence == f"{said}, 1,000,000 rows on {pages:,} pages"
+    assert verdict.evidence == f"{size}, 1,000,000 rows on {pages:,} pages"
 
 
-def test_the_readme_says_that_it_was_not_checked() -> None:
+def test_the_caveat_says_that_it_was_not_checked() -> None:
     assert "has not been checked against a live server" in ENGINE.caveat

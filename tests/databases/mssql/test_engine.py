@@ -1,4 +1,4 @@
-"""SQL Server's declaration, what it says of itself, and what is in the way of starting it."""
+"""SQL Server's declaration, its options, and why it cannot be started."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_uniqueidentifier_and_its_stand_in_store_what_sorts_alike() -> None:
     assert ENGINE.column("uniqueidentifier").order == "mssql"
 
 
-def test_without_a_daemon_it_says_where_it_looked_and_what_works(
+def test_without_a_daemon_the_message_names_its_address_and_alternatives(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     host = f"unix://{tmp_path}/none.sock"
@@ -63,8 +63,8 @@ def test_without_a_daemon_it_says_where_it_looked_and_what_works(
 
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets a daemon answer: what follows is about the machine and the person."""
-    monkeypatch.setattr("keybench.databases.hosting.docker.unreachable", lambda: "")
+    """A daemon that answers, so that the tests reach the checks of machine and licence."""
+    monkeypatch.setattr("keybench.databases.hosting.docker_daemon.unreachable", lambda: "")
     for variable in ("ACCEPT_EULA", container.ACCEPTED):
         monkeypatch.delenv(variable, raising=False)
 
@@ -87,7 +87,7 @@ def test_the_licence_is_never_accepted_silently(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("daemon")
-def test_an_arm_machine_is_told_that_the_image_is_for_amd64(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_an_arm_machine_the_message_says_that_the_image_is_for_amd64(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     assert ENGINE.missing("container") == (
         "Microsoft's image of SQL Server is made for amd64 alone, and this machine is aarch64: start it where that is "
@@ -105,7 +105,7 @@ def test_less_than_two_gigabytes_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("daemon")
-def test_a_container_is_not_even_described_without_the_licence_or_with_too_little_memory(monkeypatch) -> None:
+def test_no_container_is_made_without_the_licence_or_with_too_little_memory(monkeypatch) -> None:
     from keybench.databases.options import ContainerOptions
     from keybench.errors import EnvironmentMissing
 

@@ -91,7 +91,7 @@ def decoded(name: str, key: uuid.UUID) -> int | None:
 
 @examples
 @given(st.uuids(), st.integers(0, LAST_DATETIME))
-def test_new_comb_is_rt_combs_without_its_doubles(base, ticks) -> None:
+def test_new_comb_equals_rt_combs_except_for_its_doubles(base, ticks) -> None:
     key = new_comb(base, ticks)
     assert key == expected("rt-comb-sql", base, ticks // 10_000 * 10_000)
     if ticks % 10_000 < 9_990:  # the last ticks of a millisecond are the next one's to a double
@@ -99,7 +99,7 @@ def test_new_comb_is_rt_combs_without_its_doubles(base, ticks) -> None:
     assert date_from_comb(key) == ticks // 10_000 * 10_000
 
 
-def test_the_last_tick_of_a_millisecond_is_cut_off_where_dot_net_rounds_it_up() -> None:
+def test_the_last_tick_of_a_millisecond_is_truncated_where_dot_net_rounds_it_up() -> None:
     base, ticks = uuid.UUID(int=0), 17_000_000_000_000_000 + 9_999
     keys = {
         new_comb(base, ticks + ms * 10_000) == expected("rt-comb-sql", base, ticks + ms * 10_000) for ms in range(8)
@@ -109,7 +109,7 @@ def test_the_last_tick_of_a_millisecond_is_cut_off_where_dot_net_rounds_it_up() 
 
 @examples
 @given(st.uuids(), st.integers(0, LAST_DATETIME - DAY))
-def test_new_comb_legacy_rounds_what_the_layout_cuts_off(base, ticks) -> None:
+def test_new_comb_legacy_rounds_where_the_layout_truncates(base, ticks) -> None:
     later = ticks + 16_667  # half of 1/300 s later, cut off, is rounded
     assume(later % DAY < DAY - 4 and later % DAY >= 16_667)  # there the original reads a day late
     assume((ticks % DAY * 3 + 50_000) // 100_000 == later % DAY * 3 // 100_000)
@@ -175,13 +175,13 @@ def test_published_combs_are_read_as_published() -> None:
         ),
     ],
 )
-def test_the_scripts_hold_what_is_translated_here(name, expressions) -> None:
+def test_the_scripts_contain_the_translated_expressions(name, expressions) -> None:
     text = script(ENGINE, name)
     for expression in expressions:
         assert expression in text
 
 
-def test_all_five_are_printed_each_a_batch_of_its_own() -> None:
+def test_all_five_are_printed_as_batches_of_their_own() -> None:
     text = script(ENGINE)
     assert text.count("\nGO\n") == 5
     assert "CREATE OR ALTER VIEW dbo.vwNewGuid" in text

@@ -1,4 +1,4 @@
-"""What is made of the server's answers: each test gives the answer, as documented, and says what must come of it."""
+"""The readings made of the server's answers: each test gives a documented answer and the readings expected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def admin(record: Record, address: Address) -> MssqlAdmin:
 
 
 def readings(admin: MssqlAdmin, record: Record) -> dict[Metric, Reading]:
-    """All readings, where counters grew by what is given between before and after."""
+    """All readings, with counters that grow between `before` and `after`."""
     probes: list[Probe] = list(admin.probes())
     record.answers["SELECT leaf_allocation_count"] = [(3, 0, 5, 20)]
     record.answers["SELECT num_of_bytes_written"] = [(1000,)]
@@ -125,7 +125,7 @@ def test_a_trial_that_failed_leaves_no_transaction_open(admin: MssqlAdmin, recor
         ),
     ],
 )
-def test_what_may_not_be_read_is_absent_with_the_reason(
+def test_a_refused_query_makes_its_metrics_absent_with_the_reason(
     admin: MssqlAdmin, record: Record, statement: str, absent: set[Metric], reason: str
 ) -> None:
     record.refuse[statement] = "permission denied"

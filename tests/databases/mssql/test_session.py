@@ -65,7 +65,7 @@ def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, addr
     session.close()
 
 
-def test_the_real_driver_knows_the_types_that_it_is_told() -> None:
+def test_the_real_driver_knows_the_types_that_it_is_given() -> None:
     from mssql_python.constants import SQLTypes
 
     assert {size[0] for size in SIZES.values()} | {mssql_python.SQL_VARCHAR} <= SQLTypes.get_valid_types()
@@ -83,7 +83,7 @@ def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Addr
     assert record.statements()[0] == "INSERT INTO [keybench].[rows] ([key]) VALUES (?)"
 
 
-def test_an_error_in_a_row_undoes_its_transaction_and_has_the_servers_words(record: Record, address: Address) -> None:
+def test_an_error_in_a_row_undoes_its_transaction_with_the_servers_message(record: Record, address: Address) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     (batch,) = session.prepare(Keys(np.arange(10), "int"), Payload(0), 0, 100)
     record.refuse["INSERT"] = "Violation of PRIMARY KEY constraint 'rows_key'."
@@ -99,7 +99,7 @@ def test_an_error_in_any_row_of_an_array_ends_its_transaction_at_the_server(reco
 
 
 @pytest.mark.parametrize("made", keys.MADE, ids=lambda made: made.name)
-def test_rows_whose_keys_the_server_makes_go_without(record: Record, address: Address, made) -> None:
+def test_rows_whose_keys_the_server_makes_are_sent_without_keys(record: Record, address: Address, made) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column(made.column), 10, server_keys=made))
     (batch,) = session.prepare_without_keys(Payload(10), 3, 5, 10)
     assert session.send(batch) == 5
@@ -133,7 +133,7 @@ def test_reads_and_deletions_compare_with_the_columns_own_type(record: Record, a
         assert session.delete([]) == 0
 
 
-def test_no_counts_come_back_while_arrays_are_sent(record: Record, address: Address) -> None:
+def test_no_row_counts_are_returned_while_arrays_are_sent(record: Record, address: Address) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
     (batch,) = session.prepare(random(2), Payload(10), 0, 2)
     session.send(batch)
@@ -150,7 +150,7 @@ def test_the_statistics_are_gathered_once_before_the_first_reads(record: Record,
     assert record.statements().count("UPDATE STATISTICS [keybench].[rows]") == 1
 
 
-def test_the_connection_is_given_seconds_to_log_in(record: Record, address: Address) -> None:
+def test_logging_in_has_a_timeout(record: Record, address: Address) -> None:
     MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
     ((arguments, named),) = record.connected
     assert named == {"autocommit": True, "timeout": 5}

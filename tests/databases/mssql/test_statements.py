@@ -1,4 +1,4 @@
-"""Every statement that is sent to a server, as it is sent: pinned in statements.sql, and parsed where a parser can."""
+"""Every statement that is sent to a server: pinned in statements.sql, and parsed where the parser can."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OPAQUE = (
     "UPDATE STATISTICS",
     "IF ",
 )
-"""What sqlglot does not understand or takes for something else: pinned as text alone."""
+"""Statements that sqlglot does not understand or misreads: pinned as text only."""
 
 ANSWERS = {
     "SELECT CAST(SERVERPROPERTY": [("16.0.4215.2", "Developer Edition (64-bit)")],
@@ -49,7 +49,7 @@ ANSWERS = {
     "SET NOCOUNT ON": [(0,)],
     "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0": [(database.MARK,)],
 }
-"""No figures of any server: what lets the code go on to its next statement."""
+"""Not figures of a server: answers that let the code continue to its next statement."""
 
 
 def everything(record: Record, address: Address) -> list[str]:
@@ -111,7 +111,7 @@ def test_the_statements_are_those_that_are_pinned(record: Record, address: Addre
     assert sent == PINNED.read_text(encoding="utf-8")
 
 
-def test_each_parses_or_is_known_not_to() -> None:
+def test_each_statement_parses_or_is_known_not_to() -> None:
     statements = PINNED.read_text(encoding="utf-8").splitlines()
     assert len(statements) > 50
     for statement in statements:
@@ -129,7 +129,7 @@ def test_the_functions_parse(name: str) -> None:
     assert [type(tree) for tree in sqlglot.parse(text, dialect="tsql") if tree]
 
 
-def test_what_is_asked_of_a_table_is_asked_of_an_index_that_is_there(record: Record, address: Address) -> None:
+def test_queries_about_a_table_come_after_its_index_was_found(record: Record, address: Address) -> None:
     """OBJECT_ID of a table that is not there is NULL, which the server takes for every table."""
     everything(record, address)
     sent = record.statements()
@@ -138,7 +138,7 @@ def test_what_is_asked_of_a_table_is_asked_of_an_index_that_is_there(record: Rec
             assert sent[place - 1].startswith(("SELECT index_id FROM sys.indexes", "SELECT SUM(ghost")), statement
 
 
-def test_tables_in_all_their_forms() -> None:
+def test_create_statements_by_options() -> None:
     table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
     assert ddl.create(table, Options(beneath="clustered")) == (
         "CREATE TABLE [keybench].[rows] (row_id bigint IDENTITY NOT NULL, [key] uniqueidentifier NOT NULL, payload "
@@ -155,8 +155,8 @@ def test_tables_in_all_their_forms() -> None:
     assert sqlglot.parse_one(heap, dialect="tsql").find(exp.ColumnDef)
 
 
-def test_a_container_is_set_up_anew_and_its_address_leads_to_our_database(record: Record, address: Address) -> None:
-    """On a server of ours alone: settings, then the database, whatever an attempt that was cut short left there."""
+def test_a_container_is_set_up_again_and_its_address_names_our_database(record: Record, address: Address) -> None:
+    """Only on a server of ours: settings, then the database, whatever an unfinished attempt left there."""
     record.answers = {"SELECT name FROM sys.databases": [("keybench",)]}
     chosen = ENGINE.settings("fast", "small")
     ready = container.prepare(replace(address, server="container", settings=chosen))

@@ -1,4 +1,4 @@
-"""Servers of one's own: how they are reached, what is said where they are not, and that no password is ever shown."""
+"""Users' own servers: how they are reached, the message where they are not, and that no password is shown."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
     )
 
 
-def test_options_and_databases_that_are_not_ours_are_refused() -> None:
+def test_unknown_options_and_other_databases_are_refused() -> None:
     assert str(failure("mssql://h?colour=red")).startswith("SQL Server URL: unknown option colour. Known: beneath, ")
     for name in ("tempdb", "Master"):
         assert str(failure(f"mssql://h/{name}")) == (
@@ -88,7 +88,7 @@ def silent_port() -> socket.socket:
     return silent
 
 
-def test_a_port_that_never_answers_is_given_up_within_the_time_to_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_port_is_given_up_within_the_login_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drivers, "LOGIN_SECONDS", 1)
     with silent_port() as silent:
         port = silent.getsockname()[1]
@@ -113,7 +113,7 @@ def test_a_port_where_nothing_listens() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the loader's library path is Linux's")
-def test_pyodbc_without_the_systems_odbc_library_says_what_brings_it() -> None:
+def test_pyodbc_without_the_systems_odbc_library_says_how_to_install_it() -> None:
     """In a process of its own, because a library once loaded stays."""
     code = """
 import importlib, sys
@@ -139,7 +139,7 @@ except EnvironmentMissing as error:
     )
 
 
-def test_mssql_python_without_its_libraries_says_what_brings_them(record: Record, monkeypatch) -> None:
+def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Record, monkeypatch) -> None:
     class Refusing(type(drivers.load(Options()))):  # type: ignore[misc]
         def connect(self, text: str, options: Options) -> object:
             from tests.databases.mssql.recording import mssql_python
@@ -154,13 +154,13 @@ def test_mssql_python_without_its_libraries_says_what_brings_them(record: Record
 
 
 @pytest.mark.parametrize("name", ["mssql-python", "pyodbc"])
-def test_a_driver_that_is_not_installed_says_what_brings_it(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(drivers, "installed", tuple)
     assert str(failure(f"mssql://h?driver={name}")) == f"the driver {name} is not installed: pip install {name}."
     assert str(failure("mssql://h")).startswith("SQL Server needs a driver: pip install 'keybench[mssql]'")
 
 
-def test_a_wrong_password_has_the_servers_words_and_is_not_shown(record: Record, monkeypatch) -> None:
+def test_a_wrong_password_gives_the_servers_message_without_the_password(record: Record, monkeypatch) -> None:
     class Refusing(type(drivers.load(Options()))):  # type: ignore[misc]
         def connect(self, text: str, options: Options) -> object:
             from tests.databases.mssql.recording import ServerSaysNo
@@ -187,7 +187,7 @@ def test_a_wrong_password_has_the_servers_words_and_is_not_shown(record: Record,
         ("", "Exception"),
     ],
 )
-def test_messages_lose_the_names_of_the_layers_that_they_came_through(text: str, shown: str) -> None:
+def test_messages_are_shown_without_the_names_of_the_layers(text: str, shown: str) -> None:
     assert error_text(Exception(text) if text else Exception()) == shown
 
 
@@ -233,7 +233,7 @@ def test_without_a_database_one_is_made_and_dropped(answering: Record) -> None:
     assert answering.calls == []
 
 
-def test_in_a_database_that_was_named_only_the_schema_is_made_and_dropped(answering: Record) -> None:
+def test_in_a_named_database_only_the_schema_is_made_and_dropped(answering: Record) -> None:
     mine = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = "
     answering.answers[f"{mine}0"] = []
     answering.answers[f"{mine}3"] = [(database.MARK,)]
@@ -250,7 +250,7 @@ def test_in_a_database_that_was_named_only_the_schema_is_made_and_dropped(answer
     ]
 
 
-def test_a_schema_that_was_there_stays(answering: Record) -> None:
+def test_an_existing_schema_stays(answering: Record) -> None:
     for part in ("0", "3"):
         answering.answers[f"SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = {part}"] = []
     answering.answers["SELECT name FROM sys.schemas"] = [("keybench",)]
@@ -273,7 +273,7 @@ def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(answering: Record) -
     assert left.remove() == []
 
 
-def test_a_user_who_may_create_nothing_is_told_what_to_ask_for(answering: Record) -> None:
+def test_a_user_without_rights_gets_a_next_step(answering: Record) -> None:
     answering.refuse["CREATE DATABASE"] = "CREATE DATABASE permission denied in database 'master'."
     assert str(failure("mssql://bench@db.example")) == (
         "SQL Server at db.example:1433 does not let keybench create its schema or tables: SQL Server: CREATE DATABASE "
@@ -282,5 +282,5 @@ def test_a_user_who_may_create_nothing_is_told_what_to_ask_for(answering: Record
     )
 
 
-def test_the_environment_is_put_back() -> None:
+def test_the_environment_is_restored() -> None:
     assert not [name for name in os.environ if name.startswith("KEYBENCH_MSSQL")]

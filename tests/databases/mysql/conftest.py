@@ -32,7 +32,7 @@ def admin(address: Address) -> Iterator[MySqlAdmin]:
 
 
 def as_url(address: Address) -> Address:
-    """A private server as if it were somebody's own: by the connection alone, without its files."""
+    """A private server as if it were a user's own: only the connection, without its files."""
     given = {name: value for name, value in address.parameters.items() if name != "data"}
     return replace(address, server="url", parameters=given, settings=None)
 

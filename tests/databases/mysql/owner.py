@@ -1,4 +1,4 @@
-"""Somebody's own MariaDB server: other people's tables, and a guest who must give a password."""
+"""A user's own MariaDB server: other people's tables, and a guest who must give a password."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from keybench.model.keys import Keys
 DAY = 86_400_000_000
 EPOCH = datetime(1970, 1, 1)
 FIRST, LAST = -69 * 365 * DAY, 225 * 365 * DAY
-"""Microseconds since 1970 of some instants after 1900, and of some at which .NET's doubles still tell microseconds."""
+"""Microseconds since 1970 of some instants after 1900, and of some at which .NET's doubles still hold microseconds."""
 examples = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -104,7 +104,7 @@ def decoded(name: str, key: uuid.UUID) -> int | None:
 )
 @examples
 @given(base=st.uuids(version=4), at=st.integers(0, LAST))
-def test_a_comb_is_what_the_layout_makes(server, suffix, of, base, at) -> None:
+def test_a_comb_equals_the_layouts(server, suffix, of, base, at) -> None:
     key = made(server, f"create_comb{suffix}", base, at)
     assert key == expected(of, base, at * 10)
     assert read(server, f"date_from_comb{suffix}", key) == at // 1000 * 1000
@@ -112,7 +112,7 @@ def test_a_comb_is_what_the_layout_makes(server, suffix, of, base, at) -> None:
 
 @examples
 @given(base=st.uuids(), at=st.integers(FIRST, LAST))
-def test_a_legacy_comb_rounds_what_the_layout_cuts_off(server, base, at) -> None:
+def test_a_legacy_comb_rounds_where_the_layout_truncates(server, base, at) -> None:
     ticks = at * 10 + 16_667  # half of 1/300 s later, cut off, is rounded
     assume(ticks % (DAY * 10) < DAY * 10 - 4)  # there the original reads a day late
     assert made(server, "create_comb_legacy", base, at) == expected("rt-comb-postgresql-legacy", base, ticks)
@@ -208,7 +208,7 @@ def test_all_rows_of_a_statement_share_one_time(server, function: str) -> None:
     assert len({key for key, _ in keys}) == 100
 
 
-def test_nothing_comes_of_nothing(server) -> None:
+def test_null_gives_null(server) -> None:
     for call in (
         "create_comb(NULL, NOW(6))",
         "create_comb(x'00', NULL)",
@@ -251,7 +251,7 @@ def test_the_printed_script_is_installed_by_the_client(address: Address, name: s
             admin.rows("DROP DATABASE printed")
 
 
-def test_mysql_has_the_four_that_both_have_and_no_uuid_type() -> None:
+def test_mysql_has_the_four_common_functions_and_none_for_uuid() -> None:
     common = ["date_from_comb", "date_from_comb_legacy", "new_comb", "new_comb_legacy"]
     assert sorted(mysql.ENGINE.functions()) == common
     assert sorted(mariadb.ENGINE.functions()) == sorted([*common, "date_from_comb_uuid", "new_comb_uuid"])

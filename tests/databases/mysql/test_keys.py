@@ -67,7 +67,7 @@ def test_uuid_is_of_version_1_and_ascends_in_a_uuid_column(admin) -> None:
     assert [str(text) for (text,) in admin.rows(f"SELECT `key` FROM {ddl.name(on)} ORDER BY `key`")] == texts.tolist()
 
 
-def test_a_beside_index_of_guids_is_made_too(admin) -> None:
+def test_a_nonclustered_index_of_guids_is_made_too(admin) -> None:
     (made,) = [made for made in HERE if made.name == "server-uuid-v1"]
     assert len(loaded(admin, table(made, "nonclustered"), "load data")) == ROWS
 
@@ -91,8 +91,8 @@ def test_a_second_auto_increment_is_refused(admin) -> None:
     with pytest.raises(UsageError) as refused:
         admin.create(table(HERE[0], "nonclustered"))
     assert str(refused.value) == (
-        "MariaDB makes server-identity keys only where the key is the table's primary key, for a table has one "
-        'AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
+        "MariaDB makes server-identity keys only where the key is the table's primary key, because a table has "
+        'only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
     )
 
 
@@ -119,9 +119,9 @@ def test_versions_of_mysql(of, version: str, refused: str) -> None:
     if not refused:
         keys.check(of, on, version)
         return
-    with pytest.raises(ServerError) as said:
+    with pytest.raises(ServerError) as caught:
         keys.check(of, on, version)
-    assert str(said.value).startswith(refused)
+    assert str(caught.value).startswith(refused)
 
 
 def test_versions_as_numbers() -> None:

@@ -1,4 +1,4 @@
-"""Private servers: found, started with the settings meant, gone without a trace."""
+"""Local servers: found, started with the chosen settings, removed without a trace."""
 
 import os
 import pickle
@@ -58,7 +58,7 @@ def test_the_server_runs_with_the_settings_of_its_address(admin) -> None:
     assert set(reported) <= {*settings.RECORDED, "load_path"}
 
 
-def test_it_is_reached_by_a_private_socket_alone_and_is_recorded_as_mariadb(admin) -> None:
+def test_it_is_reached_only_by_a_private_socket_and_is_recorded_as_mariadb(admin) -> None:
     folder = Path(admin.address.parameters["unix_socket"]).parent
     assert admin.value("SELECT @@skip_networking") == 1
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -82,7 +82,7 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     base.assert_nothing_left()
 
 
-def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
+def test_the_message_for_a_missing_server_says_how_to_install_it(monkeypatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(local, "_FOLDERS", ())
     reason = (
@@ -99,7 +99,7 @@ def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
         ENGINE.missing("docker")
 
 
-def test_a_mysqld_of_mariadb_is_no_mysql(tmp_path, monkeypatch) -> None:
+def test_mariadbs_mysqld_is_not_taken_for_mysql(tmp_path, monkeypatch) -> None:
     def install(name: str, says: str) -> Path:
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\necho '{says}'\n")
@@ -123,7 +123,7 @@ def test_a_mysqld_of_mariadb_is_no_mysql(tmp_path, monkeypatch) -> None:
     local._version.cache_clear()
 
 
-def test_a_server_goes_under_its_own_name_alone() -> None:
+def test_a_server_is_recorded_under_its_own_name_only() -> None:
     assert flavour_of("11.4.2-MariaDB-log") is MARIADB
     assert flavour_of("8.4.6") is MYSQL_FLAVOUR
     require(MARIADB, "5.5.5-10.11.19-MariaDB-0+deb12u1")

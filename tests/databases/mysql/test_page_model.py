@@ -73,8 +73,8 @@ def test_indexes_of_other_tables_are_those_of_the_model(
     assert_as_the_server(admin, on, keys_in(stream, on, 50_000))
 
 
-def test_a_page_that_becomes_the_roots_only_child_goes_up_into_it(admin) -> None:
-    """When its neighbour loses its only node pointer, at row 57,003; the root splits again at once, in the middle."""
+def test_a_page_that_becomes_the_roots_only_child_is_merged_into_it(admin) -> None:
+    """At row 57,003 its neighbour loses its only node pointer; the root splits again at once, in the middle."""
     on = table("char36")
     keys = keys_in("same millisecond", on, 1_000_000)[:57_011]
     assert_as_the_server(admin, on, keys)

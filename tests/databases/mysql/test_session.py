@@ -139,7 +139,7 @@ def test_mariadb_gets_arrays_also_where_local_infile_is_off(admin) -> None:
 
 @pytest.mark.parametrize(("version", "permitted", "path"), [("8.4.6", 1, "load data"), ("8.4.6", 0, "insert")])
 def test_mysql_gets_load_data_where_it_permits_that(admin, monkeypatch, version, permitted, path) -> None:
-    """MariaDB's connection setting, under MySQL's name."""
+    """MariaDB's own setting, under MySQL's version."""
     admin.rows(f"SET GLOBAL local_infile = {permitted}")
     connection = connect(admin.address)
     try:
@@ -152,7 +152,7 @@ def test_mysql_gets_load_data_where_it_permits_that(admin, monkeypatch, version,
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("column", COLUMNS)
-def test_all_paths_store_the_same_rows(admin, column, path) -> None:
+def test_all_methods_store_the_same_rows(admin, column, path) -> None:
     sized, keys = taken_by(ENGINE.column(column), version4(random(250)))
     on = Table("trial", sized, 30, "nonclustered")
     admin.create(on)
@@ -189,7 +189,7 @@ def test_settling_waits_until_deleted_rows_are_purged(admin) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("column", ["binary16", "char36", "bigint"])
-def test_rows_by_date_and_children_by_either_path(admin, path, column) -> None:
+def test_rows_by_date_and_children_by_each_method(admin, path, column) -> None:
     """In rows of fixed width and in lines with tabs."""
     on = ENGINE.column(column)
     sized, keys = taken_by(on, increasing(250))

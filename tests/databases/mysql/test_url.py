@@ -1,4 +1,4 @@
-"""URLs of this family; what all engines have in common is in `contract/test_guests.py`."""
+"""URLs of MySQL and MariaDB; the behaviour of all engines is in `test_guests.py`."""
 
 import socket
 import traceback
@@ -53,7 +53,7 @@ def failure(address: str, on: object = ENGINE) -> KeybenchError:
     return caught.value
 
 
-def test_a_server_that_never_answers_is_given_up(monkeypatch) -> None:
+def test_a_silent_server_is_given_up(monkeypatch) -> None:
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -63,7 +63,7 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch) -> None:
     assert "timed out" in str(error)
 
 
-def test_options_and_databases_that_are_not_ours_are_refused() -> None:
+def test_unknown_options_and_other_databases_are_refused() -> None:
     assert str(failure("mariadb://h?colour=red")).startswith("MariaDB URL: unknown option colour. Known: ssl_ca, ")
     assert str(failure("mariadb://h/shop")) == (
         "MariaDB URL: keybench works in a database of its own, keybench: leave the one in the URL out."
@@ -72,13 +72,13 @@ def test_options_and_databases_that_are_not_ours_are_refused() -> None:
 
 @pytest.fixture
 def guest(servers) -> Iterator[Owner]:
-    """Somebody's own server, and what a guest may read there."""
+    """A user's own server, and what a guest may read there."""
     owner = Owner(servers.address(ENGINE, "local"), PASSWORD)
     yield owner
     owner.close()
 
 
-def test_a_guest_gets_sizes_and_log_but_no_pages(guest: Owner) -> None:
+def test_a_url_server_gives_sizes_and_log_but_no_pages(guest: Owner) -> None:
     provision = ENGINE.provision(guest.url(PASSWORD), SETTINGS)
     admin = MySqlAdmin(provision.start())
     try:
@@ -106,7 +106,7 @@ def test_a_mariadb_asked_for_as_mysql_is_not_recorded_as_mysql_but_cleaned(guest
         assert (left.in_use(), left.contents(), left.remove()) == (False, [], [])
 
 
-def test_what_refers_to_a_trials_table_is_not_torn_down(guest: Owner) -> None:
+def test_an_object_that_refers_to_a_trials_table_is_not_removed(guest: Owner) -> None:
     for statement in (
         "CREATE DATABASE keybench",
         "CREATE TABLE keybench.trial (`key` int PRIMARY KEY) COMMENT = 'a trial of keybench, which removes it'",

@@ -1,4 +1,4 @@
-"""What is sent to Oracle, and what is made of its answers, as documented."""
+"""The statements sent to Oracle, and the readings made of its documented answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PINNED = Path(__file__).with_name("statements.sql")
 TABLE = Table("rows", ENGINE.column("raw16"), 100)
 STATISTICS = [(name, 10) for name in statistics.NAMES]
 OPAQUE = ("ANALYZE", "BEGIN", "COMMIT", "LOCK TABLE", "ALTER", "GRANT", "CREATE BIGFILE", "CREATE USER", "DROP")
-"""What sqlglot does not understand: pinned as text alone. Of index-organised tables it keeps the text, too."""
+"""Statements that sqlglot does not understand: pinned as text only, like those of index-organised tables."""
 
 
 def everything(record: Record, address: Address) -> list[str]:
@@ -89,7 +89,7 @@ def test_the_statements_are_those_that_are_pinned(record: Record, address: Addre
     assert "".join(f"{statement}\n" for statement in everything(record, address)) == PINNED.read_text(encoding="utf-8")
 
 
-def test_each_parses_or_is_known_not_to() -> None:
+def test_each_statement_parses_or_is_known_not_to() -> None:
     statements = PINNED.read_text(encoding="utf-8").splitlines()
     assert len(statements) > 40
     for statement in statements:
@@ -113,7 +113,7 @@ def test_a_container_gets_large_logs_and_a_user_with_few_rights(record: Record, 
     assert not [statement for statement in sent if "ALL PRIVILEGES" in statement or "DBA" in statement]
 
 
-def test_tables_in_all_their_forms() -> None:
+def test_create_statements_by_options() -> None:
     unique = ddl.create(Table("rows", ENGINE.column("raw16"), 100, "nonclustered"), Options())
     assert unique == (
         'CREATE TABLE "rows" (key RAW(16) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL)',
@@ -163,7 +163,7 @@ def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Addr
     assert record.names().count("commit") == 1
 
 
-def test_an_error_undoes_the_transaction_and_has_the_servers_words(record: Record, address: Address) -> None:
+def test_an_error_undoes_the_transaction_and_shows_the_servers_message(record: Record, address: Address) -> None:
     session = OracleSession(address, TABLE)
     (batch,) = session.prepare(random(2), Payload(100), 0, 2)
     record.refuse["INSERT"] = "ORA-00001: unique constraint (KEYBENCH.rows_key) violated"
@@ -175,7 +175,7 @@ def test_an_error_undoes_the_transaction_and_has_the_servers_words(record: Recor
         session.send(batch)
 
 
-def test_a_session_leaves_what_it_did_and_nothing_where_it_sent_nothing(record: Record, address: Address) -> None:
+def test_a_session_stores_its_statistics_unless_it_sent_nothing(record: Record, address: Address) -> None:
     record.answers["SELECT n.name"] = STATISTICS
     session = OracleSession(address, TABLE)
     session.prepare(random(2), Payload(100), 0, 2)
@@ -223,7 +223,7 @@ def test_splits_are_the_sessions_counters_added_up(record: Record, address: Addr
     assert statements[place + 1].endswith("FROM index_stats")  # the same session, at once
 
 
-def test_what_may_not_be_read_is_absent_with_the_reason(record: Record, address: Address) -> None:
+def test_a_refused_query_makes_its_metrics_absent_with_the_reason(record: Record, address: Address) -> None:
     record.refuse["ANALYZE"] = "ORA-01031: insufficient privileges"
     admin = OracleAdmin(address)
     sessions, structure, *_ = (list(probe.after(TABLE)) for probe in admin.probes())
@@ -242,7 +242,7 @@ def test_stored_keys_come_back_as_the_column_encodes_them(record: Record, addres
     assert np.array_equal(stored, encoded)
 
 
-def test_the_connection_is_given_seconds(record: Record, address: Address) -> None:
+def test_logging_in_has_a_timeout(record: Record, address: Address) -> None:
     connection.connect(address)
     (named,) = record.connected
     assert (named["tcp_connect_timeout"], named["retry_count"]) == (5.0, 0)

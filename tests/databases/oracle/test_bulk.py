@@ -46,7 +46,7 @@ def test_each_transaction_is_one_load_of_all_its_rows(record: Record, address: A
     assert [row[1] for row in sent] == [row.tobytes().decode() for row in Payload(100).rows(7, 2500)]
 
 
-def test_the_schema_is_asked_for_before_and_the_statistics_are_noted(record: Record, address: Address) -> None:
+def test_preparation_queries_the_schema_and_the_statistics(record: Record, address: Address) -> None:
     record.answers["SELECT n.name"] = [(name, 10) for name in statistics.NAMES]
     session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
     (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
@@ -57,7 +57,7 @@ def test_the_schema_is_asked_for_before_and_the_statistics_are_noted(record: Rec
     assert statistics.KEEP in record.statements()
 
 
-def test_the_schema_is_asked_for_in_sql(record: Record, address: Address) -> None:
+def test_the_query_for_the_schema_parses(record: Record, address: Address) -> None:
     import sqlglot
     from sqlglot import exp
 
@@ -65,7 +65,7 @@ def test_the_schema_is_asked_for_in_sql(record: Record, address: Address) -> Non
     assert isinstance(tree, exp.Select)
 
 
-def test_an_error_has_the_servers_words(record: Record, address: Address) -> None:
+def test_an_error_shows_the_servers_message(record: Record, address: Address) -> None:
     session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
     (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
     record.refuse["direct_path_load"] = "ORA-26026: unique index KEYBENCH.rows_key initially in unusable state"
@@ -76,7 +76,7 @@ def test_an_error_has_the_servers_words(record: Record, address: Address) -> Non
         session.send(batch)
 
 
-def test_the_driver_has_it() -> None:
+def test_the_driver_has_direct_path_load() -> None:
     """Without the argument that would cut a transaction into several messages: its default is one for all rows."""
     signature = inspect.signature(oracledb.Connection.direct_path_load)
     assert list(signature.parameters) == ["self", "schema_name", "table_name", "column_names", "data", "batch_size"]

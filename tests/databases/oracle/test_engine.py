@@ -1,4 +1,4 @@
-"""Oracle's declaration, what it says of itself, and how a server of one's own is reached."""
+"""Oracle's declaration, and how a user's own server is reached."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_default_columns() -> None:
     assert ENGINE.default_column("int", "rfc").name == "number"
 
 
-def test_without_a_daemon_it_says_where_it_looked_and_what_works(monkeypatch, tmp_path: Path) -> None:
+def test_without_a_daemon_the_message_names_its_address_and_alternatives(monkeypatch, tmp_path: Path) -> None:
     host = f"unix://{tmp_path}/none.sock"
     monkeypatch.setenv("DOCKER_HOST", host)
     missing = ENGINE.missing("container")
@@ -86,7 +86,7 @@ def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the driver leaves its socket open
-def test_a_port_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_port_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "LOGIN_SECONDS", 1.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -120,7 +120,7 @@ def test_a_port_where_nothing_listens() -> None:
     gc.collect()
 
 
-def test_a_wrong_password_has_the_servers_words_and_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_password_gives_the_servers_message_without_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
     record = Record()
 
     def refusing(**_named: object) -> None:
@@ -145,14 +145,14 @@ def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(record: Record) -> N
     assert left.remove() == []
 
 
-def test_a_user_without_rights_is_told_what_to_ask_for(record: Record) -> None:
+def test_a_user_without_rights_gets_a_next_step(record: Record) -> None:
     record.refuse["CREATE TABLE"] = "ORA-01031: insufficient privileges"
     text = str(failure("oracle://me@db.example/s"))
     assert "does not let keybench create its schema or tables: Oracle: ORA-01031: insufficient privileges" in text
     assert "Let its administrator run: GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO KEYBENCH; " in text
 
 
-def test_a_driver_that_is_not_installed_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> None:
         raise ImportError(name)
 
@@ -161,7 +161,7 @@ def test_a_driver_that_is_not_installed_says_what_brings_it(monkeypatch: pytest.
     assert str(failure("oracle://me@db.example/s")) == text
 
 
-def test_trials_say_what_they_found_of_open_questions() -> None:
+def test_trials_answer_open_questions() -> None:
     table = Table("rows", ENGINE.column("raw16"), 100, "nonclustered")
     real = {Metric.LEAF_PAGES: 4870, Metric.SPLIT_COUNTER: 4869, Metric.APPENDS: 12, Metric.LEAF_DENSITY: 70.0}
     model = {Metric.LEAF_PAGES: 4860, Metric.LEAF_DENSITY: 69.0, Metric.INTERIOR_SPLITS: 4850}

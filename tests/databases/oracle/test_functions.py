@@ -59,14 +59,14 @@ def decoded(name: str, key: uuid.UUID) -> int | None:
 
 @examples
 @given(st.uuids(), st.integers(0, LAST))
-def test_new_comb_makes_what_the_layout_makes_of_whole_milliseconds(base, ticks) -> None:
+def test_new_comb_equals_the_layout_at_whole_milliseconds(base, ticks) -> None:
     assert new_comb(base, ticks) == expected("rt-comb-postgresql", base, ticks // 10_000 * 10_000)
     assert decoded("rt-comb-postgresql", new_comb(base, ticks)) == ticks // 10_000 * 10_000
 
 
 @examples
 @given(st.uuids(), st.integers(0, LAST))
-def test_new_comb_legacy_rounds_what_the_layout_cuts_off(base, ticks) -> None:
+def test_new_comb_legacy_rounds_where_the_layout_truncates(base, ticks) -> None:
     later = ticks + 16_667
     assume(16_667 <= later % DAY < DAY - 4)
     assume((ticks % DAY * 600 + 10_000_000) // 20_000_000 == later % DAY * 3 // 100_000)
@@ -81,7 +81,7 @@ def test_any_guid_is_read_or_refused_as_the_layout_does(key) -> None:
     assert (units > 25_920_000) == (decoded("rt-comb-postgresql-legacy", key) is None)
 
 
-def test_the_scripts_hold_what_is_translated_here() -> None:
+def test_the_scripts_contain_the_translated_expressions() -> None:
     text = script(ENGINE)
     for expression in (
         "TRUNC(EXTRACT(SECOND FROM since) * 1000)",

@@ -161,7 +161,7 @@ def test_the_index_must_outgrow_the_cache_where_that_is_claimed(runs, index, ver
     if index == 2**24:
         assert row.reason.endswith("The index is 0.25 times the server's cache: the claim needs 1 times.")
     if index is None:
-        assert row.reason.endswith("Nothing tells the size of the index and of the server's cache.")
+        assert row.reason.endswith("The size of the index or of the server's cache is unknown.")
 
 
 def test_measured_goes_before_modelled_and_more_rows_before_fewer(runs) -> None:

@@ -33,7 +33,7 @@ def values(found: Mapping[Metric, Reading]) -> dict[Metric, float]:
 
 
 def statistics(admin: MySqlAdmin, on: Table) -> dict[str, int]:
-    """What the server itself says of the key's index, counted, not sampled."""
+    """The server's own statistics of the key's index, counted, not sampled."""
     return dict(
         admin.rows(
             "SELECT stat_name, stat_value FROM mysql.innodb_index_stats WHERE database_name = %s AND table_name = %s "
@@ -44,7 +44,7 @@ def statistics(admin: MySqlAdmin, on: Table) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("column", "records"), [("binary16", 441), ("bigint", 574), ("char36", 279)])
-def test_increasing_keys_fill_leaves_but_for_a_sixteenth(admin, column, records) -> None:
+def test_increasing_keys_fill_fifteen_sixteenths_of_each_leaf(admin, column, records) -> None:
     on = table(column)
     keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
     figures = values(measured(admin, on, keys))
@@ -82,7 +82,7 @@ def test_lagging_generators_leave_leaves_a_third_full(admin) -> None:
 
 @pytest.mark.parametrize("keys", [increasing(ROWS), random(ROWS), lagging(ROWS), descending(20_000), increasing(1)])
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
-def test_the_file_says_what_the_servers_statistics_say(admin, keys, role) -> None:
+def test_the_file_agrees_with_the_servers_statistics(admin, keys, role) -> None:
     on = table(payload=30, role=role)
     figures = values(measured(admin, on, keys))
     reported = statistics(admin, on)
@@ -102,7 +102,7 @@ def test_the_order_of_a_table_beside_its_key(admin) -> None:
     assert clustered[Metric.HEAP_CORRELATION].reason == "the table is its key's b-tree: there is no heap beside it."
 
 
-def test_what_no_counter_tells_is_absent_with_the_reason() -> None:
+def test_metrics_without_a_counter_are_absent_with_the_reason() -> None:
     for metric in (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS):
         assert ENGINE.absent[metric] == (
             "InnoDB's one counter mixes appends with all other splits: only a page model of its b-tree can tell them "
@@ -110,7 +110,7 @@ def test_what_no_counter_tells_is_absent_with_the_reason() -> None:
         )
 
 
-def test_somebody_elses_server_gives_counters_and_sizes_but_no_pages(address) -> None:
+def test_a_users_own_server_gives_counters_and_sizes_but_no_pages(address) -> None:
     outside = MySqlAdmin(as_url(address))
     try:
         readings = measured(outside, table(), random(5000))
@@ -136,7 +136,7 @@ def test_somebody_elses_server_gives_counters_and_sizes_but_no_pages(address) ->
         outside.close()
 
 
-def test_what_is_no_whole_index_is_refused(admin) -> None:
+def test_an_incomplete_index_is_refused(admin) -> None:
     on = table()
     admin.create(on)
     send(admin.address, on, random(5000))
@@ -164,7 +164,7 @@ def test_what_is_no_whole_index_is_refused(admin) -> None:
             pages.summarise(torn, index)
 
 
-def test_free_pages_that_keep_what_they_held_are_not_counted(admin) -> None:
+def test_free_pages_with_old_contents_are_not_counted(admin) -> None:
     on = table()
     admin.create(on)
     send(admin.address, on, random(20_000))
@@ -195,7 +195,7 @@ def test_free_pages_that_keep_what_they_held_are_not_counted(admin) -> None:
     assert np.array_equal(again.levels[0], chain)
 
 
-def test_a_table_that_is_not_there(admin) -> None:
+def test_a_missing_table_is_an_error(admin) -> None:
     admin.drop(table())
     with pytest.raises(ServerError, match=r"^MariaDB: there is no table `keybench`\.`trial`\.$"):
         index_id(admin, table())

@@ -1,4 +1,4 @@
-"""MariaDB's redo log: synthetic ones byte by byte, and a live server's."""
+"""MariaDB's redo log: synthetic logs byte by byte, and a live server's."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def number_of(row: int) -> bytes:
 
 
 def entry(row: int) -> bytes:
-    """An insertion into a leaf: of what its predecessor has not, so without the first bytes of its key."""
+    """An insertion into a leaf: only the bytes that differ from its predecessor, without the first ones of its key."""
     return bytes([6 + row % 4 // 2]) + b"..key" + number_of(row)
 
 
@@ -69,7 +69,7 @@ def transaction(*records: bytes) -> bytes:
 
 
 def written(folder: Path, before: bytes, content: bytes, *, form: bytes = b"Phys", encrypted: bytes = b"") -> Path:
-    """A circular file whose log is `before` and then `content`, as far as that has room."""
+    """A circular file with the log `before` and then `content`, up to its capacity."""
     log = np.zeros(CAPACITY, np.uint8)
     data = np.frombuffer(before + content, np.uint8)
     for i in range(max(0, len(data) - CAPACITY), len(data)):
@@ -125,7 +125,7 @@ def test_insertions_are_found_among_other_records(tmp_path_factory, rows, before
 @settings(deadline=None, max_examples=50)
 @given(st.permutations(range(40)), st.integers(0, 2 * CAPACITY), st.data())
 def test_entries_of_an_index_are_told_from_copies_and_node_pointers(tmp_path_factory, rows, before, data) -> None:
-    """Row numbers are even; where a page splits, entries of before are inserted once more."""
+    """Row numbers are even; where a page splits, earlier entries are inserted again."""
     content = b""
     for i, row in enumerate(rows):
         copies = data.draw(st.lists(st.sampled_from(rows[:i]), max_size=3)) if i else []
@@ -143,7 +143,7 @@ def test_entries_of_an_index_are_told_from_copies_and_node_pointers(tmp_path_fac
     assert rows_read.tolist() == [2 * row for row in rows]
 
 
-def test_a_record_about_a_file_is_none_of_the_page_before(tmp_path) -> None:
+def test_a_record_about_a_file_does_not_belong_to_the_page_before(tmp_path) -> None:
     renamed = record(0xA0, undo(b"x" * 16), None)
     assert renamed[0] & 0x80
     content = transaction(renamed) + transaction(record(0x20, undo(b"y" * 16), (0, 300)))
@@ -159,7 +159,7 @@ def test_windows_end_between_mini_transactions(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "end", "said"),
+    ("change", "end", "message"),
     [
         ({"form": b"\0\0\0\1"}, 100, "it is not in the format of MariaDB 10.8 and later."),
         ({"encrypted": b"\1"}, 100, "it is encrypted."),
@@ -172,13 +172,13 @@ def test_windows_end_between_mini_transactions(tmp_path, monkeypatch) -> None:
         ({}, 62, "it shows 2 insertions of 3 rows."),
     ],
 )
-def test_what_does_not_tell_is_refused(tmp_path, change, end, said) -> None:
+def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, message) -> None:
     content = transaction(record(0x20, undo(b"k" * 16), (0, 300))) * 2
     assert len(content) == 62
     path = written(tmp_path, b"", content, **change)
     with pytest.raises(redo.UnreadableLogError) as caught:
         redo.inserted(path, FIRST, FIRST + end, TABLE, 16, 3)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 @settings(deadline=None, max_examples=50)
@@ -199,7 +199,7 @@ def test_damage_is_noticed_or_harmless(tmp_path_factory, content) -> None:
         ("char36", "nonclustered"),
     ],
 )
-def test_the_order_of_one_writer_is_that_of_its_rows(admin, column: str, role: str) -> None:
+def test_one_writers_order_is_that_of_its_rows(admin, column: str, role: str) -> None:
     sized, keys = taken_by(ENGINE.column(column), version4(random(700)))
     on = Table("trial", sized, 20, role)  # type: ignore[arg-type]
     admin.create(on)
@@ -214,7 +214,7 @@ def test_the_order_of_one_writer_is_that_of_its_rows(admin, column: str, role: s
 
 def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
     on = Table("trial", ENGINE.column("bigint"), 0)
-    for change, said in (
+    for change, reason in (
         ({"log_position": ""}, "."),
         ({"log_flushed": "Innodb_master_thread_idle_loops"}, ": the log cannot be used, because "),
     ):
@@ -225,11 +225,11 @@ def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
         recorder.before(on)
         send(admin.address, on, Keys(np.arange(300), "int"), rows_per_tx=100)
         arrivals = recorder.after(on)
-        assert arrivals.near.startswith(f"By the order of transactions, which is near that of their rows{said}")
+        assert arrivals.near.startswith(f"By the order of transactions, which is near that of their rows{reason}")
         assert arrivals.sequence.tolist() == sorted(arrivals.transactions.tolist())
 
 
-def test_somebody_elses_server_tells_no_order(address) -> None:
+def test_a_users_own_server_gives_no_order(address) -> None:
     outside = MySqlAdmin(as_url(address))
     try:
         on = Table("trial", ENGINE.column("binary16"), 0)

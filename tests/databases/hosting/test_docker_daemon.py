@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from keybench.databases.hosting import docker
+from keybench.databases.hosting import docker_daemon
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
 
@@ -75,7 +75,7 @@ def test_a_daemon_that_answers(kind: Callable[[], tuple[socket.socket, str]], mo
     monkeypatch.setenv("DOCKER_HOST", host)
     asked: list[bytes] = []
     with listening(at, answer(OK, asked)):
-        assert docker.unreachable() == ""
+        assert docker_daemon.unreachable() == ""
     assert asked[0].startswith(b"GET /_ping HTTP/1.1\r\n")
 
 
@@ -87,7 +87,7 @@ def test_a_daemon_that_never_answers(
     monkeypatch.setenv("DOCKER_HOST", host)
     with listening(at, lambda client: _wait_for_the_end(client)):
         begin = time.monotonic()
-        assert docker.unreachable() == "no answer within 1.5 s"
+        assert docker_daemon.unreachable() == "no answer within 1.5 s"
         assert time.monotonic() - begin < 2
 
 
@@ -102,7 +102,7 @@ def test_a_daemon_that_answers_byte_by_byte_is_not_waited_for(monkeypatch: pytes
 
     with listening(at, drip):
         begin = time.monotonic()
-        assert docker.unreachable() == "no answer within 1.5 s"
+        assert docker_daemon.unreachable() == "no answer within 1.5 s"
         assert time.monotonic() - begin < 2
 
 
@@ -130,27 +130,27 @@ def test_something_else_that_answers(reply: bytes, reason: str, monkeypatch: pyt
     at, host = tcp()
     monkeypatch.setenv("DOCKER_HOST", host)
     with listening(at, answer(reply, [])):
-        assert docker.unreachable() == reason
+        assert docker_daemon.unreachable() == reason
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    assert docker.unreachable() == "No such file or directory"
+    assert docker_daemon.unreachable() == "No such file or directory"
     at, host = tcp()
     at.close()
     monkeypatch.setenv("DOCKER_HOST", host)
-    assert docker.unreachable() == "Connection refused"
+    assert docker_daemon.unreachable() == "Connection refused"
 
 
 @pytest.mark.parametrize("host", ["ssh://user@example.org", "npipe:////./pipe/docker_engine", "nonsense", "tcp://"])
 def test_addresses_that_cannot_be_asked(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", host)
-    assert docker.unreachable() == "keybench asks only daemons at unix:// and tcp:// addresses"
+    assert docker_daemon.unreachable() == "keybench asks only daemons at unix:// and tcp:// addresses"
 
 
 def test_a_port_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:99999")
-    assert docker.unreachable() == "Port out of range 0-65535"
+    assert docker_daemon.unreachable() == "Port out of range 0-65535"
 
 
 def test_tls_is_spoken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -160,11 +160,11 @@ def test_tls_is_spoken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("DOCKER_CERT_PATH", str(tmp_path))
     asked: list[bytes] = []
     with listening(at, answer(OK, asked)):
-        assert docker.unreachable() != ""
+        assert docker_daemon.unreachable() != ""
     assert asked[0][:2] == b"\x16\x03"  # a TLS handshake
     (tmp_path / "ca.pem").write_text("no certificate")
-    assert docker.unreachable().startswith("its certificates cannot be read: ")
+    assert docker_daemon.unreachable().startswith("its certificates cannot be read: ")
 
 
 def test_the_default_address() -> None:
-    assert docker.address() == "unix:///var/run/docker.sock"
+    assert docker_daemon.address() == "unix:///var/run/docker.sock"

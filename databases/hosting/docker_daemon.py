@@ -1,8 +1,7 @@
 """Whether a Docker daemon answers, asked without Docker's client or library.
 
 The address is `DOCKER_HOST`, else that of the current context, as for Docker's own client, else the default socket;
-`DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` are heeded. The question is `GET /_ping` of the Engine API, whose answer is
-`OK`.
+`DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` apply. The request is `GET /_ping` of the Engine API, whose answer is `OK`.
 """
 
 from __future__ import annotations
@@ -43,16 +42,16 @@ def _of_context() -> str:
 
 def unreachable() -> str:
     """Why no daemon answers at `address()`; empty where one does. Within `TIMEOUT`."""
-    found = [f"no answer within {TIMEOUT:g} s"]
+    reason = [f"no answer within {TIMEOUT:g} s"]
 
     def ask() -> None:
-        found[0] = _ask(address())
+        reason[0] = _ask(address())
 
     # In a thread, because neither a name server nor an answer byte by byte heeds a socket's timeout.
     thread = Thread(target=ask, daemon=True)
     thread.start()
     thread.join(TIMEOUT)
-    return found[0]
+    return reason[0]
 
 
 def _ask(host: str) -> str:

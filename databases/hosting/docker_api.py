@@ -1,6 +1,6 @@
-"""What keybench asks of a Docker daemon besides starting a container: which are there, remove one, read a file of one.
+"""Requests to a Docker daemon: list keybench's containers, remove one, copy a file out of one.
 
-By the Engine API itself, so that `clean` and the reaper need nothing but the standard library.
+They use the Engine API directly, so that `clean` and the reaper need only the standard library.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pathlib import Path
 from shutil import copyfileobj
 from urllib.parse import quote, urlencode
 
-from keybench.databases.hosting import docker
+from keybench.databases.hosting import docker_daemon
 from keybench.errors import EnvironmentMissing
 
 LABEL = "keybench."
-"""What the names of keybench's labels begin with."""
+"""Prefix of the names of keybench's labels."""
 
 _SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Found:
-    """A container of keybench's, running or not."""
+class Container:
+    """A container that keybench made, running or not."""
 
     name: str
     image: str
@@ -37,12 +37,12 @@ class Found:
 @contextmanager
 def _answer(method: str, path: str) -> Iterator[http.client.HTTPResponse]:
     try:
-        with closing(docker.connect(docker.address(), _SECONDS)) as connection:
+        with closing(docker_daemon.connect(docker_daemon.address(), _SECONDS)) as connection:
             connection.request(method, path)
             yield connection.getresponse()
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise EnvironmentMissing(
-            f"the Docker daemon at {docker.address()} does not answer ({error}): start Docker and try again."
+            f"the Docker daemon at {docker_daemon.address()} does not answer ({error}): start Docker and try again."
         ) from None
 
 
@@ -55,15 +55,15 @@ def _refused(response: http.client.HTTPResponse) -> EnvironmentMissing:
     return EnvironmentMissing(f"the Docker daemon refuses: {said}. See `docker ps -a`.")
 
 
-def containers() -> Sequence[Found]:
+def containers() -> Sequence[Container]:
     """All containers that keybench made, by name; EnvironmentMissing where no daemon answers."""
     query = urlencode({"all": "1", "filters": json.dumps({"label": [f"{LABEL}engine"]})})
     with _answer("GET", f"/containers/json?{query}") as response:
         if response.status != http.HTTPStatus.OK:
             raise _refused(response)
         listed = json.loads(response.read())
-    found = [Found(each["Names"][0].lstrip("/"), each["Image"], each["Labels"]) for each in listed]
-    return sorted(found, key=lambda each: each.name)
+    ours = [Container(each["Names"][0].lstrip("/"), each["Image"], each["Labels"]) for each in listed]
+    return sorted(ours, key=lambda each: each.name)
 
 
 def remove(name: str) -> bool:
