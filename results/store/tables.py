@@ -166,7 +166,7 @@ blob = Table(
     metadata,
     Column("trial", ForeignKey("trial.id"), primary_key=True),
     Column("kind", Text, primary_key=True),
-    Column("content", LargeBinary, nullable=False, comment="zlib of a line of JSON and arrays (results.blobs)"),
+    Column("content", LargeBinary, nullable=False, comment="zlib of a line of JSON and arrays (results.store.blobs)"),
 )
 
 warning = Table(

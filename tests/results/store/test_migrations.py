@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, make_url, text
 
+from keybench.databases.registry import engine
 from keybench.errors import UsageError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.store import migrations
 from keybench.results.store.database import Store
 from keybench.results.store.migrations import SCHEMA_VERSION
+from tests.results.conftest import a_run, trials
 
 DATA = Path(__file__).parent / "data"
 Rows = list[tuple[object, ...]]
@@ -102,4 +108,44 @@ def test_an_older_file_in_use_says_why_it_cannot_be_read(version_1: Path, monkey
     writer.close()
     assert str(refused.value).startswith(
         f"{version_1} is of an older keybench and has to be updated first: another run is writing to {version_1}"
+    )
+
+
+VERSION_1 = (
+    "ALTER TABLE keybench.trial DROP COLUMN traceback",
+    "DROP TABLE keybench.value",
+    "CREATE TABLE keybench.value (trial int REFERENCES keybench.trial, metric text, object text, value float8, "
+    "origin text NOT NULL, reason text NOT NULL, PRIMARY KEY (trial, metric, object))",
+    "INSERT INTO keybench.value SELECT id, 'lag_rows', 'writer web-1', 3, 'derived', '' FROM keybench.trial",
+    "INSERT INTO keybench.value SELECT id, 'leaf_density', 'grid 2 processes, 64 rows a tick', NULL, 'absent', 'why' "
+    "FROM keybench.trial",
+    "UPDATE keybench.meta SET value = '1' WHERE key = 'schema'",
+)
+
+
+def test_a_team_database_of_version_1_is_migrated() -> None:
+    own = engine("postgresql")
+    provision = own.provision(
+        next(kind for kind in ("local", "embedded") if not own.missing(kind)), own.settings("fast", "default")
+    )
+    given = provision.start().parameters
+    try:
+        url = f"postgresql://{given['user']}@/{given['dbname']}?host={given['host']}&port={given['port']}"
+        with Store.open(url, write=True) as store:
+            store.add_run(a_run(blocks=1))
+            (trial, *_) = trials(["uuid-v4"], ["sqlite"], 1, 1000, [100], after=False)
+            store.record(a_run().id, replace(trial, readings=(), blobs=()))
+        database = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+        with database.begin() as connection:
+            for statement in VERSION_1:
+                connection.execute(text(statement))
+        database.dispose()
+        with Store.open(url, write=False) as store:
+            (migrated,) = store.trials(a_run().id)
+    finally:
+        provision.stop()
+    assert migrated.traceback == ""
+    assert migrated.readings == (
+        Reading(Metric.LEAF_DENSITY, None, "absent", "why", Subject.grid(2, 64)),
+        Reading(Metric.LAG_ROWS, 3.0, "derived", "", Subject.writer("web-1")),
     )
