@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import get_args
 
 from benchmarks import streams
-from keybench.databases.contract import Address
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import Address
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.column import Column

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks import pairs
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql.session import MySqlSession, SendMethod
 from keybench.databases.mysql.session import statements as packed

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks import pairs, streams
 from benchmarks.fidelity import columns, real
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engines
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words

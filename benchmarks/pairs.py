@@ -10,7 +10,7 @@ from statistics import median
 
 import numpy as np
 
-from keybench.databases.contract import Admin, Session
+from keybench.databases.contract.roles import Admin, Session
 from keybench.errors import VerificationError
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy

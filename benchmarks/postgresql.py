@@ -11,7 +11,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks import pairs
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.ddl import columns, name
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import EnvironmentMissing

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import pairs
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.sqlite.connection import configured
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.engine import ENGINE

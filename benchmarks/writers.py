@@ -17,8 +17,8 @@ from statistics import median
 from psycopg import pq
 
 from benchmarks import pairs
-from keybench.databases.contract import Address
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.ddl import name
 from keybench.databases.postgresql.session import PostgresSession
 from keybench.databases.registry import engine

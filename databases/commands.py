@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from keybench import cli
+from keybench.databases.contract.engine import Engine
 from keybench.databases.core import functions
-from keybench.databases.engine import Engine
 from keybench.databases.registry import engine, engines
 
 app = cli.application(

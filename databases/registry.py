@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError, unknown_name
 from keybench.plugins import discover
 

@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 
 from keybench import cli
-from keybench.databases.contract import OwnedSchema
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import OwnedSchema
 from keybench.databases.hosting import container_labels, docker_api, docker_daemon, secret
 from keybench.databases.hosting.private_folder import base_directory, left_folders, remove_left_folders
 from keybench.databases.registry import engines

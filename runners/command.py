@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from keybench import cli
-from keybench.databases.options import ContainerOptions
+from keybench.databases.contract.options import ContainerOptions
 from keybench.runners import config as defaults
 
 GIB = 1 << 30

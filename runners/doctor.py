@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from keybench import cli
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.databases.hosting import container_labels, docker_api, docker_daemon
 from keybench.databases.hosting.private_folder import PrivateFolder, base_directory, server_user
 from keybench.databases.registry import engine, engines

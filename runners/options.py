@@ -10,8 +10,8 @@ from typing import get_args
 
 from sqlalchemy.engine import URL, make_url
 
+from keybench.databases.contract.options import Profile
 from keybench.databases.hosting.container import KIND
-from keybench.databases.options import Profile
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.runners import config

@@ -7,10 +7,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.capabilities import Keepable
-from keybench.databases.contract import Provision
+from keybench.databases.contract.capabilities import Keepable
+from keybench.databases.contract.options import Profile
+from keybench.databases.contract.roles import Provision
 from keybench.databases.hosting.container import KIND, ContainerServer
-from keybench.databases.options import Profile
 from keybench.databases.registry import engine
 from keybench.results.store.records import Environment
 from keybench.runners.planning.plan import Request

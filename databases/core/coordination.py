@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 
 TABLE = "keybench_board"
 """Its name, in the schema or database of the trials."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.resources import files
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engines
 from keybench.errors import UsageError, unknown_name
 

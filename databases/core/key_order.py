@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import ReadsInOrder
+from keybench.databases.contract.capabilities import ReadsInOrder
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.errors import ServerError
 from keybench.model.metric import Metric

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from keybench.databases.engine import Verdict
+from keybench.databases.contract.engine import Verdict
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL, Subject

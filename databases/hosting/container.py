@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from keybench.databases.contract import Address, Settings
+from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import docker_api, docker_daemon, reaper
 from keybench.databases.hosting.container_labels import labels_of
 from keybench.databases.hosting.environment import restored

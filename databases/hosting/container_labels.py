@@ -7,9 +7,9 @@ import socket
 
 import psutil
 
+from keybench.databases.contract.options import ContainerOptions
 from keybench.databases.hosting import docker_api
 from keybench.databases.hosting.recipe import Recipe
-from keybench.databases.options import ContainerOptions
 
 
 def labels_of(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from keybench.databases.options import ContainerOptions
+from keybench.databases.contract.options import ContainerOptions
 
 SECOND = 1_000_000_000
 """In nanoseconds, as Docker's Engine API counts."""

@@ -13,7 +13,7 @@ import socket
 import sys
 from contextlib import AbstractContextManager
 
-from keybench.databases.contract import Secret
+from keybench.databases.contract.roles import Secret
 from keybench.databases.hosting.environment import restored
 from keybench.errors import EnvironmentMissing, UsageError
 

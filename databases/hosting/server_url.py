@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 
 _SOCKET = "unix_socket"

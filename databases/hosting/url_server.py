@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
-from keybench.databases.contract import Address, OwnedSchema
+from keybench.databases.contract.roles import Address, OwnedSchema
 from keybench.errors import EnvironmentMissing, ServerError
 
 LOCK_SECONDS = 2

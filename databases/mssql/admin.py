@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract import Address, Probe
+from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.mssql import connection, ddl
 from keybench.databases.mssql.probes import pages, probes
 from keybench.databases.mssql.probes.splits import HOLDER, LogHolder

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import psutil
 
-from keybench.databases.contract import Address, Settings
+from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.mssql import connection, database, settings

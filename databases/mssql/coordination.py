@@ -5,7 +5,7 @@ Its changes are logged in the trials' database. Commits wait for the disk unless
 
 from __future__ import annotations
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.mssql import connection
 from keybench.databases.mssql.ddl import SCHEMA

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.engine import Engine, Verdict
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
-from keybench.databases.engine import Engine, Verdict
 from keybench.databases.hosting.container import missing as without_containers
 from keybench.databases.mssql import checks, container, ddl, keys, settings
 from keybench.databases.mssql.connection import drivers
-from keybench.databases.options import CacheSize, Profile
 from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.load_path import Transport

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import TABLE as COORDINATION_TABLE
 from keybench.databases.mssql import connection, database
 from keybench.databases.mssql.database import MARK, PROPERTY

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.array_session import ArraySession, Row, cut
 from keybench.databases.mssql import connection, ddl
 from keybench.model.keys import Keys

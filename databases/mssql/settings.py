@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass, fields
 
 import psutil
 
-from keybench.databases.contract import Settings
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Settings
 from keybench.databases.core.engine_options import chosen
-from keybench.databases.options import CacheSize, Profile
 from keybench.errors import UsageError, unknown_name
 
 MB = 1 << 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.server_url import UrlForm
 from keybench.databases.mssql.settings import NAMES, Options, options

@@ -9,8 +9,8 @@ import numpy as np
 import pymysql
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import ArrivalRecorder, PageOrder
-from keybench.databases.contract import Address, Probe
+from keybench.databases.contract.capabilities import ArrivalRecorder, PageOrder
+from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.mysql import ddl, keys, settings
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.probes import probes, tables

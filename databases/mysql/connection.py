@@ -12,7 +12,7 @@ import pymysql
 from pymysql.constants import COMMAND
 from pymysql.protocol import OKPacketWrapper
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.full_disk import with_next_step
 from keybench.databases.hosting.server_url import unreachable
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of, require

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.ddl import COMMENT, SCHEMA

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Self
 
-from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
-from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
-from keybench.databases.options import CacheSize, Profile
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table

@@ -12,7 +12,7 @@ from typing import Any
 
 import pymysql
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.mysql.connection import Queries, place, server_errors
 from keybench.databases.mysql.ddl import COMMENT, SCHEMA

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import psutil
 
-from keybench.databases.contract import Settings
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Settings
 from keybench.databases.mysql.flavour import Flavour
-from keybench.databases.options import CacheSize, Profile
 
 _MB = 1 << 20
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract import Address, Probe
+from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.oracle import connection, ddl
 from keybench.databases.oracle.probes import index, probes, statistics
 from keybench.databases.oracle.settings import options

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from keybench.databases.contract.engine import Verdict
 from keybench.databases.core import self_check
-from keybench.databases.engine import Verdict
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table

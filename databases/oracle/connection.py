@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.server_url import unreachable
 from keybench.errors import EnvironmentMissing, ServerError
 

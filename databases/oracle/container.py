@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.databases.contract import Address, Settings
+from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.oracle import connection, settings, user

@@ -6,7 +6,7 @@ is measured, does not contain its changes.
 
 from __future__ import annotations
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS, CoordinationTable, Dialect, Rows, Values
 from keybench.databases.oracle import connection
 from keybench.databases.oracle.ddl import COORDINATION_TABLE

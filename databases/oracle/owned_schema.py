@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.oracle import connection
 from keybench.databases.oracle.ddl import COORDINATION_TABLE, LOCK, STATISTICS
 from keybench.databases.oracle.user import GRANTS

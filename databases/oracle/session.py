@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.array_session import ArraySession, Row
 from keybench.databases.oracle import connection, ddl
 from keybench.databases.oracle.probes import statistics

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
-from keybench.databases.contract import Settings
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Settings
 from keybench.databases.core.engine_options import chosen
-from keybench.databases.options import CacheSize, Profile
 from keybench.databases.oracle.user import DURABILITY
 from keybench.errors import unknown_name
 

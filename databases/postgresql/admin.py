@@ -9,8 +9,8 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import pq
 
-from keybench.databases.capabilities import ArrivalRecorder, PageOrder
-from keybench.databases.contract import Probe
+from keybench.databases.contract.capabilities import ArrivalRecorder, PageOrder
+from keybench.databases.contract.roles import Probe
 from keybench.databases.postgresql import ddl, keys, settings
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import pages, probes, tables

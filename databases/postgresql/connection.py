@@ -10,7 +10,7 @@ import psycopg
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.full_disk import with_next_step
 from keybench.errors import EnvironmentMissing, ServerError
 

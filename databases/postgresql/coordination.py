@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psycopg import sql
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.ddl import SCHEMA

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
-from keybench.databases.engine import Engine
 from keybench.databases.hosting.container import KIND
-from keybench.databases.options import CacheSize, Profile
 from keybench.databases.postgresql import ddl, keys, local, settings
 from keybench.model.column import Column
 from keybench.model.metric import Metric

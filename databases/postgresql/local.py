@@ -14,7 +14,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from keybench.databases.contract import Address, Settings
+from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import psycopg
 from psycopg import sql
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import psutil
 
-from keybench.databases.contract import Settings
-from keybench.databases.options import CacheSize, Profile
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Settings
 
 _MB = 1 << 20
 

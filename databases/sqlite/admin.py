@@ -10,8 +10,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import PageOrder
-from keybench.databases.contract import Address, Probe
+from keybench.databases.contract.capabilities import PageOrder
+from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.sqlite.connection import configured, connect, files, server_error
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.keys import check

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from keybench.databases.contract import Address, Settings
+from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.sqlite.ddl import Files
 from keybench.errors import ServerError
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from keybench.databases.contract import Address, Admin, Provision, Session, Settings
-from keybench.databases.engine import Engine
-from keybench.databases.options import CacheSize, Profile
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
 from keybench.databases.sqlite import ddl, keys
 from keybench.databases.sqlite.settings import settings_for
 from keybench.errors import UsageError

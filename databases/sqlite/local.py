@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract import Address, Settings
+from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.private_folder import PrivateFolder
 
 _START_SECONDS = 10.0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import apsw
 import numpy as np
 
-from keybench.databases.capabilities import PageOrder
+from keybench.databases.contract.capabilities import PageOrder
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.model.metric import Metric

@@ -15,7 +15,7 @@ from typing import Any, cast
 import apsw
 import numpy as np
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.sqlite.connection import connect, files, server_error
 from keybench.databases.sqlite.ddl import Statements
 from keybench.model.keys import Keys

@@ -8,8 +8,8 @@ default, which few change. No mapped memory: the page cache is the one cache bes
 
 from __future__ import annotations
 
-from keybench.databases.contract import Settings
-from keybench.databases.options import CacheSize, Profile
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Settings
 from keybench.pagemodels.sqlite.records import PAGE_SIZE
 
 _CACHE_KIB: dict[CacheSize, int] = {"default": 256 * 1024, "small": 16 * 1024}

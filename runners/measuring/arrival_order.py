@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import Arrivals, RecoversArrivalOrder
-from keybench.databases.contract import Admin
+from keybench.databases.contract.capabilities import Arrivals, RecoversArrivalOrder
+from keybench.databases.contract.roles import Admin
 from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keybench.databases.contract import Probe
+from keybench.databases.contract.roles import Probe
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 

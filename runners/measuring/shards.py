@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from keybench.databases.capabilities import ServerWide
-from keybench.databases.contract import Admin, Probe
+from keybench.databases.contract.capabilities import ServerWide
+from keybench.databases.contract.roles import Admin, Probe
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
-from keybench.databases.engine import Engine
-from keybench.databases.options import ContainerOptions, Profile
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.options import ContainerOptions, Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.layout import Layout, layout, layouts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model.names import MODEL_SERVER

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.table import ServerKeys, is_key_and_payload

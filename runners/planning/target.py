@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keybench.databases.contract import Address
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import Address
 
 
 @dataclass(frozen=True)

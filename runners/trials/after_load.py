@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from keybench.databases.contract import Admin
+from keybench.databases.contract.roles import Admin
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from keybench.databases.contract import Admin
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import Admin
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.results.store.blobs import Blob

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from keybench.databases.capabilities import ReadsPageOrder
-from keybench.databases.contract import Admin
-from keybench.databases.engine import Engine
+from keybench.databases.contract.capabilities import ReadsPageOrder
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import Admin
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract import Admin
+from keybench.databases.contract.roles import Admin
 from keybench.errors import VerificationError
 from keybench.model.keys import Keys
 from keybench.model.table import Table

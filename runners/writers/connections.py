@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.capabilities import LimitsSessions
+from keybench.databases.contract.capabilities import LimitsSessions
 from keybench.errors import UsageError
 from keybench.runners.planning.plan import Request
 from keybench.runners.planning.target import Target

@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from typing import Protocol
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError

@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.model.load_path import ROWS, LoadPath
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.runners.writers import processes
 from keybench.runners.writers.barrier import SharedMemoryBarrier
 from keybench.runners.writers.writer import WriterResult, WriterTask, write

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract import Address, Session
+from keybench.databases.contract.roles import Address, Session
 from keybench.databases.registry import engine
 from keybench.errors import VerificationError
 from keybench.generators.core.layout import layout

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import keybench
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import HasCoordinationTable
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable, LoadState
 from keybench.databases.registry import engine
 from keybench.errors import ServerError

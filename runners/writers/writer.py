@@ -11,8 +11,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import MakesKeys, StampsTransactions
-from keybench.databases.contract import Address, Session
+from keybench.databases.contract.capabilities import MakesKeys, StampsTransactions
+from keybench.databases.contract.roles import Address, Session
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.load_path import ROWS, LoadPath

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from keybench.databases.contract import Address, Admin, Session
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import Address, Admin, Session
 from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric

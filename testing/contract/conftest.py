@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.model.column import Column
 from keybench.model.table import ServerKeys
 from keybench.testing.contract.bench import Bench, open_bench

@@ -13,7 +13,7 @@ from functools import cache
 
 import pytest
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import KeybenchError, UsageError
 

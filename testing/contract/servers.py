@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.contract import Address
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import Address
 
 _MEMORY, _ROOM = Path("/dev/shm"), 8 << 30
 

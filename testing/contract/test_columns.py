@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.databases.capabilities import ReadsInOrder
+from keybench.databases.contract.capabilities import ReadsInOrder
 from keybench.errors import ServerError, UsageError
 from keybench.model.byteorder import rank, sort_words
 from keybench.model.column import Column

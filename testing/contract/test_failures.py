@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from keybench.databases.contract import Address
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import Address
 from keybench.errors import KeybenchError, ServerError
 from keybench.model.column import Column
 from keybench.model.payload import Payload

@@ -11,7 +11,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.databases.capabilities import MakesKeys, ReadsInOrder
+from keybench.databases.contract.capabilities import MakesKeys, ReadsInOrder
 from keybench.errors import ServerError, VerificationError
 from keybench.model.byteorder import rank
 from keybench.model.column import Column

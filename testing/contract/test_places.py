@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engines
 from keybench.testing.contract.places import Place, asked, missing, places
 

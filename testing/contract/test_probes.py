@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keybench.databases.capabilities import ReadsPageOrder
+from keybench.databases.contract.capabilities import ReadsPageOrder
 from keybench.model.column import Column
 from keybench.model.definition import Theme
 from keybench.model.keys import Keys

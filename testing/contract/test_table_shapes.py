@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.databases.contract import Probe
+from keybench.databases.contract.roles import Probe
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.keys import Keys

@@ -11,9 +11,9 @@ from typing import NoReturn, get_args
 import numpy as np
 import pytest
 
-from keybench.databases.contract import Address, Admin, Provision, Secret, Session, Settings
-from keybench.databases.engine import Engine
-from keybench.databases.options import CacheSize, Profile
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Address, Admin, Provision, Secret, Session, Settings
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.column import Column
@@ -204,8 +204,8 @@ def test_an_address_is_picklable_and_safe_to_print(monkeypatch: pytest.MonkeyPat
 
 PLUGIN = """
 from keybench.model.column import Column
-from keybench.databases.contract import Settings
-from keybench.databases.engine import Engine
+from keybench.databases.contract.roles import Settings
+from keybench.databases.contract.engine import Engine
 
 class Other(Engine):
     def settings(self, profile, cache): return Settings(profile, 1, {})

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 import pytest
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.table import Table

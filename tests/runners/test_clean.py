@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.testing.contract.servers import folder_for_servers

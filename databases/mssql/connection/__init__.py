@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.server_url import unreachable
 from keybench.databases.mssql.connection import drivers
 from keybench.databases.mssql.connection.drivers import Driver, Sizes, braced

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.mssql import ddl
 from keybench.databases.mssql.connection import Connection, connect
 from keybench.databases.mssql.probes.pages import levels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract import Probe
+from keybench.databases.contract.roles import Probe
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.probes.counters import CacheProbe, CounterProbe, LogProbe
 from keybench.databases.mysql.probes.pages import PagesProbe

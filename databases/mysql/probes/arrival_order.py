@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import Arrivals
+from keybench.databases.contract.capabilities import Arrivals
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.probes import redo

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.mysql import connection, ddl
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of
 from keybench.databases.mysql.session import arrays, statements

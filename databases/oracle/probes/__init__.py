@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keybench.databases.capabilities import ReadsInOrder
-from keybench.databases.contract import Probe
+from keybench.databases.contract.capabilities import ReadsInOrder
+from keybench.databases.contract.roles import Probe
 from keybench.databases.core.key_order import HeapOrderProbe
 from keybench.databases.oracle.connection import Connection
 from keybench.databases.oracle.probes.index import SizesProbe, StructureProbe

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import Arrivals
+from keybench.databases.contract.capabilities import Arrivals
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import log, wal
 from keybench.databases.postgresql.probes.tables import UnreadableError

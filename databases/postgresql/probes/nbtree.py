@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import PageOrder
+from keybench.databases.contract.capabilities import PageOrder
 from keybench.pagemodels.stats import LeafOrder
 
 _SLICE_PAGES = 8192

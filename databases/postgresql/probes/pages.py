@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.capabilities import PageOrder
+from keybench.databases.contract.capabilities import PageOrder
 from keybench.databases.core.probes import FinalState, measured
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import nbtree

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import pq
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.packing import beside
 from keybench.databases.hosting.full_disk import with_next_step
 from keybench.databases.postgresql import connection, ddl

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.contract import Settings
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.options import ContainerOptions
+from keybench.databases.contract.roles import Settings
 from keybench.databases.hosting import container, container_labels, docker_api, docker_daemon
 from keybench.databases.hosting.container import ContainerServer
-from keybench.databases.options import ContainerOptions
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from tests.databases import installed

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.contract import Secret
+from keybench.databases.contract.roles import Secret
 from keybench.databases.hosting.secret import ask, from_url, redacted, removed_afterwards
 from keybench.errors import EnvironmentMissing, UsageError
 

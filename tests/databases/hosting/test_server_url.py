@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from keybench.databases.contract import Address, Secret
+from keybench.databases.contract.roles import Address, Secret
 from keybench.databases.hosting.server_url import UrlForm, unreachable
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from mssql_python.cursor import Cursor as RealCursor
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.mssql import connection
 from keybench.databases.mssql.connection import drivers
 from keybench.databases.mssql.connection.drivers import MssqlPython, PyOdbc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.databases.engine import Verdict
+from keybench.databases.contract.engine import Verdict
 from keybench.databases.mssql import checks, keys
 from keybench.databases.mssql.engine import ENGINE
 from keybench.model.metric import Metric

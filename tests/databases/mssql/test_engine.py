@@ -106,7 +106,7 @@ def test_less_than_two_gigabytes_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("daemon")
 def test_no_container_is_made_without_the_licence_or_with_too_little_memory(monkeypatch) -> None:
-    from keybench.databases.options import ContainerOptions
+    from keybench.databases.contract.options import ContainerOptions
     from keybench.errors import EnvironmentMissing
 
     chosen = ENGINE.settings("durable", "small")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keybench.databases.contract import Address, Probe
+from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
 from keybench.model.byteorder import PERMUTATIONS

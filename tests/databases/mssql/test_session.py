@@ -9,7 +9,7 @@ import mssql_python
 import numpy as np
 import pytest
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core import array_session
 from keybench.databases.mssql import keys
 from keybench.databases.mssql.engine import ENGINE
@@ -164,7 +164,7 @@ def test_logging_in_has_a_timeout(record: Record, address: Address) -> None:
 def test_every_character_of_a_password_reaches_the_driver(record: Record, address: Address, monkeypatch) -> None:
     from mssql_python.connection_string_parser import _ConnectionStringParser
 
-    from keybench.databases.contract import Secret
+    from keybench.databases.contract.roles import Secret
 
     password = "a}b{c;d=e'f\"g %@\\é}}"
     monkeypatch.setenv("THE_PASSWORD", password)

@@ -10,7 +10,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.functions import scripts
 from keybench.databases.mssql import connection, container, database, ddl, keys, settings
 from keybench.databases.mssql.admin import MssqlAdmin

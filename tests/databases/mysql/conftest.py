@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import pytest
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.session import MySqlSession, SendMethod

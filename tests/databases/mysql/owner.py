@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.mysql.admin import MySqlAdmin
 
 VOLATILE = {"timestamp", "gtid_binlog_pos", "gtid_current_pos", "gtid_slave_pos"}

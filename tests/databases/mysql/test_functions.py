@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from keybench.databases import mariadb, mysql
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.functions import script
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.errors import UsageError

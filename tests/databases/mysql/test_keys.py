@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keybench.databases import mariadb, mysql
-from keybench.databases.capabilities import MakesKeys
+from keybench.databases.contract.capabilities import MakesKeys
 from keybench.databases.mysql import ddl, keys
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.flavour import MARIADB, MYSQL

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.oracle import connection
 from tests.databases.oracle.recording import Record
 

@@ -11,7 +11,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core import array_session
 from keybench.databases.oracle import connection, container, ddl, keys, user
 from keybench.databases.oracle.admin import OracleAdmin

@@ -8,7 +8,7 @@ import numpy as np
 import oracledb
 import pytest
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.oracle import session as load
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.probes import statistics

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import pytest
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.model.keys import Keys

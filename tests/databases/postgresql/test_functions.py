@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.functions import script
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.admin import PostgresAdmin

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from keybench.databases.capabilities import MakesKeys
+from keybench.databases.contract.capabilities import MakesKeys
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import streams
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.model.column import Column

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from keybench.databases.contract import Address
+from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.url import address_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from keybench.databases.contract import Address, Admin, Session
+from keybench.databases.contract.roles import Address, Admin, Session
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric

@@ -73,7 +73,7 @@ def test_settings_read_back_as_they_were_set(profile: str, cache: str) -> None:
 
 
 def _of_a_loading_connection(address: object) -> dict[str, str]:
-    from keybench.databases.contract import Address
+    from keybench.databases.contract.roles import Address
     from keybench.model.table import Table
 
     assert isinstance(address, Address)

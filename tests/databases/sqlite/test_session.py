@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from conftest import Bench
 
-    from keybench.databases.contract import Session
+    from keybench.databases.contract.roles import Session
 
 
 def rows(bench: Bench, table: Table, clause: str = "") -> list[tuple[object, ...]]:

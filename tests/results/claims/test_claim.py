@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.options import Profile
+from keybench.databases.contract.options import Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts

@@ -9,8 +9,8 @@ import apsw
 import numpy as np
 import pytest
 
-from keybench.databases.capabilities import Arrivals, RecoversArrivalOrder
-from keybench.databases.contract import Admin
+from keybench.databases.contract.capabilities import Arrivals, RecoversArrivalOrder
+from keybench.databases.contract.roles import Admin
 from keybench.databases.registry import engine
 from keybench.databases.sqlite.connection import files
 from keybench.databases.sqlite.ddl import Statements

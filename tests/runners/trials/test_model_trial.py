@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.keys import Keys

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-from keybench.databases.engine import Engine
+from keybench.databases.contract.engine import Engine
 from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric

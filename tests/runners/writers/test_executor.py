@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keybench.databases.contract import Address, Admin
+from keybench.databases.contract.roles import Address, Admin
 from keybench.databases.core.coordination import TABLE, HasCoordinationTable
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from keybench.databases.contract import Admin
+from keybench.databases.contract.roles import Admin
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError
 from keybench.model.metric import Metric

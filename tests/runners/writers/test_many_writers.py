@@ -13,8 +13,8 @@ import numpy as np
 import psutil
 import pytest
 
-from keybench.databases.capabilities import LimitsSessions
-from keybench.databases.contract import Admin
+from keybench.databases.contract.capabilities import LimitsSessions
+from keybench.databases.contract.roles import Admin
 from keybench.databases.postgresql.connection import connect
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError, UsageError

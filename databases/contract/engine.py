@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from keybench.databases.contract import Address, Admin, OwnedSchema, Provision, Session, Settings
-from keybench.databases.options import CacheSize, Profile
+from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.errors import UsageError, unknown_name
 from keybench.model.column import Column, FixedBits
 from keybench.model.keys import Kind, Order

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.options import ContainerOptions, Profile
+from keybench.databases.contract.options import ContainerOptions, Profile
 from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
