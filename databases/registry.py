@@ -16,14 +16,14 @@ from keybench.plugins import discover
 @cache
 def engines() -> Mapping[str, Engine]:
     """Every engine by name, in the order of discovery."""
-    found: dict[str, Engine] = {}
+    by_name: dict[str, Engine] = {}
     for module, engine in discover("keybench.databases", "ENGINE", folders=True):
         if not isinstance(engine, Engine):
             raise UsageError(f"{module}.ENGINE is {engine!r}, which is no Engine.")
-        if engine.name in found:
+        if engine.name in by_name:
             raise UsageError(f"two engines are called {engine.name!r}; the second is in {module}: rename one.")
-        found[engine.name] = engine
-    return found
+        by_name[engine.name] = engine
+    return by_name
 
 
 def engine(name: str) -> Engine:

@@ -15,8 +15,8 @@ _SUFFIX = ".sql"
 def scripts(package: str) -> Mapping[str, str]:
     """The scripts `functions/NAME.sql` of a package by name, each of which creates the function NAME."""
     folder = files(package) / "functions"
-    found = {file.name.removesuffix(_SUFFIX): file for file in folder.iterdir() if file.name.endswith(_SUFFIX)}
-    return {name: found[name].read_text(encoding="utf-8") for name in sorted(found)}
+    paths = {file.name.removesuffix(_SUFFIX): file for file in folder.iterdir() if file.name.endswith(_SUFFIX)}
+    return {name: paths[name].read_text(encoding="utf-8") for name in sorted(paths)}
 
 
 def script(on: Engine, function: str = "") -> str:

@@ -39,11 +39,11 @@ def order(readings: Sequence[Reading]) -> Iterator[Verdict]:
     if moved < 0.2 * model[Metric.LEAF_PAGES] or model[Metric.LEAF_PAGES] < 50:
         return
     density, expected = real[Metric.LEAF_DENSITY], model[Metric.LEAF_DENSITY]
-    found = f"leaf density {density:.1f} %, model {expected:.1f} %"
+    evidence = f"leaf density {density:.1f} %, model {expected:.1f} %"
     yield Verdict(
         "rows are inserted in the order in which they are sent, not sorted",
         "holds" if density < expected + _SORTED_POINTS else "does not hold",
-        found,
+        evidence,
     )
 
 
@@ -60,8 +60,8 @@ def prediction(readings: Sequence[Reading], variants: Sequence[str]) -> Iterator
         "holds" if near else "does not hold",
         f"{pages:,.0f} leaf pages, model {expected:,.0f}",
     )
-    told = {name: values(readings, Subject.model(name)).get(Metric.LEAF_PAGES) for name in variants}
-    known = {name: count for name, count in told.items() if count is not None}
+    predicted = {name: values(readings, Subject.model(name)).get(Metric.LEAF_PAGES) for name in variants}
+    known = {name: count for name, count in predicted.items() if count is not None}
     if len(known) > 1 and max(known.values()) - min(known.values()) > _TELLING_SHARE * max(known.values()):
         nearest = min(known, key=lambda name: abs(known[name] - pages))
         counts = ", ".join(f"{name} {count:,.0f}" for name, count in known.items())

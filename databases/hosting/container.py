@@ -155,14 +155,14 @@ class ContainerServer:
 
     def described(self) -> Mapping[str, str]:
         """What a result should say of the container: image, its digest, limits."""
-        found = {"container_image": self.image}
+        description = {"container_image": self.image}
         if self._container:
             attributes = self._container.get_wrapped_container().attrs
-            found["container_image_id"] = str(attributes.get("Image", ""))
+            description["container_image_id"] = str(attributes.get("Image", ""))
         bounds = limits(self._settings.container)
-        found["container_memory_bytes"] = str(bounds["mem_limit"])
-        found["container_cpus"] = f"{bounds['nano_cpus'] / SECOND:g}"
-        return found
+        description["container_memory_bytes"] = str(bounds["mem_limit"])
+        description["container_cpus"] = f"{bounds['nano_cpus'] / SECOND:g}"
+        return description
 
     def alive(self) -> bool:
         """Whether the container runs."""
@@ -233,10 +233,10 @@ class ContainerServer:
     def _port(self) -> str:
         assert self._container
         ports = self._container.get_wrapped_container().ports
-        found = ports.get(f"{self._recipe.port}/tcp")
-        if not found:
+        bindings = ports.get(f"{self._recipe.port}/tcp")
+        if not bindings:
             raise ServerError("Docker has not published its port yet")
-        return str(found[0]["HostPort"])
+        return str(bindings[0]["HostPort"])
 
     def _status(self) -> str:
         if self._container is None:

@@ -62,8 +62,8 @@ def containers() -> Sequence[Container]:
         if response.status != http.HTTPStatus.OK:
             raise _refused(response)
         listed = json.loads(response.read())
-    found = [Container(each["Names"][0].lstrip("/"), each["Image"], each["Labels"]) for each in listed]
-    return sorted(found, key=lambda each: each.name)
+    ours = [Container(each["Names"][0].lstrip("/"), each["Image"], each["Labels"]) for each in listed]
+    return sorted(ours, key=lambda each: each.name)
 
 
 def remove(name: str) -> bool:

@@ -42,16 +42,16 @@ def _of_context() -> str:
 
 def unreachable() -> str:
     """Why no daemon answers at `address()`; empty where one does. Within `TIMEOUT`."""
-    found = [f"no answer within {TIMEOUT:g} s"]
+    reason = [f"no answer within {TIMEOUT:g} s"]
 
     def ask() -> None:
-        found[0] = _ask(address())
+        reason[0] = _ask(address())
 
     # In a thread, because neither a name server nor an answer byte by byte heeds a socket's timeout.
     thread = Thread(target=ask, daemon=True)
     thread.start()
     thread.join(TIMEOUT)
-    return found[0]
+    return reason[0]
 
 
 def _ask(host: str) -> str:

@@ -66,8 +66,8 @@ def elsewhere(given: Secret) -> Secret:
     """
     if given.variable in os.environ:
         return given
-    if found := from_url(""):
-        return found
+    if secret := from_url(""):
+        return secret
     raise EnvironmentMissing(
         f"the server asks for a password and {socket.gethostname()}, where a writer is to run, has none: keybench "
         f"sends no passwords. Start the workers with {PASSWORD} or {PASSWORD_FILE} in their environment."

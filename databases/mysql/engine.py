@@ -91,7 +91,7 @@ class MySqlEngine(Engine):
         return MySqlSession(address, table)
 
     def coordination_table(self, address: Address) -> CoordinationTable:
-        """A new connection to the board of writers on many machines."""
+        """A new connection to the coordination table of writers on many machines."""
         from keybench.databases.mysql.coordination import coordination_table
 
         return coordination_table(address)

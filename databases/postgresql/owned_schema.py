@@ -1,9 +1,9 @@
-"""The schema of trials on somebody's own server: making it, using it, and removing what keybench put there.
+"""The schema of trials on a user's own server: creating it, using it, and removing what keybench put there.
 
-The results database can be in the same schema, so a table is known by its shape, not by its place: columns `key`,
-perhaps `created` before and `payload` after it, or those of the writers' board, autovacuum off, owned by this user. A
-schema that keybench made says so in its comment. While a run uses the server it holds an advisory lock, which the
-server itself gives up when the run dies.
+The results database can be in the same schema, so a trial's table is known by its shape: columns `key`, perhaps
+`created` before and `payload` after it (or those of the coordination table), autovacuum off, owned by this user. The
+comment of a schema that keybench made says so. While a run uses the server it holds an advisory lock, which the server
+itself releases when the run dies.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ class Schema:
         own = self._connection
         with connection.server_errors():
             if own.info.server_version >= 140_000:
-                own.execute("SET idle_session_timeout = 0")  # the connection idles while the run works
+                own.execute("SET idle_session_timeout = 0")  # the connection is idle while the run works
             try:
                 with own.transaction():
                     own.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-                    own.execute("SELECT pg_advisory_lock(%s)", [IN_USE])  # the session's: it outlives the transaction
+                    own.execute("SELECT pg_advisory_lock(%s)", [IN_USE])  # the session holds it
             except psycopg.errors.LockNotAvailable:
                 return False
         return True
 
     def create(self) -> None:
-        """Creates the schema, with the comment that says whose it is, where it is not there."""
+        """Creates the schema where it is not there, with the comment that says whose it is."""
         own = self._connection
         with connection.server_errors(), own.transaction():
             if own.execute("SELECT to_regnamespace(%s) IS NULL", [SCHEMA]).fetchone() == (True,):
@@ -132,7 +132,7 @@ class Schema:
                 removed.append(f"table {SCHEMA}.{name}")
             if self._made_here():
                 try:
-                    with own.transaction():  # a savepoint: other things in the schema keep it
+                    with own.transaction():  # a savepoint: the schema stays where something else is in it
                         own.execute(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(SCHEMA)))
                     removed.append(f"schema {SCHEMA}")
                 except psycopg.errors.DependentObjectsStillExist:

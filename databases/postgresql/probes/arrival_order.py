@@ -59,11 +59,11 @@ class WalRecorder:
 
 def transactions(chunks: Iterable[bytes], relation: str) -> NDArray[np.int64]:
     """The transaction of each insertion into one index's leaves, in order, from text of log records, one a line."""
-    wanted, found, rest = relation.encode(), [np.empty(0, np.int64)], b""
+    wanted, parts, rest = relation.encode(), [np.empty(0, np.int64)], b""
     for chunk in itertools.chain(chunks, [b"\n"]):
         text = rest + chunk
         cut = text.rfind(b"\n") + 1
         rest = text[cut:]
         records = _INSERTION.findall(text, 0, cut)
-        found.append(np.array([number for number, of in records if of == wanted], np.int64))
-    return np.concatenate(found)
+        parts.append(np.array([number for number, of in records if of == wanted], np.int64))
+    return np.concatenate(parts)

@@ -111,7 +111,7 @@ def test_the_command_stores_resumes_and_reports(command: Run, tmp_path: Path) ->
     assert {trial.database for trial in trials} == {NO_DATABASE}
     assert "keys alone · AES, 4 threads" in page
     assert "Time to make a key" in page
-    assert "Keys made twice: none." in page
+    assert "Duplicate keys: none." in page
     again = command("--resume", "latest")
     assert again.returncode == 0, again.stderr
     assert "18 of them recorded already; 0 keys to make" in again.stdout

@@ -1,4 +1,4 @@
-"""Loading in bulk: who can, what is recorded of it, and what is not said."""
+"""Load paths: who can take them, what is recorded of them, and what is left out of their results."""
 
 from __future__ import annotations
 
