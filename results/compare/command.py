@@ -74,9 +74,7 @@ def compare(
 
 def _named(texts_of: Mapping[str, Sequence[str]]) -> list[str]:
     """Each warning with its run, where there are two."""
-    return [
-        text if len(texts_by_run) == 1 else f"{run}: {text}" for run, texts in texts_by_run.items() for text in texts
-    ]
+    return [text if len(texts_of) == 1 else f"{run}: {text}" for run, texts in texts_of.items() for text in texts]
 
 
 def _nothing(comparison: Comparison) -> str:
