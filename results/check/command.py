@@ -48,8 +48,8 @@ def check(
 ) -> int:
     """Compare a run with its baseline: page counts exactly, times as ratios to the control, by their blocks.
 
-    Only like is compared with like: another server version or other settings, and for times another machine, are said
-    to be not comparable, and fail nothing.
+    Only like is compared with like. Results of another server version or with other settings, and times of another
+    machine, are reported as not comparable and fail nothing.
 
     Examples:
 

@@ -72,13 +72,13 @@ def decide(run: Measured, baseline: Baseline, limits: Mapping[Metric, float]) ->
 Group = TypeVar("Group", CountGroup, TimeGroup)
 
 
-def _matching(group: Group, others: Iterable[Group]) -> Group | None:
-    return next((other for other in others if (other.work, other.conditions) == (group.work, group.conditions)), None)
+def _matching(group: Group, groups: Iterable[Group]) -> Group | None:
+    return next((other for other in groups if (other.work, other.conditions) == (group.work, group.conditions)), None)
 
 
-def _incomparable(group: Group, others: Iterable[Group], what: str) -> Finding:
+def _incomparable(group: Group, groups: Iterable[Group], what: str) -> Finding:
     """The group against that of the same work whose conditions differ least; without one, the group is new."""
-    same = [other for other in others if other.work == group.work]
+    same = [other for other in groups if other.work == group.work]
     if not same:
         return Finding("new", group.work, note=f"{what}: the baseline has none of this work")
     differing = min((_differences(group.conditions, other.conditions) for other in same), key=len)

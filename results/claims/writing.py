@@ -96,8 +96,8 @@ def _text(rows: Sequence[ClaimRow]) -> str:
 
 def _answer(row: ClaimRow) -> list[str]:
     """The lines of one answer under its question."""
-    told = " ".join(part for part in (f"{row.ours}{_where(row)}." if row.ours else "", row.reason) if part)
-    lines = _wrapped(f"{row.verdict.upper():<14} {told}", 4, _INDENT)
+    text = " ".join(part for part in (f"{row.ours}{_where(row)}." if row.ours else "", row.reason) if part)
+    lines = _wrapped(f"{row.verdict.upper():<14} {text}", 4, _INDENT)
     return [*lines, f"{'':<{_INDENT}}{row.command}"] if row.verdict == "not measured" else lines
 
 
@@ -125,17 +125,17 @@ def _markdown(rows: Sequence[ClaimRow]) -> str:
     head = ["claim", "published", "here", "where", "verdict", "why"]
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for row in rows:
-        told = f"{row.statement} ({row.source}; `{row.claim}`)"
+        statement = f"{row.statement} ({row.source}; `{row.claim}`)"
         published = f"{row.published}: {row.question}" if row.question else row.published
-        cells = [told, published, row.ours, _where(row).strip(" ,"), f"**{row.verdict}**", row.reason]
+        cells = [statement, published, row.ours, _where(row).strip(" ,"), f"**{row.verdict}**", row.reason]
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def _counts(rows: Sequence[ClaimRow]) -> str:
     counts = Counter(row.verdict for row in rows)
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    return f"{plural(len(rows), 'answer')} to {plural(len({row.claim for row in rows}), 'claim')}: {told}.\n"
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return f"{plural(len(rows), 'answer')} to {plural(len({row.claim for row in rows}), 'claim')}: {verdicts}.\n"
 
 
 def _missing(rows: Sequence[ClaimRow], form: Form) -> str:

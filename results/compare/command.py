@@ -61,20 +61,20 @@ def compare(
     with Store.open(results, write=False) as store:
         before = side(store, a)
         before, after = (before, side(store, b, before)) if b else against_control(before)
-    said = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
+    texts_by_run = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
     if before.name == after.name:
         raise UsageError(f"{before.name} is set against itself: name another run, or another part of it.")
     comparison = compared(before, after, chosen)
-    sys.stdout.write(write(comparison, form, _named(said), every=bool(metric)))
+    sys.stdout.write(write(comparison, form, _named(texts_by_run), every=bool(metric)))
     if any(row.compared for row in comparison.rows):
         return 0
     sys.stderr.write(f"keybench: {_nothing(comparison)}\n")
     return INCONCLUSIVE
 
 
-def _named(said: Mapping[str, Sequence[str]]) -> list[str]:
+def _named(texts_of: Mapping[str, Sequence[str]]) -> list[str]:
     """Each warning with its run, where there are two."""
-    return [text if len(said) == 1 else f"{run}: {text}" for run, texts in said.items() for text in texts]
+    return [text if len(texts_of) == 1 else f"{run}: {text}" for run, texts in texts_of.items() for text in texts]
 
 
 def _nothing(comparison: Comparison) -> str:

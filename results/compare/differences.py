@@ -1,4 +1,4 @@
-"""Each metric of each pair of arms: both values, their ratio, and what can be said of it."""
+"""Each metric of each pair of arms: both values, their ratio, and what it proves."""
 
 from __future__ import annotations
 
@@ -151,10 +151,10 @@ def _exactly(row: Row, first: dict[int, float], second: dict[int, float]) -> Row
         return replace(row, verdict="not measured", reason="no block has both values")
     signs = {0 if isclose(second[b], first[b], rel_tol=1e-9) else 1 if second[b] > first[b] else -1 for b in blocks}
     signs = signs - {0} or signs
-    said: Verdict = "changed" if len(signs) > 1 else {0: "same", 1: "higher", -1: "lower"}[signs.pop()]  # type: ignore[assignment]
+    outcome: Verdict = "changed" if len(signs) > 1 else {0: "same", 1: "higher", -1: "lower"}[signs.pop()]  # type: ignore[assignment]
     before, after = (median(side[block] for block in blocks) for side in (first, second))
     known = Estimate(after / before, nan, nan, len(blocks)) if before > 0 and after > 0 else None
-    return replace(row, old=before, new=after, estimate=known, verdict=said)
+    return replace(row, old=before, new=after, estimate=known, verdict=outcome)
 
 
 def _to_control(side: Side, arm: Arm, metric: Metric) -> dict[int, float]:
@@ -195,10 +195,10 @@ def _column(logs: Mapping[int, float]) -> Floats:
 def _judged(row: Row, ratio: Estimate | None, p: float) -> Row:
     if ratio is None:  # nothing to take a logarithm of
         return replace(row, verdict="same" if row.old == row.new else "unclear", reason=NO_RATIO)
-    said = verdict(ratio, p)
+    judged = verdict(ratio, p)
     words: dict[str, Verdict] = {"faster": "lower", "slower": "higher"}
     timed = row.metric.definition.is_time
-    return replace(row, estimate=ratio, p=p, verdict=said if timed else words.get(said, said))
+    return replace(row, estimate=ratio, p=p, verdict=judged if timed else words.get(judged, judged))
 
 
 def _logs(values: Mapping[int, float]) -> dict[int, float]:

@@ -97,9 +97,9 @@ def against_control(whole: Side) -> tuple[Side, Side]:
     """The two sides of one run without a second: the control, and all other layouts."""
     chosen = {**whole.chosen, "layout": CONTROL}
     control = tuple(arm for arm in whole.all_arms if arm.is_control)
-    others = tuple(arm for arm in whole.arms if not arm.is_control)
+    treatments = tuple(arm for arm in whole.arms if not arm.is_control)
     before = Side(f"{whole.run.id}:layout={CONTROL}", whole.run, control, whole.environments, chosen, whole.all_arms)
-    return before, Side(whole.name, whole.run, others, whole.environments, whole.chosen, whole.all_arms)
+    return before, Side(whole.name, whole.run, treatments, whole.environments, whole.chosen, whole.all_arms)
 
 
 def pairs(before: Side, after: Side) -> tuple[list[tuple[Arm, Arm]], list[Arm], list[Arm]]:

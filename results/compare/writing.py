@@ -163,7 +163,7 @@ def _table(rows: Sequence[Row], markdown: bool) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     known = row.estimate
     names = row.after if row.before == row.after else f"{row.before} → {row.after}"
-    said = f"{row.verdict} ({row.change})" if row.change else row.verdict
+    text = f"{row.verdict} ({row.change})" if row.change else row.verdict
     return (
         names,
         row.metric.definition.title,
@@ -173,7 +173,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{known.ratio:.3f}{'*' if row.relative else '†' if row.reason == RAW else ''}" if known else "–",
         f"{known.low:.3f} – {known.high:.3f}" if known and known.has_interval else "exact" if row.exact else "–",
         "–" if isnan(row.p) else f"{row.p:.3f}",
-        f"{said}: {row.reason}" if row.reason and row.reason != RAW else said,
+        f"{text}: {row.reason}" if row.reason and row.reason != RAW else text,
     )
 
 
