@@ -27,10 +27,10 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.ranking import ranked
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.planned_order import keys_in_order
-from keybench.runners.planning.sources import key_sources
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.key_sources import key_sources
+from keybench.runners.planning.planned_rows import keys_in_order
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_server import Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import pool

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError, unknown_name
 from keybench.model.keys import Keys
-from keybench.pagemodels.stats import PageStats
+from keybench.pagemodels.page_stats import PageStats
 
 
 class PageModel(Protocol):

@@ -12,8 +12,8 @@ from keybench.model.byteorder import sort_words
 from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.pagemodels.contract import BesideTableByDate, PageModel, SizedByValue
+from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
-from keybench.pagemodels.stats import PageStats
 
 
 def predict(

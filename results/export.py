@@ -13,7 +13,7 @@ import typer
 from keybench import cli
 from keybench.errors import UsageError
 from keybench.results import tidy
-from keybench.results.output import atomic_file
+from keybench.results.atomic_file import atomic_file
 from keybench.results.store.database import Store
 
 app = cli.application()

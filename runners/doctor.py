@@ -25,7 +25,7 @@ from keybench.runners import config
 from keybench.runners.estimate import check_disk, disk_bytes, gigabytes
 from keybench.runners.execute import say
 from keybench.runners.measuring import machine
-from keybench.runners.planning.plan import Request, plan, resolve_layouts
+from keybench.runners.planning.trial_plan import Request, plan, resolve_layouts
 from keybench.scenarios.files import load_scenario
 
 app = cli.application()

@@ -11,8 +11,8 @@ from statistics import fmean
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from keybench.model.names import CONTROL, MODEL_SERVER, RANDOM
-from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.server_choice import is_url
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Servers
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources

@@ -17,7 +17,7 @@ from keybench.databases.registry import engine
 from keybench.errors import KeybenchError
 from keybench.results.store.database import Store
 from keybench.runners import estimate
-from keybench.runners.planning.plan import Request, TrialPlan, plan
+from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
 from keybench.runners.progress import display
 from keybench.runners.servers import Servers
 from keybench.runners.trials import model_trial

@@ -16,9 +16,9 @@ from keybench.runners import config
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.measuring import machine
 from keybench.runners.options import Options, server_names, without_password
-from keybench.runners.planning import timetable
-from keybench.runners.planning.plan import Request, plan
+from keybench.runners.planning import writer_chart
 from keybench.runners.planning.server_choice import resolve
+from keybench.runners.planning.trial_plan import Request, plan
 
 
 def dry_run(options: Options, console: Console) -> int:
@@ -26,7 +26,7 @@ def dry_run(options: Options, console: Console) -> int:
     request, _ = options.request()
     trials = plan(request)
     announce(request, trials, trials, console)
-    for line in timetable.lines(request.scenario, trials[0].rows):
+    for line in writer_chart.lines(request.scenario, trials[0].rows):
         say(console, line)
     for trial in trials:
         say(console, f"  block {trial.block}: {trial.label}, {trial.rows:,} rows")

@@ -16,8 +16,8 @@ from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.runners import config
 from keybench.runners.planning import load_path_support, server_keys
-from keybench.runners.planning.plan import Request, check_columns, resolve_layouts
 from keybench.runners.planning.server_choice import is_url, resolve
+from keybench.runners.planning.trial_plan import Request, check_columns, resolve_layouts
 from keybench.runners.writers import placement
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY
 from keybench.results.store.records import Trial
-from keybench.runners.planning.plan import TrialPlan
+from keybench.runners.planning.trial_plan import TrialPlan
 
 
 class Display(Protocol):

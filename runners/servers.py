@@ -13,8 +13,8 @@ from keybench.databases.contract.roles import Provision
 from keybench.databases.hosting.container import KIND, ContainerServer
 from keybench.databases.registry import engine
 from keybench.results.store.records import Environment
-from keybench.runners.planning.plan import Request
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.trial_plan import Request
+from keybench.runners.planning.trial_server import Target
 
 
 class Servers:

@@ -18,11 +18,11 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layouts
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import rank
-from keybench.runners.planning.timetable import lines
+from keybench.runners.planning.writer_chart import lines
 from keybench.scenarios.files import parse_scenario, scenario_names
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/internals/*.md")])
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -145,3 +145,16 @@ def test_the_pinned_versions_name_no_place() -> None:
         if name[0] == wanted["name"]:  # extras of ours inside another
             continue
         assert name[0].lower().replace("_", "-") in pinned, requirement
+
+
+FOLDERS = {path.name for path in (ROOT / "keybench").iterdir() if path.is_symlink()} | {"docs", "tests", "keybench"}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in DOCUMENTS if path.name != "CHANGELOG.md"], ids=lambda path: path.name
+)
+def test_every_path_that_a_document_names_exists(path: Path) -> None:
+    named = re.findall(r"`([a-z_]+/[a-z0-9_./-]+)`", path.read_text(encoding="utf-8"))
+    for name in named:
+        if name.split("/")[0] in FOLDERS and "mine" not in name:
+            assert (ROOT / name).exists(), f"{path.name} names {name}"

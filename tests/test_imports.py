@@ -85,7 +85,7 @@ print(*engines())
     assert {"postgresql", "sqlite"} <= set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["keybench.runners.launch", "keybench.runners.writers.preload"])
+@pytest.mark.parametrize("module", ["keybench.runners.launch", "keybench.runners.writers.fork_server_imports"])
 def test_commands_that_measure_nothing_and_writers_of_few_keys_start_without_numba(module: str) -> None:
     code = f"import sys, {module}; assert 'numpy' in sys.modules; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd="/")

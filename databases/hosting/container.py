@@ -3,7 +3,7 @@
 Through testcontainers' plain container. Its classes for each database are not used: they pass the password on a command
 line inside the container, wait in steps of a second up to two minutes without looking whether the server has ended, and
 one accepts a licence on the user's behalf. Its ports would be open on all of the machine's addresses and so would its
-reaper's: here they are on 127.0.0.1 alone, and `reaper` takes the reaper's place.
+reaper's: here they are on 127.0.0.1 alone, and `container_reaper` replaces it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from keybench.databases.contract.roles import Address, Settings
-from keybench.databases.hosting import docker_api, docker_daemon, reaper
+from keybench.databases.hosting import container_reaper, docker_api, docker_daemon
 from keybench.databases.hosting.container_labels import labels_of
-from keybench.databases.hosting.environment import restored
 from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, limits
+from keybench.databases.hosting.restored_environment import restored
 from keybench.databases.hosting.secret import keep
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
@@ -121,7 +121,7 @@ class ContainerServer:
             self._container = self.configured()
             self._pull()
             if not self._settings.container.keep:
-                self._reaper = reaper.start(self.name)
+                self._reaper = container_reaper.start(self.name)
             self._container.start()
             return self._wait(time.monotonic() + self._timeout)
         except (DockerException, RequestException) as error:
@@ -259,7 +259,7 @@ class ContainerServer:
         made.get_docker_client().client.close()
         with suppress(KeybenchError):  # the daemon is gone: `clean` finds the container when it is back
             if docker_api.remove(self.name):
-                reaper.stop(self._reaper)  # else it stays: an interrupted request may still make the container
+                container_reaper.stop(self._reaper)  # else an interrupted request may still make the container
                 self._reaper = None
 
     def _told(self, error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Private folders, with or without a server in them, that the keeper removes when the runner ends (`keeper`).
+"""Private folders, with or without a server in them, that the keeper removes when the runner ends (`folder_keeper`).
 
 Windows has no keeper and no private servers: a private folder there is removed by `stop` or at a normal exit. That
 branch was never run.
@@ -26,8 +26,8 @@ from keybench.errors import EnvironmentMissing
 if sys.platform != "win32":
     import pwd
 
-    from keybench.databases.hosting import keeper
-    from keybench.databases.hosting.spawn import Spec
+    from keybench.databases.hosting import folder_keeper
+    from keybench.databases.hosting.keeper_processes import Spec
 
 _SOCKET_LIMIT = 100
 _SOCKET_NAME = "/.s.PGSQL.00000.lock"
@@ -49,12 +49,12 @@ def server_user() -> str | None:
 
 def left_folders(base: Path) -> tuple[list[Path], list[Path]]:
     """(private folders in `base` that killed keepers left, folders that are in use or another user's)."""
-    return ([], []) if sys.platform == "win32" else keeper.stale(base)
+    return ([], []) if sys.platform == "win32" else folder_keeper.stale(base)
 
 
 def remove_left_folders(base: Path) -> list[Path]:
     """Removes what killed keepers left in `base`, as the next keeper would; what was removed."""
-    return [] if sys.platform == "win32" else keeper.sweep(base)
+    return [] if sys.platform == "win32" else folder_keeper.sweep(base)
 
 
 class _State:
@@ -176,7 +176,7 @@ class PrivateFolder:
         )
         deadline = time.monotonic() + timeout
         self._keeper = subprocess.Popen(
-            [sys.executable, "-P", "-m", keeper.__name__],
+            [sys.executable, "-P", "-m", folder_keeper.__name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -203,7 +203,7 @@ class PrivateFolder:
     def log_tail(self) -> str:
         """The last lines of the server's log, also when the server has died."""
         self._drain()
-        return (keeper.log_tail(self._state.folder) if self._state.folder else "") or self._state.log
+        return (folder_keeper.log_tail(self._state.folder) if self._state.folder else "") or self._state.log
 
     def stop(self) -> None:
         """Stops the server, removes the folder, and waits until both are gone; harmless when called twice."""
@@ -237,7 +237,7 @@ class PrivateFolder:
             raise EnvironmentMissing(
                 f"the directory {base} for private servers is not there: create it or set KEYBENCH_TMP."
             )
-        socket = f"{base}/{keeper.PREFIX}{self._engine}-00000000{_SOCKET_NAME}"
+        socket = f"{base}/{folder_keeper.PREFIX}{self._engine}-00000000{_SOCKET_NAME}"
         if self._server and len(os.fsencode(socket)) >= _SOCKET_LIMIT:
             raise EnvironmentMissing(
                 f"the directory {base} is too long for a server's socket, whose path must stay below {_SOCKET_LIMIT} "

@@ -14,7 +14,7 @@ import sys
 from contextlib import AbstractContextManager
 
 from keybench.databases.contract.roles import Secret
-from keybench.databases.hosting.environment import restored
+from keybench.databases.hosting.restored_environment import restored
 from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD, PASSWORD_FILE = "KEYBENCH_PASSWORD", "KEYBENCH_PASSWORD_FILE"

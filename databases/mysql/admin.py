@@ -15,7 +15,7 @@ from keybench.databases.mysql import ddl, keys, settings
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.probes import probes, tables
 from keybench.databases.mysql.probes.arrival_order import InsertionRecorder
-from keybench.databases.mysql.probes.ibd import UnreadablePagesError
+from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
 from keybench.databases.mysql.probes.pages import read_index
 from keybench.databases.mysql.session import default_method
 from keybench.databases.mysql.session.statements import is_uuid

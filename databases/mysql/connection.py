@@ -13,8 +13,8 @@ from pymysql.constants import COMMAND
 from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.hosting.full_disk import with_next_step
-from keybench.databases.hosting.server_url import unreachable
+from keybench.databases.hosting.disk_full_hint import with_next_step
+from keybench.databases.hosting.url_parsing import unreachable
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of, require
 from keybench.errors import ServerError
 

@@ -56,7 +56,7 @@ class Flavour:
     waits_for_purge: bool
     """Whether all builds have `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now`."""
     log_position: str = ""
-    """Status variable with the position of the log's end; empty where `redo` cannot read the log's format."""
+    """Status variable with the position of the log's end; empty where `mariadb_redo_log` cannot read the log."""
     log_flushed: str = ""
     """Status variable with the position up to which the log is in its file."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.secret import from_url
-from keybench.databases.hosting.server_url import UrlForm
+from keybench.databases.hosting.url_parsing import UrlForm
 from keybench.databases.oracle.settings import NAMES, options
 
 _FORM = UrlForm("Oracle", "oracle://user@host:1521/service", NAMES)

@@ -11,7 +11,7 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.hosting.full_disk import with_next_step
+from keybench.databases.hosting.disk_full_hint import with_next_step
 from keybench.errors import EnvironmentMissing, ServerError
 
 CONNECT_SECONDS = 5

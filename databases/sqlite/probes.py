@@ -14,8 +14,8 @@ from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+from keybench.pagemodels.page_stats import LeafOrder
 from keybench.pagemodels.sqlite.records import PAGE_SIZE
-from keybench.pagemodels.stats import LeafOrder
 
 _LEAF_HEADER = 8
 _FRAME_BYTES = PAGE_SIZE + 24

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.pagemodels.memory import uncounted
-from keybench.pagemodels.selection import select
+from keybench.pagemodels.quickselect import select
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
 """Why a page exists: it is the first one, or a split of this kind made it."""

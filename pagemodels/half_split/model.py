@@ -14,8 +14,8 @@ from keybench.model.keys import Keys
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.tree import NO_SIZES, Level, build_branches, build_level, page_numbers
+from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.permutation import is_permutation, require
-from keybench.pagemodels.stats import Checkpoint, PageStats
 
 Density = Callable[[int, int, int], float]
 """Density in % from (rows, size of their entries in the unit of the rule, leaf pages)."""

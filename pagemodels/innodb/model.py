@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
-from keybench.pagemodels.innodb import branch_pages as pages
-from keybench.pagemodels.innodb import heap as leaf
+from keybench.pagemodels.foreign_key_index import repeated
+from keybench.pagemodels.innodb import branch_memory as pages
+from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_pages import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, Tree
-from keybench.pagemodels.innodb.heap import APPEND, EDGE, INTERIOR, Leaves
-from keybench.pagemodels.innodb.leaves import chain, events_of, load
-from keybench.pagemodels.innodb.load import follow_both
+from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, Tree
+from keybench.pagemodels.innodb.branch_splits import start
+from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, Leaves
+from keybench.pagemodels.innodb.leaf_splits import chain, events_of, load
 from keybench.pagemodels.innodb.records import PAGE_BYTES, PAGE_HEADER, branch_record, leaf_record, row_records
+from keybench.pagemodels.innodb.replay import follow_both
 from keybench.pagemodels.innodb.tablespace import SIZE, Space
-from keybench.pagemodels.innodb.tree import start
+from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.permutation import require
-from keybench.pagemodels.repeating import repeated
-from keybench.pagemodels.stats import Checkpoint, PageStats
 
 _MOST_ROWS = 1 << 31
 

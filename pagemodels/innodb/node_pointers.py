@@ -8,7 +8,7 @@ child goes up into the root (btr0cur.cc, btr0btr.cc).
 from __future__ import annotations
 
 from keybench.compiled import kernel
-from keybench.pagemodels.innodb.branch_pages import (
+from keybench.pagemodels.innodb.branch_memory import (
     BASE,
     GIVEN_BACK,
     HEIGHT,
@@ -35,8 +35,18 @@ from keybench.pagemodels.innodb.branch_pages import (
     reorganise,
     unlink,
 )
+from keybench.pagemodels.innodb.branch_splits import (
+    DELETE,
+    LIFT,
+    MERGE,
+    PUT,
+    RELEASE,
+    REMOVE_FIRST,
+    is_full,
+    later,
+    split,
+)
 from keybench.pagemodels.innodb.tablespace import Space, release
-from keybench.pagemodels.innodb.tree import DELETE, LIFT, MERGE, PUT, RELEASE, REMOVE_FIRST, is_full, later, split
 
 
 @kernel

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError, unknown_name
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.mssql import records as rows
-from keybench.pagemodels.repeating import repeated
-from keybench.pagemodels.stats import Checkpoint, PageStats
+from keybench.pagemodels.page_stats import Checkpoint, PageStats
 
 _LOCATORS = {"heap": rows.RID, "int": 4, "bigint": 8}
 

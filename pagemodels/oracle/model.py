@@ -21,11 +21,11 @@ from keybench.errors import UsageError, unknown_name
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.oracle import records as entries
-from keybench.pagemodels.repeating import repeated
 
 _BRANCH_BYTES = 8028
 _BRANCH_ENTRY = 2 + 4 + 1

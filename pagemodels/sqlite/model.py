@@ -22,13 +22,13 @@ from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.foreign_key_index import repeated
+from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.permutation import require
-from keybench.pagemodels.repeating import repeated
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.load import load, load_beside
 from keybench.pagemodels.sqlite.tree import CELLS, NUMBER, USED, Tree, chain
-from keybench.pagemodels.stats import Checkpoint, PageStats
 
 Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]

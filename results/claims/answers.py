@@ -10,10 +10,10 @@ from keybench.model.names import NO_DATABASE
 from keybench.results.analysis.arms import Arm
 from keybench.results.claims.cells import Cell, cells
 from keybench.results.claims.claim import Claim, Question, claims
+from keybench.results.claims.claim_verdict import judge
 from keybench.results.claims.estimate import Answer, NoAnswer, estimate, shown, unit
-from keybench.results.claims.judge import judge
-from keybench.results.claims.measuring import command
 from keybench.results.claims.row import ClaimRow, Verdict
+from keybench.results.claims.run_commands import command
 from keybench.results.claims.wording import phrase
 from keybench.results.store.database import Store
 

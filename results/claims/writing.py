@@ -14,8 +14,8 @@ from textwrap import TextWrapper
 
 from keybench.model.names import NO_DATABASE
 from keybench.results.claims.claim import Question, claims
-from keybench.results.claims.measuring import command, commands
 from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow
+from keybench.results.claims.run_commands import command, commands
 from keybench.results.claims.wording import phrase
 from keybench.results.wording import plural
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from keybench.model.metric import Metric
+from keybench.results.analysis.group_comparison import Judgement
 from keybench.results.analysis.groups import Group
-from keybench.results.analysis.judgement import Judgement
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.report.verdict import harmful_splits
+from keybench.results.report.verdict_sentences import harmful_splits
 from keybench.results.report.views import GroupView, RunView
 from keybench.results.wording import count_word, listed, number, plural, ratio
 

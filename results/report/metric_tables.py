@@ -10,8 +10,8 @@ from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
 from keybench.model.reading import Origin
 from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.group_comparison import Judgement
 from keybench.results.analysis.groups import Group
-from keybench.results.analysis.judgement import Judgement
 from keybench.results.analysis.summary import Summary
 from keybench.results.analysis.verdict import MARGIN, Verdict
 from keybench.results.wording import decimals, heading, number, ratio, why_absent

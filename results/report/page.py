@@ -21,7 +21,7 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
 from keybench.results.analysis.verdict import MARGIN
-from keybench.results.output import atomic_file
+from keybench.results.atomic_file import atomic_file
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
 from keybench.results.report.claims_section import claims_section

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from keybench.model.metric import Metric
+from keybench.results.analysis.group_comparison import Judgement, judge
 from keybench.results.analysis.groups import Group, group_trials, incomplete
-from keybench.results.analysis.judgement import Judgement, judge
 from keybench.results.analysis.warnings import warnings
 from keybench.results.plots.palette import Style
 from keybench.results.report.download import Download, download
@@ -18,7 +18,7 @@ from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import Figure
 from keybench.results.report.metric_tables import MetricTable, metric_tables, successful
-from keybench.results.report.verdict import verdict
+from keybench.results.report.verdict_sentences import verdict
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import plural, size

@@ -16,8 +16,8 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.results.store import tables
+from keybench.results.store.error_texts import ANOTHER
 from keybench.results.store.locking import lock
-from keybench.results.store.refusals import ANOTHER
 from keybench.results.store.storage import Storage, do_nothing
 
 _BUSY_SECONDS = 30.0

@@ -14,7 +14,7 @@ from sqlalchemy.schema import CreateSchema
 import keybench
 from keybench.errors import UsageError
 from keybench.results.store import migrations, tables
-from keybench.results.store.refusals import ANOTHER, explained
+from keybench.results.store.error_texts import ANOTHER, explained
 
 _ADVISORY_LOCK: Final = 0x6B657962
 """Held while a writer makes or migrates the tables of a PostgreSQL database."""

@@ -19,8 +19,8 @@ from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.runners.planning.sources import KeySource
-from keybench.runners.planning.tables import TrialTable
+from keybench.runners.planning.key_sources import KeySource
+from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.writers.load import LoadResult
 
 _UNKNOWN = "By the planned order of arrival: this server does not tell the real one."

@@ -10,8 +10,8 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.pagemodels.predict import predict
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.tables import trial_tables
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_tables import trial_tables
 from keybench.scenarios.schema import Scenario
 
 

@@ -8,10 +8,10 @@ from keybench.databases.contract.roles import Admin
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.planned_order import keys_in_order
-from keybench.runners.planning.tables import TrialTable
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.planned_rows import keys_in_order
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_server import Target
+from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.trials import verify
 from keybench.runners.writers import processes, reader
 from keybench.runners.writers.load import load_rows

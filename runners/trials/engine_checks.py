@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keybench.databases.registry import engine
 from keybench.results.store.records import Trial
-from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 
 def answers(request: Request, trial: TrialPlan, record: Trial) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from keybench.databases.registry import engine
 from keybench.model.names import MODEL_SERVER, NO_DATABASE
-from keybench.runners.planning.plan import Request, TrialPlan
 from keybench.runners.planning.server_keys import made_by
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.model_trial import ModelTrial
 from keybench.runners.trials.server_keys_trial import ServerKeysTrial

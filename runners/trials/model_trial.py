@@ -15,7 +15,7 @@ from keybench.runners.measuring import shards
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.server_keys import made_by
-from keybench.runners.planning.tables import trial_tables
+from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.trials.prediction import alone, placement
 from keybench.runners.trials.trial import Trial
 

@@ -14,13 +14,13 @@ from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, MODEL, Subject
+from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.predict import predict
-from keybench.pagemodels.stats import PageStats, readings
 from keybench.results.store import blobs
 from keybench.runners.measuring import key_positions, model_grid, shards
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measured
-from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 _CHECKPOINTS = 100
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)

@@ -16,7 +16,7 @@ from keybench.results.store.blobs import Blob
 from keybench.runners.measuring import shards
 from keybench.runners.measuring.arrival_order import Recorder
 from keybench.runners.measuring.measured import Measured
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.trial_server import Target
 from keybench.runners.trials import verify
 from keybench.runners.trials.server_trial import FinishedLoad, ServerTrial
 

@@ -18,10 +18,10 @@ from keybench.runners.measuring import key_positions, latency, shards
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
 from keybench.runners.measuring.interference import Interference
 from keybench.runners.measuring.measured import Measured
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.planning.tables import TrialTable, divide, table_of_each_writer
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.key_sources import KeySource, key_sources
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_server import Target
+from keybench.runners.planning.trial_tables import TrialTable, divide, table_of_each_writer
 from keybench.runners.trials import engine_checks, verify
 from keybench.runners.trials.after_load import after_load
 from keybench.runners.trials.prediction import beside, placement

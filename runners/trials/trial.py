@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from keybench.errors import KeybenchError, unexpected
 from keybench.results.store import records
 from keybench.runners.measuring.measured import Measured
-from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 
 class Trial(ABC):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from keybench.databases.contract.capabilities import LimitsSessions
 from keybench.errors import UsageError
-from keybench.runners.planning.plan import Request
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.trial_plan import Request
+from keybench.runners.planning.trial_server import Target
 from keybench.runners.writers.pool import LOCAL, WriterPool
 
 

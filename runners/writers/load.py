@@ -14,7 +14,7 @@ from keybench.model.load_path import ROWS, LoadPath
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.table import Table
-from keybench.runners.planning.sources import KeySource
+from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.pool import LOCAL, WriterPool
 from keybench.runners.writers.writer import WriterResult, WriterTask

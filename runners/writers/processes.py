@@ -23,7 +23,7 @@ POLL_SECONDS = 0.1
 context: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
 """Makes the locks and arrays that are shared with the processes."""
 
-context.set_forkserver_preload(["keybench.cli", "keybench.runners.writers.preload", "psycopg", "apsw"])
+context.set_forkserver_preload(["keybench.cli", "keybench.runners.writers.fork_server_imports", "psycopg", "apsw"])
 
 
 class WorkerLost(ServerError):

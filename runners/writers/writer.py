@@ -18,7 +18,7 @@ from keybench.errors import UsageError
 from keybench.model.load_path import ROWS, LoadPath
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.runners.planning.sources import KeySource
+from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.writers.barrier import Barrier, BarrierHandle, Release
 
 SliceTimes = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]

@@ -68,7 +68,7 @@ def send_all(bench: Bench, table: Table, rows: int, rows_per_tx: int) -> None:
 
 def processes(base: Base) -> list[int]:
     """The server's own processes: not the keeper."""
-    return [int(line.split()[0]) for line in base.processes() if "keybench.databases.hosting.keeper" not in line]
+    return [int(line.split()[0]) for line in base.processes() if "keybench.databases.hosting.folder_keeper" not in line]
 
 
 def shared_memory() -> set[str]:

@@ -16,8 +16,8 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
+from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.predict import predict
-from keybench.pagemodels.stats import readings
 from keybench.runners.measuring import other_indexes
 from keybench.runners.trials import verify
 from keybench.testing.contract.bench import Bench

@@ -14,9 +14,9 @@ from pathlib import Path
 import pandas
 import pytest
 
+from keybench.results.atomic_file import atomic_file
 from keybench.results.export import Form
 from keybench.results.export import export as command
-from keybench.results.output import atomic_file
 from keybench.results.tidy import POINT, TRIAL, VALUE, series, values, write_csv
 
 FEW = ("bigint-identity", "uuid-v4")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from keybench.runners import estimate
-from keybench.runners.planning.plan import Request, plan
+from keybench.runners.planning.trial_plan import Request, plan
 from keybench.runners.servers import Servers
 from keybench.scenarios.files import load_scenario
 

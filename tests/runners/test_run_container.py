@@ -14,7 +14,7 @@ from keybench.databases.registry import engine
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY
 from keybench.results.store.database import Store
-from keybench.runners.planning.plan import Request
+from keybench.runners.planning.trial_plan import Request
 from tests.databases import installed
 from tests.databases.daemon import Daemon, Stop, listening, password
 

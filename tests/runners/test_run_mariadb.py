@@ -13,7 +13,7 @@ from keybench.generators.core.layout import layout, layouts
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
 from keybench.results.store.database import Store
-from keybench.runners.planning.plan import columns_for
+from keybench.runners.planning.trial_plan import columns_for
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 pytestmark = pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB server is installed")

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from keybench.databases.contract.capabilities import Arrivals
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
-from keybench.databases.mysql.probes import redo
-from keybench.databases.mysql.probes.ibd import UnreadablePagesError, leaves, space, summarise
+from keybench.databases.mysql.probes import mariadb_redo_log
+from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError, leaves, space, summarise
 from keybench.databases.mysql.probes.pages import data_file, flushed
 from keybench.databases.mysql.probes.tables import index_id, table_id
 from keybench.errors import ServerError
@@ -65,7 +65,7 @@ class InsertionRecorder:
             raise ServerError(f"the table's file holds {len(numbers)} rows, the table {len(keys)}.")
         try:
             order = self._insertions(table, index_pages, len(numbers))
-        except (redo.UnreadableLogError, UnreadablePagesError) as error:
+        except (mariadb_redo_log.UnreadableLogError, UnreadablePagesError) as error:
             return Arrivals(keys, numbers, np.sort(numbers), f"{NEAR}: the log cannot be used, because {error}")
         if order is None:
             return Arrivals(keys, numbers, np.sort(numbers), f"{NEAR}.")
@@ -92,14 +92,16 @@ class InsertionRecorder:
         if not server.flavour.log_position:
             return None
         end = self._flushed_log()
-        with data_file(server, redo.FILE) as path:
+        with data_file(server, mariadb_redo_log.FILE) as path:
             if path is None:
                 return None
             if table.key in ("clustered", "by-date"):
-                keys = redo.inserted(path, self._begin, end, table_id(server, table), primary_bytes(table), rows)
+                keys = mariadb_redo_log.inserted(
+                    path, self._begin, end, table_id(server, table), primary_bytes(table), rows
+                )
                 return rank(Keys(keys, "bytes"), "rfc")
             last = int(server.value(f"SELECT max(row_id) FROM {ddl.name(table)}"))  # noqa: S608  # our own names
-            return np.argsort(np.argsort(redo.entered(path, self._begin, end, index_pages, last, rows)))
+            return np.argsort(np.argsort(mariadb_redo_log.entered(path, self._begin, end, index_pages, last, rows)))
 
     def _flushed_log(self) -> int:
         """The position of the log's end, once all before it is in the file.
@@ -111,7 +113,7 @@ class InsertionRecorder:
         self._server.rows("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
         while self._server.status(names.log_flushed) < end:
             if time.monotonic() > deadline:
-                raise redo.UnreadableLogError("the server does not write it to its file.")
+                raise mariadb_redo_log.UnreadableLogError("the server does not write it to its file.")
             time.sleep(0.02)
         return end
 

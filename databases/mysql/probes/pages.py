@@ -16,7 +16,7 @@ from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.private_folder import base_directory
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
-from keybench.databases.mysql.probes.ibd import IndexPages, UnreadablePagesError, pages_of, summarise
+from keybench.databases.mysql.probes.ibd_file import IndexPages, UnreadablePagesError, pages_of, summarise
 from keybench.databases.mysql.probes.tables import index_id, innodb_name
 from keybench.errors import EnvironmentMissing
 from keybench.model.metric import Metric

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.capabilities import Arrivals
 from keybench.databases.postgresql.connection import Queries
-from keybench.databases.postgresql.probes import log, wal
+from keybench.databases.postgresql.probes import log, waldump
 from keybench.databases.postgresql.probes.tables import UnreadableError
 from keybench.errors import ServerError
 from keybench.model.table import Table
@@ -47,7 +47,7 @@ class WalRecorder:
         try:
             records = log.insertion_records(self._server, self._begin, log.position(self._server))
             sequence = transactions(records, log.relation(self._server, table))
-        except (UnreadableError, wal.WalUnreadableError) as error:
+        except (UnreadableError, waldump.WalUnreadableError) as error:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
         finally:
             log.release_log(self._server, _SLOT, table)

@@ -10,7 +10,7 @@ from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import log
 from keybench.databases.postgresql.probes.tables import UnreadableError
-from keybench.databases.postgresql.probes.wal import WalUnreadableError
+from keybench.databases.postgresql.probes.waldump import WalUnreadableError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table

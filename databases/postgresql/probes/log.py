@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from keybench.databases.postgresql.connection import Queries
-from keybench.databases.postgresql.probes import wal
+from keybench.databases.postgresql.probes import waldump
 from keybench.databases.postgresql.probes.tables import UnreadableError, files_of, index_oid
 from keybench.errors import ServerError
 from keybench.model.table import Table
@@ -57,13 +57,13 @@ def relation(server: Queries, table: Table) -> str:
     )
 
 
-def _private_log(server: Queries) -> wal.PrivateLog | None:
+def _private_log(server: Queries) -> waldump.PrivateLog | None:
     files = files_of(server)
     if files is None:
         return None
     server.checkpoint()  # writes the log to disk, whatever synchronous_commit is
     segment_bytes = int(server.value("SELECT pg_size_bytes(current_setting('wal_segment_size'))"))
-    return wal.PrivateLog(files.programs, files.data / "pg_wal", segment_bytes)
+    return waldump.PrivateLog(files.programs, files.data / "pg_wal", segment_bytes)
 
 
 def split_records(server: Queries, begin: str, end: str) -> Iterable[bytes]:

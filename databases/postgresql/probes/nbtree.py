@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.capabilities import PageOrder
-from keybench.pagemodels.stats import LeafOrder
+from keybench.pagemodels.page_stats import LeafOrder
 
 _SLICE_PAGES = 8192
 _HEADER_BYTES, _LINE_POINTER = 24, 4

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from keybench.databases.core.probes import measured
 from keybench.databases.postgresql.connection import Queries
-from keybench.databases.postgresql.probes import log, pages, wal
+from keybench.databases.postgresql.probes import log, pages, waldump
 from keybench.databases.postgresql.probes.tables import UnreadableError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -36,9 +36,9 @@ class SplitsProbe:
             end = log.position(self._server)
             capacity = leaf_capacity(table.column, self._server.page_bytes)
             records = log.split_records(self._server, self._begin, end)
-            splits = wal.count(records, log.relation(self._server, table), capacity)
+            splits = waldump.count(records, log.relation(self._server, table), capacity)
             leaf = pages.read_index(self._server, table).leaf
-        except (UnreadableError, wal.WalUnreadableError) as error:
+        except (UnreadableError, waldump.WalUnreadableError) as error:
             return Reading.absent(self.supplies, str(error))
         finally:
             log.release_log(self._server, _SLOT, table)

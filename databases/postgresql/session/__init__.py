@@ -12,7 +12,7 @@ from psycopg import pq
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.packing import beside
-from keybench.databases.hosting.full_disk import with_next_step
+from keybench.databases.hosting.disk_full_hint import with_next_step
 from keybench.databases.postgresql import connection, ddl
 from keybench.databases.postgresql.session.copy_text import Batch, Family, key_text, moment_text, pack
 from keybench.errors import ServerError

@@ -65,7 +65,7 @@ def test_files_and_setup_come_before_the_server_and_know_the_folder(base) -> Non
 def test_nothing_of_the_spec_is_on_the_keepers_command_line(base) -> None:
     with PrivateFolder("test", server=["sh", "-c", "exec sleep 600"], environment={"X": "confidential"}).start(10):
         (line,) = [line for line in base.processes() if "keeper" in line]
-        assert line.split()[-2:] == ["-m", "keybench.databases.hosting.keeper"]
+        assert line.split()[-2:] == ["-m", "keybench.databases.hosting.folder_keeper"]
 
 
 def test_a_server_that_ends_by_itself_is_not_alive_and_its_log_can_be_read(base) -> None:

@@ -14,8 +14,8 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.model import InnodbStats
+from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.predict import predict
-from keybench.pagemodels.stats import readings
 from tests.databases.mysql.conftest import measured
 
 EXACT = (

@@ -82,7 +82,7 @@ def test_versions_are_those_of_server_driver_and_library(admin, address) -> None
 def test_a_killed_keeper_takes_its_server_along_and_the_next_start_sweeps(base) -> None:
     server = LocalServer(KIND, ENGINE.settings("durable", "small"))
     folder = Path(server.start().parameters["host"])
-    (keeper,) = [line for line in base.processes() if "keybench.databases.hosting.keeper" in line]
+    (keeper,) = [line for line in base.processes() if "keybench.databases.hosting.folder_keeper" in line]
     os.kill(int(keeper.split()[0]), signal.SIGKILL)
     deadline = time.monotonic() + 5
     while base.processes() and time.monotonic() < deadline:

@@ -11,8 +11,8 @@ from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole
+from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.predict import predict
-from keybench.pagemodels.stats import readings
 
 if TYPE_CHECKING:
     from conftest import Bench

@@ -17,8 +17,8 @@ from keybench.pagemodels.half_split import leaf_range, tree
 from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
-from keybench.pagemodels.stats import PageStats
 
 KINDS = ("append", "edge", "interior")
 

@@ -13,8 +13,8 @@ from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.oracle import records as entries
+from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.predict import predict
-from keybench.pagemodels.stats import PageStats
 
 NUMBER = ENGINE.column("number")
 RAW = ENGINE.column("raw16")

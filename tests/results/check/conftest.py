@@ -12,7 +12,7 @@ import pytest
 from keybench import cli
 from keybench.results.check.command import app
 from keybench.results.store.database import Store
-from keybench.runners.planning.plan import Request, plan
+from keybench.runners.planning.trial_plan import Request, plan
 from keybench.runners.trials import model_trial as modelled
 from keybench.scenarios.files import load_scenario
 from tests.results.conftest import a_run

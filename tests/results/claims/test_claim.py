@@ -17,8 +17,8 @@ from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts
 from keybench.model.names import CONTROL, NO_DATABASE
 from keybench.results.claims.claim import claims, parse
-from keybench.results.claims.measuring import command, commands
-from keybench.runners.planning.plan import Request, TrialPlan, check_columns, columns_for, plan, resolve_layouts
+from keybench.results.claims.run_commands import command, commands
+from keybench.runners.planning.trial_plan import Request, TrialPlan, check_columns, columns_for, plan, resolve_layouts
 from keybench.scenarios.files import load_scenario
 
 PUBLISHED = (Path(__file__).parent / "published.txt").read_text(encoding="utf-8").split()

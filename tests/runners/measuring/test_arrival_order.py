@@ -21,11 +21,11 @@ from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.predict import predict
 from keybench.runners.measuring.arrival_order import Recorder, by_stamps, by_transactions
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.planned_order import keys_in_order
-from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.planning.tables import divide
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.key_sources import KeySource, key_sources
+from keybench.runners.planning.planned_rows import keys_in_order
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_server import Target
+from keybench.runners.planning.trial_tables import divide
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.scenarios.files import load_scenario
 

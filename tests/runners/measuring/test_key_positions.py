@@ -16,9 +16,9 @@ from keybench.model.table import Table
 from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measured
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.planning.tables import divide
+from keybench.runners.planning.key_sources import KeySource, key_sources
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_tables import divide
 from keybench.runners.trials.model_trial import ModelTrial
 from keybench.runners.trials.trial import Trial
 from keybench.scenarios.files import load_scenario, parse_scenario

@@ -10,7 +10,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.runners.measuring import model_grid
-from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.parts import GridPart
 

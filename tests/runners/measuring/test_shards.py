@@ -8,7 +8,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL, Subject
 from keybench.runners.measuring import shards
-from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.model_trial import ModelTrial
 from keybench.scenarios.files import load_scenario
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.results.store.records import Trial
-from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials import engine_checks
 from keybench.scenarios.files import load_scenario
 

@@ -17,7 +17,7 @@ from keybench.model.names import NO_DATABASE
 from keybench.results.report.page import render
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
-from keybench.runners.planning.plan import Request, plan, resolve_layouts
+from keybench.runners.planning.trial_plan import Request, plan, resolve_layouts
 from keybench.runners.trials.keys_trial import KeysTrial, breaks, duplicates
 from keybench.scenarios.files import load_scenario
 

@@ -16,12 +16,12 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import CLUSTERED, KEY, MODEL, PARENT
 from keybench.model.table import Table
-from keybench.pagemodels.stats import PageStats
+from keybench.pagemodels.page_stats import PageStats
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.server_choice import resolve
-from keybench.runners.planning.tables import TrialTable
+from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.trials.prediction import alone, beside
 from keybench.scenarios.files import load_scenario
 from tests.runners.conftest import Run

@@ -15,7 +15,7 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.runners.execute import _terminated_as_interrupted
 from keybench.runners.measuring.measured import Measured
-from keybench.runners.planning.plan import Request, TrialPlan
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.prediction import beside
 from keybench.runners.trials.trial import Trial
 from keybench.runners.writers.processes import run_all

@@ -22,8 +22,8 @@ from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.model.metric import Metric
-from keybench.runners.planning.planned_order import keys_in_order
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.planned_rows import keys_in_order
+from keybench.runners.planning.trial_server import Target
 from keybench.runners.trials import verify
 from keybench.runners.writers import executor as executor_module
 from keybench.runners.writers import load as load_module

@@ -10,10 +10,10 @@ from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.planned_order import keys_in_order
-from keybench.runners.planning.sources import key_sources
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.key_sources import key_sources
+from keybench.runners.planning.planned_rows import keys_in_order
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_server import Target
 from keybench.runners.trials import verify
 from keybench.runners.writers import load as load_module
 from keybench.runners.writers.load import load_rows

@@ -22,11 +22,11 @@ from keybench.model.metric import Metric
 from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, Subject, SubjectKind
 from keybench.model.table import Table
 from keybench.runners.measuring.arrival_order import Recorder
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.planned_order import keys_in_order
-from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.planning.tables import divide
-from keybench.runners.planning.target import Target
+from keybench.runners.planning.key_sources import KeySource, key_sources
+from keybench.runners.planning.planned_rows import keys_in_order
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_server import Target
+from keybench.runners.planning.trial_tables import divide
 from keybench.runners.trials import verify
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources

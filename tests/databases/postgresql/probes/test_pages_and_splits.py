@@ -11,7 +11,7 @@ import pytest
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.probes import counters, log, nbtree, wal
+from keybench.databases.postgresql.probes import counters, log, nbtree, waldump
 from keybench.databases.postgresql.probes.pages import read_index
 from keybench.databases.postgresql.probes.tables import files_of, index_oid
 from keybench.model.keys import Keys
@@ -234,14 +234,14 @@ def test_a_connection_of_before_the_trial_is_not_waited_for_but_a_writers_is(adm
 
 def test_a_log_that_cannot_be_read_is_a_reason_and_no_number(admin) -> None:
     with pytest.raises(
-        wal.WalUnreadableError, match=r'^pg_waldump failed: .*could not locate WAL file "0000000100000F0000000000"'
+        waldump.WalUnreadableError, match=r'^pg_waldump failed: .*could not locate WAL file "0000000100000F0000000000"'
     ):
-        wal.count(log.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
+        waldump.count(log.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
 
 
 def test_an_empty_stretch_of_log_holds_no_splits(admin) -> None:
     here = log.position(admin)
-    assert wal.count(log.split_records(admin, here, here), "1/2/3", 291) == wal.Splits(0, 0, 0, 0)
+    assert waldump.count(log.split_records(admin, here, here), "1/2/3", 291) == waldump.Splits(0, 0, 0, 0)
 
 
 def test_a_trial_may_begin_and_end_where_a_log_file_does(admin) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.hosting import keeper
+from keybench.databases.hosting import folder_keeper
 from keybench.databases.hosting.private_folder import PrivateFolder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
@@ -153,7 +153,7 @@ def test_sweep_leaves_what_is_in_use_and_what_is_not_keybenchs(base) -> None:
     stale.with_name("keybench-test-0.lock").touch()
     with PrivateFolder("test").start(10) as kept:
         assert not stale.exists()
-        assert keeper.sweep(base.path) == []
+        assert folder_keeper.sweep(base.path) == []
         assert kept.folder.exists()
         assert kept.alive()
     assert [path.name for path in base.path.iterdir()] == ["keybench-mine"]
@@ -163,7 +163,7 @@ def test_sweep_reports_what_it_removed(base) -> None:
     stale = base.path / "keybench-test-1"
     (stale / "deep").mkdir(parents=True)
     stale.with_name("keybench-test-1.lock").touch()
-    assert keeper.sweep(base.path) == [stale]
+    assert folder_keeper.sweep(base.path) == [stale]
     assert base.left() == []
 
 
@@ -171,7 +171,7 @@ def test_a_lock_that_is_a_link_is_not_followed(base) -> None:
     target = base.path / "precious"
     target.touch()
     (base.path / "keybench-test-2.lock").symlink_to(target)
-    assert keeper.sweep(base.path) == []
+    assert folder_keeper.sweep(base.path) == []
     assert target.exists()
 
 
@@ -213,7 +213,7 @@ def segments() -> list[str]:
 
 def test_the_keeper_imports_nothing_heavy() -> None:
     code = (
-        "import sys, keybench.databases.hosting.keeper; "
+        "import sys, keybench.databases.hosting.folder_keeper; "
         "print({'numpy', 'psutil', 'psycopg', 'apsw'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.scenarios.schema import Scenario
 from keybench.scenarios.timeline import Phase
-from keybench.scenarios.writers import ClockPart, WriterPart
+from keybench.scenarios.writers import WriterPart
 
 Ticks = NDArray[np.int64]
 _Spell = tuple[float, float]
@@ -53,17 +53,6 @@ def shares(scenario: Scenario, rows: int, seed: tuple[int, ...]) -> tuple[Share,
     if scenario.deal.mode == "own-rates":
         return _by_own_rates(scenario.writer, phases, scale, rows, refill)
     return _distributed(scenario, phases, scale, rows, refill, seed)
-
-
-def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
-    """What a clock shows at true times, given in ticks since the tick `start`; its drift counts from there."""
-    shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
-    if clock.drift:
-        shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)
-    for at, by in clock.step:
-        shown += (ticks >= round(at * TICKS_PER_SECOND)) * np.int64(round(by * TICKS_PER_SECOND))
-    stands = round(clock.tick * TICKS_PER_SECOND)
-    return shown if stands == 1 else shown - shown % stands
 
 
 def apportion(rows: int, parts: Sequence[float]) -> list[int]:

@@ -1,8 +1,9 @@
 """The reaper: a small process beside each container, which removes the container when the runner ends, in whatever way.
 
 testcontainers has one too, in a container of its own, but that publishes a port on all of the machine's addresses.
-The runner starts `python -m keybench.databases.hosting.reaper RUNNER NAME` before it makes the container NAME. Standard
-library only: it must start at once. Not on Windows, where a process does not learn that its parent has ended.
+The runner starts `python -m keybench.databases.hosting.container_reaper RUNNER NAME` before it makes the container
+NAME. Standard library only: it must start at once. Not on Windows, where a process does not learn that its parent has
+ended.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keybench.pagemodels.stats import Checkpoint, LeafOrder, PageStats
+from keybench.pagemodels.page_stats import Checkpoint, LeafOrder, PageStats
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
+from keybench.results.analysis.group_comparison import first_place, judge
 from keybench.results.analysis.groups import group_trials
-from keybench.results.analysis.judgement import first_place, judge
 from keybench.results.analysis.p_values import ALPHA
-from keybench.results.report.verdict import verdict
+from keybench.results.report.verdict_sentences import verdict
 from keybench.results.store.records import Trial
 from keybench.results.wording import decimals, listed, number, ratio, size
 from tests.results.conftest import a_run, trials

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.innodb.heap import (
+from keybench.pagemodels.innodb.leaf_memory import (
     APPEND,
     DOWN,
     EDGE,
@@ -57,7 +57,7 @@ from keybench.pagemodels.innodb.heap import (
     reorganise,
 )
 from keybench.pagemodels.memory import uncounted
-from keybench.pagemodels.selection import select
+from keybench.pagemodels.quickselect import select
 
 
 @kernel

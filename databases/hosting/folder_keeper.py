@@ -23,7 +23,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from keybench.databases.hosting.spawn import LINUX, LOG_NAME, SetupError, Spawner, Spec, adopt_orphans, stop
+from keybench.databases.hosting.keeper_processes import LINUX, LOG_NAME, SetupError, Spawner, Spec, adopt_orphans, stop
 
 if sys.platform != "win32":  # imported there too, where all modules are searched for engines
     import fcntl

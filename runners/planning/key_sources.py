@@ -16,8 +16,9 @@ from keybench.generators.core.process import Process
 from keybench.model.keys import Keys
 from keybench.model.names import CONTROL
 from keybench.runners.planning import server_keys
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.schedule import Share, clock_readings, shares
+from keybench.runners.planning.row_arrivals import Share, shares
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.writer_clock import clock_readings
 from keybench.scenarios.writers import ClockPart, WriterPart
 
 _TICKS_PER_MICROSECOND = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.runners.planning.timetable import lines, span
+from keybench.runners.planning.writer_chart import lines, span
 from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names
 from keybench.scenarios.schema import Scenario
 

@@ -8,9 +8,9 @@ import pytest
 from keybench.databases.registry import engine
 from keybench.generators.core.layout import layout
 from keybench.model.table import Table
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.sources import KeySource, key_sources
-from keybench.runners.planning.tables import divide, table_of_each_writer
+from keybench.runners.planning.key_sources import KeySource, key_sources
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_tables import divide, table_of_each_writer
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.generators.core.clock import TICKS_PER_SECOND as SECOND
-from keybench.runners.planning.schedule import Share, clock_readings, shares
+from keybench.runners.planning.row_arrivals import Share, shares
 from keybench.scenarios.files import parse_scenario
 from keybench.scenarios.schema import Scenario
-from keybench.scenarios.writers import ClockPart
 
 HEAD = 'title = "t"\nrows = {rows}\nstart = 2026-01-01T00:00:00Z\n'
 MODES = ("own-rates", "one-busy", "round-robin", "random", "sticky")
@@ -128,23 +127,3 @@ def test_refills_go_on_from_the_writers_of_the_last_phase(mode: str) -> None:
     assert len(a.planned) == a.rows
     assert b.planned[b.rows :].tolist() == list(range(701, 771))
     assert np.all(np.diff(b.arrivals[b.rows - 10 :]) == SECOND // 10)
-
-
-T = np.arange(0, 100 * SECOND, SECOND // 2)
-
-
-@pytest.mark.parametrize(
-    ("clock", "shown"),
-    [
-        (ClockPart(), T),
-        (ClockPart(offset=-2.5), T - 25_000_000),
-        (ClockPart(drift=100), T + T // 10_000),
-        (ClockPart(tick=1.0), T // SECOND * SECOND),
-        (ClockPart(step=((10, -1), (50, 3))), T - SECOND * (T >= 10 * SECOND) + 3 * SECOND * (T >= 50 * SECOND)),
-        (ClockPart(offset=0.3, tick=1.0), (T + 3_000_000) // SECOND * SECOND),
-    ],
-)
-def test_what_a_clock_shows(clock: ClockPart, shown: np.ndarray) -> None:
-    assert np.array_equal(clock_readings(clock, T, 0), shown)
-    late = 1000 * SECOND
-    assert np.array_equal(clock_readings(clock, T, late), shown + late), "steps and drift count from the start"

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.predict import predict
-from keybench.pagemodels.repeating import repeated
-from keybench.pagemodels.stats import PageStats
 from keybench.testing.contract.keys import random
 
 BRANCH = Rule(20, 20, 10, 10, 10)

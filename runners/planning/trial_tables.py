@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.runners.planning.plan import Request, TrialPlan
-from keybench.runners.planning.planned_order import created_in_order, keys_in_order
-from keybench.runners.planning.sources import KeySource, key_sources
+from keybench.runners.planning.key_sources import KeySource, key_sources
+from keybench.runners.planning.planned_rows import created_in_order, keys_in_order
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.flavour import MARIADB
-from keybench.databases.mysql.probes import redo
+from keybench.databases.mysql.probes import mariadb_redo_log
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -75,14 +75,16 @@ def written(folder: Path, before: bytes, content: bytes, *, form: bytes = b"Phys
     for i in range(max(0, len(data) - CAPACITY), len(data)):
         log[i % CAPACITY] = data[i]
     head = (form + bytes(4) + struct.pack(">Q", FIRST) + b"MariaDB".ljust(32, b"\0") + encrypted).ljust(0x3000, b"\0")
-    path = folder / redo.FILE
+    path = folder / mariadb_redo_log.FILE
     path.write_bytes(head + log.tobytes())
     return path
 
 
 def read(folder: Path, before: bytes, content: bytes, rows: int, *, width: int = 16) -> list[bytes]:
     begin = FIRST + len(before)
-    keys_read = redo.inserted(written(folder, before, content), begin, begin + len(content), TABLE, width, rows)
+    keys_read = mariadb_redo_log.inserted(
+        written(folder, before, content), begin, begin + len(content), TABLE, width, rows
+    )
     return [bytes(key) for key in keys_read]
 
 
@@ -139,7 +141,7 @@ def test_entries_of_an_index_are_told_from_copies_and_node_pointers(tmp_path_fac
             content += transaction(record(0x20, undo(b"k" * 16), (0, 5)))
     path = written(tmp_path_factory.mktemp("log"), bytes(before), content)
     begin = FIRST + before
-    rows_read = redo.entered(path, begin, begin + len(content), (7, np.array([4, 5])), 78, len(rows))
+    rows_read = mariadb_redo_log.entered(path, begin, begin + len(content), (7, np.array([4, 5])), 78, len(rows))
     assert rows_read.tolist() == [2 * row for row in rows]
 
 
@@ -151,8 +153,8 @@ def test_a_record_about_a_file_does_not_belong_to_the_page_before(tmp_path) -> N
 
 
 def test_windows_end_between_mini_transactions(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(redo, "_WINDOW", 500)
-    monkeypatch.setattr(redo, "_LARGEST", 100)
+    monkeypatch.setattr(mariadb_redo_log, "_WINDOW", 500)
+    monkeypatch.setattr(mariadb_redo_log, "_LARGEST", 100)
     keys = [bytes([i]) * 16 for i in range(60)]
     content = b"".join(transaction(record(0x20, undo(key), (0, 300))) for key in keys)
     assert read(tmp_path, bytes(10_700), content, 60) == keys
@@ -176,8 +178,8 @@ def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, message) ->
     content = transaction(record(0x20, undo(b"k" * 16), (0, 300))) * 2
     assert len(content) == 62
     path = written(tmp_path, b"", content, **change)
-    with pytest.raises(redo.UnreadableLogError) as caught:
-        redo.inserted(path, FIRST, FIRST + end, TABLE, 16, 3)
+    with pytest.raises(mariadb_redo_log.UnreadableLogError) as caught:
+        mariadb_redo_log.inserted(path, FIRST, FIRST + end, TABLE, 16, 3)
     assert str(caught.value) == message
 
 
@@ -185,8 +187,8 @@ def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, message) ->
 @given(st.binary(min_size=1, max_size=CAPACITY))
 def test_damage_is_noticed_or_harmless(tmp_path_factory, content) -> None:
     path = written(tmp_path_factory.mktemp("log"), b"", content)
-    with pytest.raises(redo.UnreadableLogError):
-        redo.inserted(path, FIRST, FIRST + len(content), TABLE, 16, 1 << 10)
+    with pytest.raises(mariadb_redo_log.UnreadableLogError):
+        mariadb_redo_log.inserted(path, FIRST, FIRST + len(content), TABLE, 16, 1 << 10)
 
 
 @pytest.mark.parametrize(

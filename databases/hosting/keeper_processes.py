@@ -1,7 +1,7 @@
 """What a keeper spawns: the commands and the server of one private folder, as the user that they run as.
 
 Everything spawned dies with the keeper (a parent-death signal, set after the change of user, which clears it) and logs
-into the folder. Standard library only, as in `keeper`.
+into the folder. Standard library only, as in `folder_keeper`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ split, last in first out (`node_pointers.py`), so that the kernel does not recur
 from __future__ import annotations
 
 from keybench.compiled import kernel
-from keybench.pagemodels.innodb import heap as leaf
-from keybench.pagemodels.innodb.branch_pages import (
+from keybench.pagemodels.innodb import leaf_memory as leaf
+from keybench.pagemodels.innodb.branch_memory import (
     ATTEMPTS,
     BASE,
     FORGOTTEN,
@@ -66,7 +66,7 @@ def start(tree: Tree, space: Space) -> None:
 
 @kernel
 def enter(tree: Tree, space: Space, event: Ints) -> int:
-    """The changes here for an event of a full leaf (`leaves.py`). Returns the length of the list of pending changes."""
+    """Applies an event of a full leaf (`leaf_splits.py`). Returns the length of the list of pending changes."""
     reserve(space)
     facts, numbers, full, other, key = (
         tree.facts, tree.leaves, event[leaf.FULL], event[leaf.OTHER], event[leaf.SEPARATOR] + 1

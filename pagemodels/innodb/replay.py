@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from keybench.compiled import kernel
-from keybench.pagemodels.innodb.branch_pages import MARGIN, PAGES, Ints, Tree
-from keybench.pagemodels.innodb.heap import ROW
+from keybench.pagemodels.innodb.branch_memory import MARGIN, PAGES, Ints, Tree
+from keybench.pagemodels.innodb.branch_splits import enter
+from keybench.pagemodels.innodb.leaf_memory import ROW
 from keybench.pagemodels.innodb.node_pointers import work
 from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, Space
-from keybench.pagemodels.innodb.tree import enter
 from keybench.pagemodels.memory import uncounted
 
 _HIGHEST = 1 << 62

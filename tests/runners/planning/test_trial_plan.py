@@ -13,9 +13,9 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.names import CONTROL
-from keybench.runners.planning.plan import Request, check_columns, columns_for, plan, resolve_layouts, rows_of
-from keybench.runners.planning.planned_order import keys_in_order
-from keybench.runners.planning.sources import key_sources
+from keybench.runners.planning.key_sources import key_sources
+from keybench.runners.planning.planned_rows import keys_in_order
+from keybench.runners.planning.trial_plan import Request, check_columns, columns_for, plan, resolve_layouts, rows_of
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario
 

@@ -9,8 +9,8 @@ import pytest
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.probes import ibd as pages
-from keybench.databases.mysql.probes.ibd import UnreadablePagesError
+from keybench.databases.mysql.probes import ibd_file as pages
+from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
 from keybench.databases.mysql.probes.pages import data_file, read_index
 from keybench.databases.mysql.probes.tables import index_id, innodb_name
 from keybench.errors import ServerError

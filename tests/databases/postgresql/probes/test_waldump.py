@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.databases.postgresql.probes.wal import Splits, WalUnreadableError, count
+from keybench.databases.postgresql.probes.waldump import Splits, WalUnreadableError, count
 
 
 def record(kind: str, level: int, place: int, *, relation: str = "1663/5/9", right: bool, colon: bool) -> bytes:

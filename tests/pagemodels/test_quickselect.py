@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keybench.pagemodels.selection import select
+from keybench.pagemodels.quickselect import select
 
 
 @settings(deadline=None)

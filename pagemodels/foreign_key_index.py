@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from keybench.model.keys import Keys
 from keybench.pagemodels.contract import PageModel, SizedByValue
-from keybench.pagemodels.stats import PageStats
+from keybench.pagemodels.page_stats import PageStats
 
 
 def repeated(model: PageModel | SizedByValue, times: int) -> PageModel | SizedByValue:

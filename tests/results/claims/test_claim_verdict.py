@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from keybench.results.claims.claim import Question
+from keybench.results.claims.claim_verdict import judge
 from keybench.results.claims.estimate import Answer
-from keybench.results.claims.judge import judge
 
 
 def asked(compare: str = "ratio", metric: str = "insert_seconds", **published: object) -> Question:

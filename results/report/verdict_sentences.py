@@ -8,8 +8,8 @@ from typing import Final
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.group_comparison import Judged, Judgement, judge, time_metric
 from keybench.results.analysis.groups import Group
-from keybench.results.analysis.judgement import Judged, Judgement, judge, time_metric
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.summary import Summary
 from keybench.results.analysis.verdict import MARGIN

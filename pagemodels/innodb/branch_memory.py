@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.innodb.heap import directory
+from keybench.pagemodels.innodb.leaf_memory import directory
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.memory import move
 

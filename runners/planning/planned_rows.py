@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.keys import Keys
-from keybench.runners.planning.sources import KeySource
+from keybench.runners.planning.key_sources import KeySource
 
 
 def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.pagemodels.innodb.records import LEAF_BYTES
-from keybench.pagemodels.stats import LeafOrder
+from keybench.pagemodels.page_stats import LeafOrder
 
 _INDEX_PAGE = 17_855
 _NONE = 0xFFFF_FFFF
