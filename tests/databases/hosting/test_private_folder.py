@@ -18,7 +18,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs servers a
 
 def test_a_folder_without_a_server_is_private_and_goes_at_stop(base) -> None:
     kept = PrivateFolder("sqlite")
-    with pytest.raises(RuntimeError, match=r"^a private folder is there from start\(\) on$"):
+    with pytest.raises(RuntimeError, match=r"^a private folder does not exist before start\(\)$"):
         _ = kept.folder
     assert not kept.alive()
     kept.start(10)
