@@ -250,9 +250,7 @@ class PrivateFolder:
     def _explain(self, problem: str) -> str:
         text = self.log_tail()
         lines = f" The end of its log:\n{text}" if text else ""
-        return (
-            f"the private {self._engine} server {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
-        )
+        return f"the private {self._engine} server {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
 
     def _write(self, line: bytes) -> None:
         stream = self._keeper.stdin if self._keeper else None
