@@ -1,9 +1,10 @@
-"""A database server in a container: what all engines share. An engine adds a `Recipe` and how to make its database.
+"""A database server in a container: the part that all engines share. An engine adds a `Recipe` and makes its database.
 
-Through testcontainers' plain container. Its classes for each database are not used: they pass the password on a command
-line inside the container, wait in steps of a second up to two minutes without looking whether the server has ended, and
-one accepts a licence on the user's behalf. Its ports would be open on all of the machine's addresses and so would its
-reaper's: here they are on 127.0.0.1 alone, and `container_reaper` replaces it.
+It uses testcontainers' plain container, not its classes for single databases. Those pass the password on a command line
+inside the container, and wait in steps of a second for up to two minutes without checking whether the server has ended.
+One of them accepts a licence on the user's behalf. testcontainers would also open the ports of the container and of its
+reaper on all of the machine's addresses. Here ports are open on 127.0.0.1 alone, and `container_reaper` replaces that
+reaper.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 KIND = "container"
 START_SECONDS = 120.0
-"""From the start of the container, whose image is there by then, to a server that answers."""
+"""The longest time from the start of the container to the server's first answer; pulling the image comes before."""
 
 _POLL_SECONDS = 0.1
 _LOG_LINES = 15
@@ -39,7 +40,7 @@ _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def missing(title: str, instead: str) -> str:
-    """Why no container can be started here, and the choices; empty where one can. Within 2 s."""
+    """Why no container can be started here, and the alternatives; empty if one can. Returns within 2 s."""
     otherwise = f"or {instead}"
     if find_spec("testcontainers") is None:
         return (
@@ -58,7 +59,7 @@ def missing(title: str, instead: str) -> str:
 
 
 class ContainerServer:
-    """A server of kind `container`, gone when the runner is, unless it is to be kept."""
+    """A server of kind `container`. It is removed when the runner ends, unless the user asked to keep it."""
 
     def __init__(
         self,
@@ -67,23 +68,23 @@ class ContainerServer:
         prepare: Callable[[Address], Address],
         timeout: float = START_SECONDS,
     ) -> None:
-        """`prepare` connects and makes keybench's database; ServerError while the server is not ready."""
+        """`prepare` connects and makes keybench's database. It raises ServerError while the server is not ready."""
         self.name = f"keybench-{recipe.engine}-{secrets.token_hex(4)}"
         self.image = settings.container.image or recipe.image
         self._recipe = recipe
         self._settings = settings
         self._prepare = prepare
         self._timeout = timeout
-        # Letters of both cases and digits, by chance or not: SQL Server refuses to start with fewer kinds.
+        # The prefix guarantees letters of both cases and digits: SQL Server refuses passwords with fewer kinds.
         self._password = f"Kb1{secrets.token_urlsafe(24)}"
         self._container: DockerContainer | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
         self._port_here: str | None = None
 
     def configured(self, api_version: str | None = None) -> DockerContainer:
-        """The container's whole configuration, not yet started.
+        """The container with its whole configuration, not yet started.
 
-        With a version of the Engine API ("1.44") no daemon is asked for its own.
+        If `api_version` is given ("1.44"), the daemon is not asked for its version of the Engine API.
         """
         from testcontainers.core.config import testcontainers_config
         from testcontainers.core.container import DockerContainer
@@ -91,8 +92,8 @@ class ContainerServer:
         testcontainers_config.ryuk_disabled = True
         recipe = self._recipe
         bounds: dict[str, Any] = dict(limits(self._settings.container))
-        with restored("DOCKER_HOST"):  # testcontainers changes it, too
-            os.environ["DOCKER_HOST"] = docker_daemon.address()  # a context may have chosen it
+        with restored("DOCKER_HOST"):  # testcontainers also changes it
+            os.environ["DOCKER_HOST"] = docker_daemon.address()  # the address may come from a Docker context
             made = DockerContainer(
                 self.image,
                 docker_client_kw={"version": api_version},
@@ -108,7 +109,7 @@ class ContainerServer:
         return made
 
     def start(self) -> Address:
-        """Pulls the image where it is not here, starts the container, and waits until the server answers."""
+        """Pulls the image if it is not here, starts the container, and waits until the server answers."""
         if reason := docker_daemon.unreachable():
             raise EnvironmentMissing(
                 f"the Docker daemon at {docker_daemon.address()} does not answer ({reason}): "
@@ -127,7 +128,7 @@ class ContainerServer:
         except (DockerException, RequestException) as error:
             self.stop()
             raise EnvironmentMissing(
-                f"Docker cannot start the {self._recipe.title} container ({self._told(error)}): see to that, "
+                f"Docker cannot start the {self._recipe.title} container ({self._message(error)}): see to that, "
                 "or choose another --server."
             ) from None
         except BaseException:
@@ -135,7 +136,7 @@ class ContainerServer:
             raise
 
     def stop(self) -> None:
-        """Removes the container and its volumes, unless it is to be kept."""
+        """Removes the container and its volumes, unless the user asked to keep it."""
         if self._settings.container.keep and self._container:
             self._container.get_docker_client().client.close()
             self._container = None
@@ -143,7 +144,7 @@ class ContainerServer:
         self._remove()
 
     def reached_by(self) -> str:
-        """How a person reaches the kept server and removes it; empty where it does not stay, or never started."""
+        """How the user reaches the kept server and removes it; empty if it is not kept or never started."""
         if self._port_here is None or not self._settings.container.keep:
             return ""
         recipe = self._recipe
@@ -154,7 +155,7 @@ class ContainerServer:
         )
 
     def described(self) -> Mapping[str, str]:
-        """What a result should say of the container: image, its digest, limits."""
+        """The facts about the container that are stored with results: image, its digest, limits."""
         description = {"container_image": self.image}
         if self._container:
             attributes = self._container.get_wrapped_container().attrs
@@ -193,8 +194,8 @@ class ContainerServer:
                 images.pull(self.image)
             except APIError as error:
                 raise EnvironmentMissing(
-                    f"the image {self.image} cannot be pulled ({self._told(error)}): check its name and the network, "
-                    f"or choose one that is here (docker images) by --image {self._recipe.engine}=NAME:TAG."
+                    f"the image {self.image} cannot be pulled ({self._message(error)}): check its name and the "
+                    f"network, or choose one that is here (docker images) by --image {self._recipe.engine}=NAME:TAG."
                 ) from None
 
     def _wait(self, deadline: float) -> Address:
@@ -223,7 +224,7 @@ class ContainerServer:
         lines = f" The end of its log:\n{text}" if text else " Its log is empty."
         return (
             f"the {self._recipe.title} container {problem}.{lines}\n"
-            f"Mend that, choose another --image for {self.image}, or another --server."
+            f"Fix that, choose another --image for {self.image}, or another --server."
         )
 
     def _address(self) -> Address:
@@ -257,12 +258,13 @@ class ContainerServer:
         if made is None:
             return
         made.get_docker_client().client.close()
-        with suppress(KeybenchError):  # the daemon is gone: `clean` finds the container when it is back
+        with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
             if docker_api.remove(self.name):
-                container_reaper.stop(self._reaper)  # else an interrupted request may still make the container
+                # If there was none, the reaper stays, because an interrupted request may still create the container.
+                container_reaper.stop(self._reaper)
                 self._reaper = None
 
-    def _told(self, error: Exception) -> str:
+    def _message(self, error: Exception) -> str:
         explained = getattr(error, "explanation", None) or str(error)
         return self._redacted(" ".join(str(explained).split())).rstrip(".")
 

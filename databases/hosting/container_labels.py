@@ -1,4 +1,4 @@
-"""Labels of containers: whose they are, and whether their run is still alive."""
+"""Labels of containers. They say who made the container and whether its run is still alive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from keybench.databases.hosting.recipe import Recipe
 
 
 def labels_of(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:
-    """The labels of a new container, by which `clean` finds it and knows whether its run is still alive."""
+    """The labels of a new container. By them `clean` finds it and knows whether its run is still alive."""
     return {
         f"{docker_api.LABEL}engine": recipe.engine,
         f"{docker_api.LABEL}machine": socket.gethostname(),
@@ -23,7 +23,7 @@ def labels_of(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:
 
 
 def in_use(container: docker_api.Container) -> bool:
-    """Whether a run still uses the container, or one on another machine may."""
+    """Whether a run on this machine uses the container, or a run on another machine may be using it."""
     labels = container.labels
     if labels.get(f"{docker_api.LABEL}machine") != socket.gethostname():
         return True
@@ -35,5 +35,5 @@ def in_use(container: docker_api.Container) -> bool:
 
 
 def is_kept(container: docker_api.Container) -> bool:
-    """Whether `--keep-server` asked that it stays."""
+    """Whether the container was started with `--keep-server`."""
     return container.labels.get(f"{docker_api.LABEL}kept") == "yes"

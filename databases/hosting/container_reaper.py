@@ -1,9 +1,9 @@
-"""The reaper: a small process beside each container, which removes the container when the runner ends, in whatever way.
+"""The reaper: a small process for each container, which removes the container when the runner ends, however it ends.
 
-testcontainers has one too, in a container of its own, but that publishes a port on all of the machine's addresses.
+testcontainers has a reaper too, in a container of its own, but it publishes a port on all of the machine's addresses.
 The runner starts `python -m keybench.databases.hosting.container_reaper RUNNER NAME` before it makes the container
-NAME. Standard library only: it must start at once. Not on Windows, where a process does not learn that its parent has
-ended.
+NAME. The module uses only the standard library, because the reaper must start at once. There is no reaper on Windows,
+where a process does not learn that its parent has ended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from keybench.errors import KeybenchError
 
 _POLL_SECONDS = 0.25
 _RETRY_SECONDS = 10.0
-"""How long it retries after the runner's end: the daemon may still be creating the container."""
+"""How long it retries after the runner has ended, because the daemon may still be creating the container."""
 
 
 def start(name: str) -> subprocess.Popen[bytes] | None:
@@ -36,14 +36,14 @@ def start(name: str) -> subprocess.Popen[bytes] | None:
 
 
 def stop(reaper: subprocess.Popen[bytes] | None) -> None:
-    """Ends the reaper; the container stays."""
+    """Ends the reaper. The container stays."""
     if reaper:
         reaper.kill()
         reaper.wait()
 
 
 def watch(runner: int, name: str) -> None:
-    """Waits for the end of the runner, then removes the container."""
+    """Waits until the runner ends, then removes the container."""
     while os.getppid() == runner:
         time.sleep(_POLL_SECONDS)
     deadline = time.monotonic() + _RETRY_SECONDS

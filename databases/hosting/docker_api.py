@@ -56,7 +56,7 @@ def _refused(response: http.client.HTTPResponse) -> EnvironmentMissing:
 
 
 def containers() -> Sequence[Container]:
-    """All containers that keybench made, by name; EnvironmentMissing where no daemon answers."""
+    """All containers that keybench made, sorted by name. Raises EnvironmentMissing if no daemon answers."""
     query = urlencode({"all": "1", "filters": json.dumps({"label": [f"{LABEL}engine"]})})
     with _answer("GET", f"/containers/json?{query}") as response:
         if response.status != http.HTTPStatus.OK:
@@ -67,17 +67,17 @@ def containers() -> Sequence[Container]:
 
 
 def remove(name: str) -> bool:
-    """Removes a container, running or not, with its volumes; False where there is none of that name."""
+    """Removes a container, running or not, with its volumes. Returns False if there is no container of that name."""
     with _answer("DELETE", f"/containers/{quote(name)}?force=1&v=1") as response:
         if response.status in {http.HTTPStatus.NO_CONTENT, http.HTTPStatus.OK, http.HTTPStatus.CONFLICT}:
-            return True  # a conflict: somebody else is removing it
+            return True  # CONFLICT: another process is already removing it
         if response.status == http.HTTPStatus.NOT_FOUND:
             return False
         raise _refused(response)
 
 
 def copy_file(name: str, source: str, target: Path) -> None:
-    """Copies a file out of a container, as a stream; EnvironmentMissing where it is not there."""
+    """Copies a file out of a container, as a stream. Raises EnvironmentMissing if the file does not exist."""
     with _answer("GET", f"/containers/{quote(name)}/archive?{urlencode({'path': source})}") as response:
         if response.status != http.HTTPStatus.OK:
             raise _refused(response)

@@ -1,7 +1,8 @@
-"""Whether a Docker daemon answers, asked without Docker's client or library.
+"""Checks whether a Docker daemon answers, without Docker's client or library.
 
-The address is `DOCKER_HOST`, else that of the current context, as for Docker's own client, else the default socket;
-`DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` apply. The request is `GET /_ping` of the Engine API, whose answer is `OK`.
+The address is `DOCKER_HOST`, else the address of the current context, else the default socket, as for Docker's own
+client. `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` apply. The request is `GET /_ping` of the Engine API. The daemon
+answers `OK`.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from urllib.parse import SplitResult, urlsplit
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 TIMEOUT = 1.5
-"""Seconds for everything, looking up a host's name included."""
+"""Seconds for the whole check, including the lookup of the host's name."""
 
 _PORT = 2375
 _TLS_PORT = 2376
 
 
 def address() -> str:
-    """Where the daemon should be."""
+    """The address at which the daemon should be."""
     return os.environ.get("DOCKER_HOST") or _of_context() or DEFAULT_HOST
 
 
 def _of_context() -> str:
-    """The address that `docker context use` chose; empty where none is chosen or it cannot be read."""
+    """The address of the context chosen by `docker context use`; empty if there is none or it cannot be read."""
     folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
     try:
         name = os.environ.get("DOCKER_CONTEXT") or json.loads((folder / "config.json").read_text())["currentContext"]
@@ -41,13 +42,13 @@ def _of_context() -> str:
 
 
 def unreachable() -> str:
-    """Why no daemon answers at `address()`; empty where one does. Within `TIMEOUT`."""
+    """Why no daemon answers at `address()`; empty if one does. Returns within `TIMEOUT`."""
     reason = [f"no answer within {TIMEOUT:g} s"]
 
     def ask() -> None:
         reason[0] = _ask(address())
 
-    # In a thread, because neither a name server nor an answer byte by byte heeds a socket's timeout.
+    # A thread enforces the limit: a socket's timeout covers neither name lookups nor an answer that comes byte by byte.
     thread = Thread(target=ask, daemon=True)
     thread.start()
     thread.join(TIMEOUT)
@@ -79,7 +80,7 @@ def _ask(host: str) -> str:
 
 
 def connect(host: str, timeout: float) -> http.client.HTTPConnection:
-    """A connection, not yet opened, to the daemon at that address; ValueError where it is of an unknown kind."""
+    """A connection, not yet opened, to the daemon at that address. Raises ValueError for an unknown kind of address."""
     return _connection(urlsplit(host), timeout)
 
 

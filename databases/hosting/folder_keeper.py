@@ -1,12 +1,14 @@
-"""The keeper: one small process beside each private server, which cleans up however the runner ends.
+"""The keeper: one small process for each private server, which cleans up no matter how the runner ends.
 
-It owns the server's folder, starts the server as a child that dies with it, and waits for the end of the runner, of the
-server, or for a request. Then it stops the server, deletes the folder and ends. A lock on `<folder>.lock` is held
-meanwhile, so that the next keeper recognises and sweeps what a killed one left. Standard library only: it must start at
-once. `private_folder.PrivateFolder` is the other side.
+The keeper owns the server's folder and starts the server as a child that dies with the keeper. Then it waits until the
+runner ends, the server ends, or the runner asks it to stop. It then stops the server, deletes the folder and ends.
+Meanwhile it holds a lock on `<folder>.lock`. By a free lock the next keeper recognises the folder of a killed keeper,
+and removes it. This module uses only the standard library, because the keeper must start at once.
+`private_folder.PrivateFolder` is the runner's side.
 
-Protocol: one line of JSON on standard input (a `Spec`), any further byte or the end of input is a request to stop; on
-standard output one JSON object a line: `folder`, then `server` (its process id) or `ready`, or `failed`; `ended` last.
+Protocol: the runner writes one line of JSON (a `Spec`) to the keeper's standard input. Any further byte, or the end of
+the input, asks the keeper to stop. The keeper writes one JSON object per line to its standard output: `folder`, then
+`server` (its process id) or `ready`, or `failed`; `ended` comes last.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from pathlib import Path
 
 from keybench.databases.hosting.keeper_processes import LINUX, LOG_NAME, SetupError, Spawner, Spec, adopt_orphans, stop
 
-if sys.platform != "win32":  # imported there too, where all modules are searched for engines
+if sys.platform != "win32":  # Windows imports this module too, when it searches all modules for engines
     import fcntl
 
 PREFIX = "keybench-"
@@ -36,7 +38,7 @@ _REMOVE_SECONDS = 5.0
 
 
 def log_tail(folder: Path, lines: int = 15) -> str:
-    """The last lines of the server's log; empty where there is none."""
+    """The last lines of the server's log; empty if there is no log."""
     try:
         with (folder / LOG_NAME).open("rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - 8192))
@@ -46,7 +48,7 @@ def log_tail(folder: Path, lines: int = 15) -> str:
 
 
 def remove(folder: Path) -> bool:
-    """Deletes a folder, again where a dying server still writes into it; whether it is gone."""
+    """Deletes a folder, and retries while a dying server still writes into it. Returns whether the folder is gone."""
     deadline = time.monotonic() + _REMOVE_SECONDS
     while folder.exists() and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)
@@ -56,14 +58,17 @@ def remove(folder: Path) -> bool:
 
 
 def _lock(path: Path, flags: int) -> int | None:
-    """Locks the file at `path`: its descriptor, or None where another holds it, or it is gone or not ours."""
+    """Locks the file at `path` and returns its descriptor.
+
+    None if another process holds the lock, the file is gone, or it belongs to another user.
+    """
     try:
         descriptor = os.open(path, flags | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError:
         return None
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        opened, named = os.fstat(descriptor), path.stat()  # a sweeper may have taken it between opening and locking
+        opened, named = os.fstat(descriptor), path.stat()  # `sweep` may have removed it between opening and locking
         if opened.st_ino == named.st_ino and opened.st_uid == os.geteuid():
             return descriptor
     os.close(descriptor)
@@ -71,7 +76,7 @@ def _lock(path: Path, flags: int) -> int | None:
 
 
 def sweep(base: Path) -> list[Path]:
-    """Removes the folders of this user whose keeper is gone: those whose lock is free. Returns the folders removed."""
+    """Removes this user's folders whose keeper is gone, that is, whose lock is free. Returns the removed folders."""
     swept = []
     for lock in sorted(base.glob(f"{PREFIX}*{LOCK_SUFFIX}")):
         descriptor = _lock(lock, 0)
@@ -86,7 +91,7 @@ def sweep(base: Path) -> list[Path]:
 
 
 def stale(base: Path) -> tuple[list[Path], list[Path]]:
-    """(folders that `sweep` would remove, folders that it would leave: in use, or another user's)."""
+    """(folders that `sweep` would remove, folders that it would keep because they are in use or another user's)."""
     free, kept = list[Path](), list[Path]()
     for lock in sorted(base.glob(f"{PREFIX}*{LOCK_SUFFIX}")):
         descriptor = _lock(lock, 0)
@@ -97,7 +102,7 @@ def stale(base: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _claim(base: Path, engine: str) -> tuple[Path, int]:
-    """A new folder's path and the descriptor of its lock, taken before the folder is there."""
+    """The path of a new folder and the descriptor of its lock, which is taken before the folder is created."""
     for _ in range(100):
         folder = base / f"{PREFIX}{engine}-{os.urandom(4).hex()}"
         descriptor = _lock(folder.with_name(folder.name + LOCK_SUFFIX), os.O_CREAT | os.O_EXCL)
@@ -109,7 +114,7 @@ def _claim(base: Path, engine: str) -> tuple[Path, int]:
 
 
 class Watch:
-    """Waits for a child, and meanwhile for the end of the runner and for a request to stop."""
+    """Waits for a child to end, for the runner to end, or for a request to stop."""
 
     def __init__(self, runner: int, stopping: bool) -> None:
         self._runner = runner
@@ -121,22 +126,22 @@ class Watch:
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self._poll.register(waker, select.POLLIN)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda *_: None)  # the descriptor wakes the loop: no exception in the middle of work
+            signal.signal(number, lambda *_: None)  # the wake-up descriptor ends the wait; no exception interrupts work
         if hasattr(os, "pidfd_open"):
             with suppress(ProcessLookupError):
                 self._poll.register(os.pidfd_open(runner), select.POLLIN)
 
     def ends_first(self, child: subprocess.Popen[bytes] | None) -> bool:
-        """Whether the child (if any) ends before a stop is asked for or the runner ends."""
+        """Waits. Returns whether the child (if any) ended before the runner ended or a stop was requested."""
         descriptor = None
         if child and hasattr(os, "pidfd_open"):
-            descriptor = os.pidfd_open(child.pid)  # a child not yet waited for: the number is still its own
+            descriptor = os.pidfd_open(child.pid)  # nobody has waited for the child, so its process id is not reused
             self._poll.register(descriptor, select.POLLIN)
         try:
             while not self._stop:
                 if child and child.poll() is not None:
                     return True
-                if os.getppid() != self._runner:  # also without pidfd, and where it died before that was opened
+                if os.getppid() != self._runner:  # for systems without pidfd, and if it died before pidfd_open
                     break
                 timeout = None if descriptor is not None or (child is None and LINUX) else _POLL_SECONDS
                 for ready, _ in self._poll.poll(timeout and timeout * 1000):
@@ -150,7 +155,7 @@ class Watch:
 
 
 class Keeper:
-    """One private server, from its folder to the folder's removal."""
+    """One private server, from the creation of its folder to the folder's removal."""
 
     def __init__(self, spec: Spec, watch: Watch, tell: Callable[..., None]) -> None:
         self._spec = spec
@@ -192,7 +197,7 @@ class Keeper:
             spawner.end(server)
 
     def _set_up(self, spawner: Spawner) -> bool:
-        """Runs the setup commands; False where something ends them first. SetupError where one fails."""
+        """Runs the setup commands. Returns False if they were interrupted. Raises SetupError if one fails."""
         for command in self._spec.setup:
             process = spawner.spawn(command)
             if not self._watch.ends_first(process):
@@ -204,7 +209,7 @@ class Keeper:
 
 
 def main() -> None:
-    """Reads the spec and keeps the server; ends at once where the runner is gone before it said what to keep."""
+    """Reads the spec and keeps the server. Ends at once if the runner ends before it has sent the spec."""
     received = b""
     while b"\n" not in received:
         part = os.read(0, 65536)

@@ -1,7 +1,7 @@
-"""What a keeper spawns: the commands and the server of one private folder, as the user that they run as.
+"""The processes that a keeper starts: the setup commands and the server of one private folder.
 
-Everything spawned dies with the keeper (a parent-death signal, set after the change of user, which clears it) and logs
-into the folder. Standard library only, as in `folder_keeper`.
+All of them die with the keeper, through a parent-death signal. It is set after the change of user, which would clear
+it. All of them log into the folder. This module uses only the standard library, as `folder_keeper` does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-if sys.platform != "win32":  # imported there too, where all modules are searched for engines
+if sys.platform != "win32":  # Windows imports this module too, when it searches all modules for engines
     import pwd
 
 LOG_NAME = "server.log"
@@ -45,10 +45,10 @@ class Spec(NamedTuple):
     stop_signal: int
     death_signal: int
     user: str | None
-    """User that the commands run as and that owns the folder; None: the keeper's own."""
+    """The user that the commands run as and that owns the folder; None for the keeper's own user."""
     environment: Mapping[str, str]
     installation: str | None
-    """Directory with the server's programs, copied into the folder where `user` cannot read it."""
+    """Directory with the server's programs. It is copied into the folder if `user` cannot read it."""
 
 
 class SetupError(Exception):
@@ -56,7 +56,7 @@ class SetupError(Exception):
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of what its children leave behind, so that `Spawner.end` finds it."""
+    """Makes this process the parent of its children's orphans, so that `Spawner.end` can end them."""
     if LINUX:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -70,10 +70,13 @@ class Spawner:
         self._account = pwd.getpwnam(spec.user) if spec.user else None
         self._libc = ctypes.CDLL(None, use_errno=True)
         self.installation = spec.installation or ""
-        """Where the server's programs are run from: as given, or their copy in the folder."""
+        """The directory of the server's programs: the given one, or its copy in the folder."""
 
     def make_folder(self) -> None:
-        """The folder, of the server's user alone, with the files in it; SetupError where that user cannot enter it."""
+        """Makes the folder, which only the server's user can enter, and writes the files.
+
+        Raises SetupError if that user cannot enter it.
+        """
         self._folder.mkdir(mode=0o700)
         installation = self._spec.installation
         if self._account:
@@ -103,7 +106,7 @@ class Spawner:
         return target
 
     def _as_user(self, holds: Callable[[], bool]) -> bool:
-        """What `holds` says as the server's user, asked in a child, as only a process of that user can know."""
+        """Returns `holds()` as evaluated by the server's user. It runs in a child process that has become that user."""
         child = os.fork()
         if child == 0:
             try:
@@ -120,7 +123,7 @@ class Spawner:
             os.setuid(self._account.pw_uid)
 
     def fill(self, text: str) -> str:
-        """The text with the paths put in."""
+        """The text with `{folder}` and `{installation}` replaced by the paths."""
         return text.replace("{folder}", str(self._folder)).replace("{installation}", self.installation)
 
     def spawn(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -128,7 +131,7 @@ class Spawner:
         keeper = os.getpid()
 
         def bind() -> None:  # after the change of user, which clears a parent-death signal
-            # What a shell starts in the background ignores the first two, and a server would inherit that.
+            # A background process of a shell ignores the first two signals, and a server would inherit that.
             for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
             if LINUX:
@@ -149,20 +152,20 @@ class Spawner:
                 stderr=log,
                 cwd=self._folder,
                 env={"LC_ALL": "C", "HOME": str(self._folder), "TMPDIR": str(self._folder), **inherited, **own},
-                preexec_fn=bind,  # safe in a process of one thread
+                preexec_fn=bind,  # safe, because the keeper has only one thread
                 umask=0o077,
                 **account,
             )
 
     def end(self, server: subprocess.Popen[bytes] | None) -> None:
-        """Stops the server, ends what it and the setup commands left, and removes their shared memory."""
+        """Stops the server, ends the orphans of the server and the setup commands, and removes their shared memory."""
         if server and server.poll() is None:
             stop(server, self._spec.stop_signal)
         gone = _end_children()
         self._remove_segments(gone | {server.pid} if server else gone)
 
     def _remove_segments(self, creators: set[int]) -> None:
-        """Removes System V shared memory that killed processes left: made by them, and attached by nobody."""
+        """Removes the System V shared memory that these processes made and to which no process is attached."""
         owner = self._account.pw_uid if self._account else os.getuid()
         with suppress(OSError), Path("/proc/sysvipc/shm").open(encoding="ascii") as table:
             for row in list(table)[1:]:
@@ -172,7 +175,7 @@ class Spawner:
 
 
 def stop(process: subprocess.Popen[bytes], number: int) -> None:
-    """Sends a signal and waits for the end; kills where that does not come."""
+    """Sends a signal and waits for the process to end; kills it if it does not end in time."""
     process.send_signal(number)
     try:
         process.wait(_STOP_SECONDS)
@@ -189,9 +192,9 @@ def _readable(installation: Path) -> bool:
 
 
 def _end_children() -> set[int]:
-    """Ends what the server or a setup command left, of which the keeper has become the parent; their process ids.
+    """Ends the orphans of the server and the setup commands, whose parent is now the keeper. Returns their process ids.
 
-    They get a moment to end by themselves: a killed initdb's child, which notices, then removes its shared memory.
+    They first get a moment to end by themselves: the child of a killed initdb notices and removes its shared memory.
     """
     gone: set[int] = set()
     deadline = time.monotonic() + _ORPHAN_SECONDS

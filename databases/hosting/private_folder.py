@@ -1,7 +1,7 @@
 """Private folders, with or without a server in them, that the keeper removes when the runner ends (`folder_keeper`).
 
-Windows has no keeper and no private servers: a private folder there is removed by `stop` or at a normal exit. That
-branch was never run.
+Windows has no keeper and no private servers. There, `stop` or a normal exit removes a private folder. The Windows
+branch has never been run.
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ _STOP_SECONDS = 30.0
 
 
 def base_directory() -> Path:
-    """Where private folders are made: `KEYBENCH_TMP`, else the system's directory for temporary files."""
+    """The directory in which private folders are made: `KEYBENCH_TMP`, else the system's temporary directory."""
     return Path(os.environ.get("KEYBENCH_TMP") or tempfile.gettempdir()).absolute()
 
 
 def server_user() -> str | None:
-    """The user that private servers run as: for root `postgres`, else `nobody`; for others None, themselves."""
+    """The user that private servers run as.
+
+    Root starts them as `postgres` where that user exists, else as `nobody`. Any other user starts them as itself: None.
+    """
     if os.geteuid() != 0:
         return None
     names = {account.pw_name for account in pwd.getpwall()}
@@ -48,17 +51,17 @@ def server_user() -> str | None:
 
 
 def left_folders(base: Path) -> tuple[list[Path], list[Path]]:
-    """(private folders in `base` that killed keepers left, folders that are in use or another user's)."""
+    """(private folders in `base` that killed keepers left, folders that are in use or belong to another user)."""
     return ([], []) if sys.platform == "win32" else folder_keeper.stale(base)
 
 
 def remove_left_folders(base: Path) -> list[Path]:
-    """Removes what killed keepers left in `base`, as the next keeper would; what was removed."""
+    """Removes the folders that killed keepers left in `base`, as the next keeper would. Returns the removed folders."""
     return [] if sys.platform == "win32" else folder_keeper.sweep(base)
 
 
 class _State:
-    """What the keeper has reported so far."""
+    """What the keeper has reported so far, read from its output as it comes."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
@@ -71,8 +74,8 @@ class _State:
         self._rest = b""
         self._other: list[str] = []
 
-    def take(self, part: bytes) -> None:
-        """Takes in bytes from the keeper's output; empty at its end."""
+    def feed(self, part: bytes) -> None:
+        """Processes the next bytes of the keeper's output; no bytes mean the end of the output."""
         *lines, self._rest = (self._rest + part).split(b"\n")
         for line in lines:
             try:
@@ -84,26 +87,26 @@ class _State:
             if not self.started and not self.failure:
                 self.failure = "its keeper process ended: " + ("\n".join(self._other[-5:]) or "no message")
 
-    def _message(self, said: Mapping[str, Any]) -> None:
-        if "folder" in said:
-            self.folder = Path(said["folder"])
-            self.installation = Path(said["installation"]) if said["installation"] else None
-        self.server_pid = said.get("server", self.server_pid)
-        self.started = self.started or "server" in said or "ready" in said
-        self.failure = said.get("failed", self.failure)
-        self.log = said.get("log", self.log)
-        self.ended = self.ended or "ended" in said
+    def _message(self, message: Mapping[str, Any]) -> None:
+        if "folder" in message:
+            self.folder = Path(message["folder"])
+            self.installation = Path(message["installation"]) if message["installation"] else None
+        self.server_pid = message.get("server", self.server_pid)
+        self.started = self.started or "server" in message or "ready" in message
+        self.failure = message.get("failed", self.failure)
+        self.log = message.get("log", self.log)
+        self.ended = self.ended or "ended" in message
 
 
 class PrivateFolder:
-    """A private folder and, where `server` is given, a server process in it. Both end with the runner.
+    """A private folder and, if `server` is given, a server process in it. Both end with the runner.
 
-    In commands, files and environment `{folder}` stands for the folder and `{installation}` for the directory of the
-    server's programs (a copy in the folder where the server's user cannot read the original). `files` (name to text)
-    are written first, then the `setup` commands run one after the other, then the server is started. None of it goes
-    onto the keeper's command line. The server gets `stop_signal` at the end, and `parent_death_signal` (SIGQUIT unless
-    given) where its keeper is killed. `run_as` is the user of a server started by root (`server_user` unless given); a
-    folder without a server belongs to the present user.
+    In commands, files and environment, `{folder}` stands for the folder and `{installation}` for the directory of the
+    server's programs. If the server's user cannot read that directory, `{installation}` is a copy in the folder.
+    `files` (name to text) are written first, then the `setup` commands run one after the other, then the server starts.
+    None of this appears on the keeper's command line. The server gets `stop_signal` at the end. It gets
+    `parent_death_signal` (default: SIGQUIT) if its keeper is killed. `run_as` is the user of a server that root starts
+    (default: `server_user`). A folder without a server belongs to the current user.
     """
 
     def __init__(
@@ -133,25 +136,25 @@ class PrivateFolder:
 
     @property
     def folder(self) -> Path:
-        """The private folder (mode 700); RuntimeError before `start`."""
+        """The private folder (mode 700). Raises RuntimeError before `start`."""
         if self._state.folder is None:
-            raise RuntimeError("a private folder is there from start() on")
+            raise RuntimeError("a private folder does not exist before start()")
         return self._state.folder
 
     @property
     def installation(self) -> Path | None:
-        """Where the server's programs are run from: as given, or their copy in the folder."""
+        """The directory of the server's programs: the given one, or its copy in the folder."""
         return self._state.installation or self._installation
 
     @property
     def server_pid(self) -> int | None:
-        """Process id of the server; None where there is none or before it was started."""
+        """Process id of the server; None if there is no server or it has not started yet."""
         return self._state.server_pid
 
     def start(self, timeout: float) -> Self:
-        """Makes the folder, runs the setup, starts the server process (which may not answer yet).
+        """Makes the folder, runs the setup, and starts the server process (which may not answer yet).
 
-        Raises EnvironmentMissing where that fails or takes longer than `timeout` seconds; nothing is left then.
+        Raises EnvironmentMissing if that fails or takes longer than `timeout` seconds; then nothing is left behind.
         """
         base = base_directory()
         self._state = _State()
@@ -196,17 +199,17 @@ class PrivateFolder:
         return self
 
     def alive(self) -> bool:
-        """Whether the server (or, without one, the folder's keeper) is still running."""
+        """Whether the server is still running; without a server, whether the folder's keeper is."""
         self._drain()
         return self._state.started and not self._state.ended
 
     def log_tail(self) -> str:
-        """The last lines of the server's log, also when the server has died."""
+        """The last lines of the server's log, even after the server has died."""
         self._drain()
         return (folder_keeper.log_tail(self._state.folder) if self._state.folder else "") or self._state.log
 
     def stop(self) -> None:
-        """Stops the server, removes the folder, and waits until both are gone; harmless when called twice."""
+        """Stops the server, removes the folder, and waits until both are gone. A second call does nothing."""
         self._state.ended = True
         if sys.platform == "win32" and self._state.folder:
             shutil.rmtree(self._state.folder, ignore_errors=True)
@@ -215,12 +218,12 @@ class PrivateFolder:
         process, self._keeper = self._keeper, None
         try:
             if process.stdin:
-                with suppress(BrokenPipeError):  # it ended already
-                    process.stdin.write(b"stop\n")  # its end would not do: a forked worker may hold it open
+                with suppress(BrokenPipeError):  # the keeper has already ended
+                    process.stdin.write(b"stop\n")  # closing is not enough: a forked worker may hold the pipe open
                     process.stdin.close()
             process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            process.kill()  # the server ends by its parent-death signal, the folder by the next start
+            process.kill()  # the parent-death signal ends the server, and the next start removes the folder
             process.wait()
         finally:
             if process.stdout:
@@ -247,14 +250,12 @@ class PrivateFolder:
     def _explain(self, problem: str) -> str:
         text = self.log_tail()
         lines = f" The end of its log:\n{text}" if text else ""
-        return (
-            f"the private {self._engine} server {problem.rstrip('.')}.{lines}\nMend that, or choose another --server."
-        )
+        return f"the private {self._engine} server {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
 
     def _write(self, line: bytes) -> None:
         stream = self._keeper.stdin if self._keeper else None
         if stream:
-            with suppress(BrokenPipeError):  # the keeper ended already; what it said is read next
+            with suppress(BrokenPipeError):  # the keeper has already ended; its messages are read next
                 stream.write(line)
                 stream.flush()
 
@@ -263,12 +264,12 @@ class PrivateFolder:
             continue
 
     def _receive(self, timeout: float) -> bool:
-        """Waits up to `timeout` seconds for the keeper to say something and takes it in; whether it did."""
+        """Waits up to `timeout` seconds for output of the keeper and processes it. Returns whether there was any."""
         stream = self._keeper.stdout if self._keeper else None
         if stream is None or not _readable(stream.fileno(), timeout):
             return False
         part = os.read(stream.fileno(), 65536)
-        self._state.take(part)
+        self._state.feed(part)
         return bool(part)
 
 

@@ -19,7 +19,7 @@ Connection = TypeVar("Connection")
 
 
 class PrivateServer(ABC):
-    """A server that keybench starts, and that ends with it. `timeout` in seconds is for the whole start."""
+    """A server that keybench starts and that ends with keybench. `timeout` is for the whole start, in seconds."""
 
     def __init__(self, title: str, kept: PrivateFolder, timeout: float = START_SECONDS) -> None:
         self._title = title
@@ -29,10 +29,10 @@ class PrivateServer(ABC):
 
     @abstractmethod
     def prepare(self) -> Address:
-        """Waits for the first answer (`first_answer`) and creates what trials need; returns their address."""
+        """Waits for the first answer (`first_answer`), creates what trials need, and returns the address for trials."""
 
     def start(self) -> Address:
-        """Starts it and waits until it answers: a second or two. EnvironmentMissing where it does not."""
+        """Starts it and waits until it answers, which takes a second or two. Raises EnvironmentMissing if it fails."""
         self._deadline = time.monotonic() + self._timeout
         self._kept.start(self._timeout)
         try:
@@ -54,7 +54,7 @@ class PrivateServer(ABC):
         return self._kept.log_tail()
 
     def first_answer(self, connect: Callable[[], Connection]) -> Connection:
-        """The first connection that succeeds; EnvironmentMissing where the server ends or the time is up before."""
+        """The first connection that succeeds. Raises EnvironmentMissing if the server ends or the time is up first."""
         while self._kept.alive():
             try:
                 return connect()
@@ -67,5 +67,5 @@ class PrivateServer(ABC):
     def _failed(self, problem: str) -> EnvironmentMissing:
         return EnvironmentMissing(
             f"the private {self._title} server {problem}. The end of its log:\n{self.log_tail()}\n"
-            "Mend that, or choose another --server."
+            "Fix that, or choose another --server."
         )

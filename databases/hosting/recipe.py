@@ -15,26 +15,26 @@ SECOND = 1_000_000_000
 
 @dataclass(frozen=True)
 class Recipe:
-    """What an engine's container is made of, password and limits apart."""
+    """What an engine's container is made of, except for password and limits."""
 
     engine: str
     title: str
     image: str
-    """Pinned by its tag."""
+    """Name with a tag, which fixes the version."""
     command: tuple[str, ...]
     environment: Mapping[str, str]
     password_variable: str
-    """The environment variable in which the image takes the password of `user`."""
+    """The environment variable by which the image gets the password of `user`."""
     user: str
     port: int
     health: tuple[str, ...]
-    """The command by which Docker asks whether the server takes connections."""
+    """The command by which Docker checks whether the server accepts connections."""
     denied: tuple[str, ...]
-    """Parts of the driver's message where the server refuses the login."""
+    """Texts by which the driver's message shows that the server refused the login."""
 
 
 def limits(options: ContainerOptions) -> Mapping[str, int]:
-    """Memory and processors as docker-py takes them. No swap: it would make the database look slow."""
+    """Memory and processors as docker-py's arguments. There is no swap, which would make the database look slow."""
     cpus = min(options.cpus, float(os.cpu_count() or 1))
     return {
         "mem_limit": options.memory_bytes,
@@ -44,7 +44,7 @@ def limits(options: ContainerOptions) -> Mapping[str, int]:
 
 
 def health_check(recipe: Recipe) -> Mapping[str, Any]:
-    """The image's health check, replaced by one that asks over TCP: while they set up, servers listen elsewhere."""
+    """A health check over TCP, which replaces the image's own. During their setup, servers do not listen on TCP."""
     return {
         "test": ["CMD", *recipe.health],
         "interval": 5 * SECOND,

@@ -1,4 +1,4 @@
-"""Environment variables that hold for a while and are then as before."""
+"""Temporary changes to environment variables."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Passwords by reference: an address travels and is printed, the password stays where it is.
+"""Passwords by reference. Addresses are sent to processes and printed, so they hold a reference to the password only.
 
-Writer processes inherit it in their environment. Commands remove it there when they end (`removed_afterwards`).
+Writer processes inherit the password in their environment. Commands remove it from the environment when they end
+(`removed_afterwards`).
 """
 
 from __future__ import annotations
@@ -18,25 +19,25 @@ from keybench.databases.hosting.restored_environment import restored
 from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD, PASSWORD_FILE = "KEYBENCH_PASSWORD", "KEYBENCH_PASSWORD_FILE"
-"""Environment variables with the password, or the file that holds it, of servers whose URL has none."""
+"""Environment variables for servers whose URL has no password: the password itself, or the file that holds it."""
 
 _VARIABLE = "KEYBENCH_PASSWORD_{}"
 
 
 def removed_afterwards() -> AbstractContextManager[None]:
-    """Until its block ends, `ask` and `keep` may put passwords into the environment; they are removed then."""
+    """A context in which `ask` and `keep` may put passwords into the environment; its end removes them."""
     return restored(PASSWORD)
 
 
 def ask() -> None:
-    """Asks on the terminal for the password of servers whose URL has none; UsageError where there is no terminal."""
+    """Asks on the terminal for the password of servers whose URL has none. Raises UsageError without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError(f"--ask-password needs a terminal to ask on: set {PASSWORD} or {PASSWORD_FILE} instead.")
     os.environ[PASSWORD] = getpass.getpass("Password of the server: ")
 
 
 def from_url(password: str) -> Secret | None:
-    """The password of a URL, else the environment's for URLs without one; None where it has none."""
+    """The password of a URL, else the password that the environment has for URLs without one, else None."""
     if password:
         return keep(password)
     if os.environ.get(PASSWORD):
@@ -45,7 +46,7 @@ def from_url(password: str) -> Secret | None:
 
 
 def keep(password: str) -> Secret:
-    """A reference to the password, which goes into an environment variable that writer processes inherit."""
+    """Puts the password into an environment variable, which writer processes inherit. Returns a reference to it."""
     for n in itertools.count(1):
         variable = _VARIABLE.format(n)
         if os.environ.setdefault(variable, password) == password:
@@ -54,15 +55,15 @@ def keep(password: str) -> Secret:
 
 
 def redacted(text: str) -> str:
-    """The text without the passwords of URLs: what is between the user's colon and the last @, and `password=`."""
+    """The text without the passwords of URLs: the part between the user's colon and the last @, and `password=`."""
     text = re.sub(r"(://[^:/?#@]*):.*@", r"\1@", text)
     return re.sub(r"(?<=[?&])(?:ssl)?password=[^&]*&?", "", text).rstrip("?&")
 
 
 def elsewhere(given: Secret) -> Secret:
-    """The same password on another machine: in a variable of that name, else the one for URLs without a password.
+    """The same password on another machine: the variable of that name, else the password for URLs without one.
 
-    Passwords are not sent. EnvironmentMissing where this machine has none.
+    Passwords are not sent between machines. Raises EnvironmentMissing if this machine has no password.
     """
     if given.variable in os.environ:
         return given

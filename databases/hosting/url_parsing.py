@@ -1,4 +1,4 @@
-"""The URL of a user's own server, for engines whose driver parses none; and the error where it cannot be reached."""
+"""The URL of a user's own server, for engines whose driver parses no URLs, and the error for unreachable servers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SOCKET = "unix_socket"
 
 @dataclass(frozen=True)
 class ServerUrl:
-    """The parts of a URL, decoded; empty where it has none."""
+    """The decoded parts of a URL; parts that the URL does not have are empty."""
 
     host: str
     port: str
     user: str
     path: str
     options: Mapping[str, str]
-    """Of its query, without the password."""
+    """The options of the query, without the password."""
     password: str = field(repr=False)
 
 
@@ -33,10 +33,13 @@ class UrlForm:
     """The database's name in messages."""
     example: str
     options: frozenset[str]
-    """The options that its query may have, besides `password`. With `unix_socket` a URL needs no host."""
+    """The options that the query may have besides `password`. A URL with `unix_socket` needs no host."""
 
     def parse(self, url: str) -> ServerUrl:
-        """The URL's parts; UsageError, without the URL, where it cannot be understood or has an unknown option."""
+        """The URL's parts. Raises UsageError if it cannot be understood or has an unknown option.
+
+        The message does not show the URL.
+        """
         parts = self._split(url)
         if parts is None:
             raise self.misunderstood()
@@ -56,7 +59,7 @@ class UrlForm:
         )
 
     def query(self, url: str) -> Mapping[str, str]:
-        """The options of its query; none where the URL cannot be understood, which `parse` reports."""
+        """The options of the query. A URL that cannot be understood has none: `parse` reports the error."""
         parts = self._split(url)
         return dict(parse_qsl(parts.query)) if parts else {}
 
@@ -68,7 +71,7 @@ class UrlForm:
         )
 
     def _split(self, url: str) -> SplitResult | None:
-        """The URL's parts; None where it has none. urllib's own message would show the URL."""
+        """The URL's parts; None if it cannot be split. urllib's own message would show the URL."""
         try:
             parts = urlsplit(url)
             _ = parts.port
@@ -79,9 +82,10 @@ class UrlForm:
 
 
 def unreachable(address: Address, title: str, place: str, reason: str, to_check: str) -> KeybenchError:
-    """The error where a connection fails, without the password.
+    """The error for a failed connection, without the password.
 
-    EnvironmentMissing for the server of a URL, with the parts of the URL that the user should check; else ServerError.
+    For the server of a URL it is EnvironmentMissing and names the parts of the URL that the user should check. For
+    other servers it is ServerError.
     """
     secret = address.secret.reveal() if address.secret else ""
     shown = (reason.replace(secret, "***") if secret else reason).rstrip(". ")

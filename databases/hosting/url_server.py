@@ -1,4 +1,4 @@
-"""A server of the user's own, where keybench works in one schema or database that it owns, and removes at the end."""
+"""A user's own server. keybench works there in one schema or database that it owns, and removes it at the end."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from keybench.databases.contract.roles import Address, OwnedSchema
 from keybench.errors import EnvironmentMissing, ServerError
 
 LOCK_SECONDS = 2
-"""How long a run waits for the lock: `keybench clean`, and a run that ends, hold it for a moment."""
+"""How long a run waits for the lock: `keybench clean` and a run that is ending hold it for a moment."""
 
 
 class UrlServer:
-    """The server at a URL. From `start` to `stop` one connection stays open, which holds the lock of the run."""
+    """The server at a URL. One connection stays open from `start` to `stop`; it holds the lock of the run."""
 
     def __init__(self, connect: Callable[[], OwnedSchema]) -> None:
-        """`connect` opens a new connection; EnvironmentMissing where the server cannot be reached."""
+        """`connect` opens a new connection, and raises EnvironmentMissing if the server cannot be reached."""
         self._connect = connect
         self._schema: OwnedSchema | None = None
 
     def start(self) -> Address:
-        """Connects, takes the lock, and creates keybench's schema or database where it is not there.
+        """Connects, takes the lock, and creates keybench's schema or database if it does not exist.
 
-        EnvironmentMissing where the server does not answer, where another run uses it, and where the user may not.
+        Raises EnvironmentMissing if the server does not answer, another run uses it, or the user lacks the permission.
         """
         schema = self._connect()
         try:
@@ -45,7 +45,7 @@ class UrlServer:
         return schema.address
 
     def stop(self) -> None:
-        """Removes what keybench made there: its tables, and the schema or database if nothing else is in it."""
+        """Removes what keybench created: its tables, and the schema or database if nothing else is in it."""
         if self._schema is None:
             return
         schema, self._schema = self._schema, None
@@ -57,5 +57,5 @@ class UrlServer:
             again.remove()
 
     def alive(self) -> bool:
-        """True: keybench did not start it and does not watch it."""
+        """Always True: keybench did not start the server and does not watch it."""
         return True

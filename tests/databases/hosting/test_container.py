@@ -179,7 +179,7 @@ def test_a_container_that_never_becomes_ready(on: Engine, monkeypatch: pytest.Mo
     assert said.startswith(f"the {on.title} container did not become ready within 0.5 s (")
     assert said.endswith(
         "The end of its log:\nwaiting for the moon\nthe password is ***\n"
-        f"Mend that, choose another --image for {image}, or another --server."
+        f"Fix that, choose another --image for {image}, or another --server."
     )
     assert made._password not in said
 
@@ -195,7 +195,7 @@ def test_a_container_that_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert time.monotonic() - begin < 10
     assert str(refused.value) == (
         "the MySQL container ended while it started (status: exited). Its log is empty.\n"
-        "Mend that, choose another --image for mysql:8.4, or another --server."
+        "Fix that, choose another --image for mysql:8.4, or another --server."
     )
 
 

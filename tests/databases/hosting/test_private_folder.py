@@ -18,7 +18,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs servers a
 
 def test_a_folder_without_a_server_is_private_and_goes_at_stop(base) -> None:
     kept = PrivateFolder("sqlite")
-    with pytest.raises(RuntimeError, match=r"^a private folder is there from start\(\) on$"):
+    with pytest.raises(RuntimeError, match=r"^a private folder does not exist before start\(\)$"):
         _ = kept.folder
     assert not kept.alive()
     kept.start(10)
@@ -109,7 +109,7 @@ def test_a_failing_setup_says_what_failed_and_leaves_nothing(base) -> None:
         kept.start(10)
     assert str(caught.value) == (
         "the private test server cannot be set up: sh failed with exit code 3. The end of its log:\nno disk\n"
-        "Mend that, or choose another --server."
+        "Fix that, or choose another --server."
     )
     assert base.left() == []
 
@@ -119,7 +119,7 @@ def test_a_missing_program_is_named(base) -> None:
         PrivateFolder("test", server=["/nowhere/postgres"]).start(10)
     assert str(caught.value) == (
         "the private test server cannot be set up: /nowhere/postgres: No such file or directory.\n"
-        "Mend that, or choose another --server."
+        "Fix that, or choose another --server."
     )
     assert base.left() == []
 
@@ -130,7 +130,7 @@ def test_a_setup_that_takes_too_long_is_ended(base) -> None:
         PrivateFolder("test", setup=[["sh", "-c", "echo waiting; sleep 600"]], server=["sleep", "600"]).start(0.5)
     assert str(caught.value) == (
         "the private test server was not set up within 0.5 s. The end of its log:\nwaiting\n"
-        "Mend that, or choose another --server."
+        "Fix that, or choose another --server."
     )
     assert time.monotonic() - begin < 5
     assert base.left() == []
@@ -170,7 +170,7 @@ def test_a_base_directory_that_the_servers_user_cannot_enter(base, monkeypatch) 
         f"the private test server cannot be set up: the user {server_user()}, whom the server runs as because "
         f"it refuses root, cannot enter {closed}: set KEYBENCH_TMP to a directory that everybody can enter, "
         "such as /tmp.\n"
-        "Mend that, or choose another --server."
+        "Fix that, or choose another --server."
     )
     assert stat.S_IMODE(closed.stat().st_mode) == 0o700
     assert list(closed.iterdir()) == []

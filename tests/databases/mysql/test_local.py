@@ -78,7 +78,7 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     message = str(caught.value)
     assert message.startswith("the private MariaDB server ended while it started. The end of its log:\n")
     assert "Error while setting value 'several' to 'innodb-flush-method'" in message
-    assert message.endswith("\nMend that, or choose another --server.")
+    assert message.endswith("\nFix that, or choose another --server.")
     base.assert_nothing_left()
 
 

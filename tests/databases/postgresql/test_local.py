@@ -105,7 +105,7 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     message = str(caught.value)
     assert message.startswith("the private PostgreSQL server ended while it started. The end of its log:\n")
     assert 'invalid value for parameter "shared_buffers": "several"' in message
-    assert message.endswith("\nMend that, or choose another --server.")
+    assert message.endswith("\nFix that, or choose another --server.")
     base.assert_nothing_left()
 
 
