@@ -25,7 +25,7 @@ def growth(cost: NDArray[np.float64]) -> float:
 def knee(cost: NDArray[np.float64]) -> int | None:
     """The index of the interval at which the cost of a row begins to rise; None if it does not.
 
-    `cost` is per equal interval, (n,). For each interval, two straight lines are fitted to the logarithms, one on either
+    `cost` per equal interval: (n,). For each interval, two straight lines are fitted to the logarithms, one on either
     side. The interval with the smallest sum of squares is the knee if that sum is at most half of the sum around a
     single line, and if a row costs at least a fifth more after it.
     """
