@@ -1,1 +1,1 @@
-"""The gate: whether a run's page counts and time ratios are those of a baseline that lies in the repository."""
+"""The gate: checks whether a run repeats the page counts and time ratios of a baseline kept in the repository."""

@@ -1,12 +1,12 @@
-"""The baseline: what a run has to repeat, as a small JSON file that people review.
+"""The baseline: what a run must repeat, as a small JSON file that people can review.
 
-It has two parts, each in groups of trials with the same work (`of` in the file) under the same conditions (`under`):
+It has two parts. Each consists of groups of trials with the same work (`of` in the file) and conditions (`under`):
 
-- `counts`: page counts, a number for each block; a single number is block 1's. The same keys in the same order give
-  the same counts.
-- `times`: ratios to the control, by block in `blocks`; `ratio`, `low` and `high` beside them are for readers only.
+- `counts`: page counts, one number per block; a single number belongs to block 1. The same keys in the same order
+  give the same counts.
+- `times`: ratios to the control, by block in `blocks`; `ratio`, `low` and `high` are only for human readers.
 
-A missing value is null. `limits` says for each metric by how many per cent a ratio may grow. `baseline_file` reads and
+A missing value is null. `limits` gives for each metric by how many per cent a ratio may grow. `baseline_file` reads and
 writes the file.
 """
 
@@ -40,7 +40,7 @@ class _Part(BaseModel):
 
 
 class CountArm(_Part):
-    """The counts of a layout in a column; `object` in the file is the text of their subject."""
+    """The counts of a layout in a column; `object` in the file is their subject as text."""
 
     layout: str
     column: str
@@ -101,7 +101,7 @@ class Baseline(_Part):
 
 
 def merged(old: Baseline, new: Baseline) -> Baseline:
-    """`old`, with `new` in place of what both have. Groups and arms that `new` does not have stay."""
+    """`old` updated with `new`. Groups and arms that `new` does not have are kept."""
     counts, times = _merged(old.counts, new.counts), _merged(old.times, new.times)
     return Baseline(limits=new.limits, counts=counts, times=times)
 

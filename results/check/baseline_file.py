@@ -1,4 +1,4 @@
-"""The baseline's file: read with errors that say what to do, written as text that people can review."""
+"""The baseline file: reads it with errors that say what to do, and writes it as text that people can review."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _DECIMALS = 6
 def load(path: Path) -> Baseline:
     """Reads the file.
 
-    Raises UsageError where it is missing, cannot be read, is no baseline, is damaged, or is of a newer keybench.
+    Raises UsageError if it is missing, unreadable, not a baseline, damaged, or written by a newer keybench.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"no baseline {path}: write it from this run with --update-baseline, {_ANOTHER}.") from None
+        raise UsageError(f"no baseline {path}: create it from this run with --update-baseline, {_ANOTHER}.") from None
     except OSError as error:
         raise UsageError(f"the baseline {path} cannot be read ({error.strerror}): {_ANOTHER[3:]}.") from None
     except ValueError as error:  # text that is not JSON, or not UTF-8
         raise _damaged(path, str(error).partition(": line")[0].splitlines()[0], error) from None
     if not isinstance(content, dict) or type(content.get("format")) is not int or content["format"] < 1:
-        raise UsageError(f"{path} is no baseline of keybench: {_ANOTHER[3:]}.")
+        raise UsageError(f"{path} is not a keybench baseline: {_ANOTHER[3:]}.")
     if content["format"] > FORMAT:
         raise UsageError(
             f"the baseline {path} has format {content['format']}, keybench {keybench.__version__} knows formats up to "
@@ -60,7 +60,7 @@ def _damaged(path: Path, why: str, error: ValueError | None = None) -> UsageErro
 
 
 def text(baseline: Baseline) -> str:
-    """The file's text: sorted, one line for a group's work, one for its conditions, one for each arm."""
+    """The file's text, sorted: one line for a group's work, one for its conditions, one for each arm."""
 
     def groups(part: Sequence[CountGroup] | Sequence[TimeGroup]) -> str:
         lines = sorted((_line(group.work), _line(group.conditions), sorted(group.arms, key=_key)) for group in part)
@@ -80,7 +80,10 @@ def text(baseline: Baseline) -> str:
 
 
 def save(path: Path, baseline: Baseline) -> bool:
-    """Writes the whole file; False where it has this content already. UsageError, and no change, where it cannot."""
+    """Writes the whole file; False if it already has this content.
+
+    Raises UsageError if it cannot be written; the file is then unchanged.
+    """
     new = text(baseline)
     temporary = None
     try:

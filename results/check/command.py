@@ -18,38 +18,39 @@ from keybench.results.store.records import Run
 app = cli.application()
 
 EXIT_CODES = """\
-Exit codes: 0 as the baseline has it · 1 a regression, a changed count, a failed trial · 2 wrong input · 3 inconclusive:
-too few blocks for the question, or nothing in common with the baseline · 4 the results database does not answer."""
+Exit codes: 0 the run repeats the baseline · 1 a regression, a changed count, a failed trial · 2 wrong input ·
+3 inconclusive: too few blocks for the question, or nothing in common with the baseline · 4 the results database does
+not answer."""
 
 
 @app.command(epilog=EXIT_CODES)
 def check(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run: an id, a unique prefix of it, or `latest`.")],
-    baseline: Annotated[Path, typer.Option("--baseline", help="The file that says what the run has to repeat.")],
+    baseline: Annotated[Path, typer.Option("--baseline", help="The file that says what the run must repeat.")],
     update: Annotated[
         bool,
-        typer.Option("--update-baseline", help="Accept the run: put what it measured into the file. Exit code 0."),
+        typer.Option("--update-baseline", help="Accept the run: write what it measured to the file. Exit code 0."),
     ] = False,
     summary: Annotated[
         Path | None,
-        typer.Option("--summary", help="Append a summary in Markdown to this file, as to $GITHUB_STEP_SUMMARY."),
+        typer.Option("--summary", help="Append a Markdown summary to this file, for example $GITHUB_STEP_SUMMARY."),
     ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(
             metavar="METRIC=PERCENT",
-            help="How much a metric's ratio to the control may grow; `none` leaves the metric out. Else the baseline's "
-            "limits, which --update-baseline sets. Several times for several metrics.",
+            help="How much a metric's ratio to the control may grow; `none` leaves the metric out. Default: the "
+            "baseline's limits, which --update-baseline sets. May be repeated for several metrics.",
         ),
     ] = None,
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = "keybench-results.sqlite",
 ) -> int:
-    """Compare a run with its baseline: page counts exactly, times as ratios to the control, by their blocks.
+    """Compare a run with its baseline: page counts exactly, and times as ratios to the control over their blocks.
 
-    Only like is compared with like. Results of another server version or with other settings, and times of another
-    machine, are reported as not comparable and fail nothing.
+    Only like is compared with like. Results from another server version or with other settings, and times from another
+    machine, are reported as not comparable and do not fail the check.
 
     Examples:
 
@@ -84,7 +85,7 @@ def check(
     if now.failures:
         raise KeybenchError(
             f"{len(now.failures)} of {now.trials} trials of run {checked.id} have failed, and a baseline is made of "
-            f"good ones; {baseline} was left as it is: mend what failed, and run again."
+            f"good ones; {baseline} was left as it is: fix what failed, and run again."
         )
     if not now.counts and not now.times:
         raise UsageError(
@@ -112,9 +113,7 @@ def _limits(given: Mapping[Metric, float], options: Sequence[str]) -> dict[Metri
             continue
         limits[metric] = _percent(option, value)
         if metric.definition.better != "lower":
-            raise UsageError(
-                f"--limit {option}: {name} has no worse direction upwards: limit a metric that should be low."
-            )
+            raise UsageError(f"--limit {option}: a higher {name} is not worse: limit a metric that should be low.")
     return limits
 
 

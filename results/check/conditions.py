@@ -1,4 +1,4 @@
-"""Under which conditions a run measured: the same work, on the same server version, settings and kind of machine."""
+"""The conditions under which a run measured: its work, server version, settings and kind of machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GIB = 1 << 30
 
 
 def work_of(run: Run, trial: Trial) -> Conditions:
-    """What the trial did."""
+    """The work of the trial."""
     table = _inside(run.definition, "scenario", "table")
     return {
         "database": trial.database,
@@ -39,7 +39,7 @@ def server_of(run: Run, trial: Trial, on: Environment | None) -> Conditions:
 
 
 def machine_of(run: Run, on: Environment | None) -> Conditions:
-    """The kind of machine: a new kernel or Python does not make another one of it."""
+    """The kind of machine; a new kernel or Python version does not change it."""
     machine = run.machine
     memory = machine.get("memory_bytes")
     return {
@@ -62,6 +62,6 @@ def _inside(content: object, *names: str) -> Mapping[str, Any]:
 
 
 def repeats(run: Run, trial: Trial) -> bool:
-    """Whether the same seed gives the same counts: not where several writers arrive at a server as they happen to."""
+    """Whether the same seed gives the same counts. It does not if several writers race on a server."""
     in_order = trial.writers == 1 and load_path(run.load_path).in_order
     return in_order or trial.server == MODEL_SERVER or trial.database == NO_DATABASE

@@ -1,4 +1,4 @@
-"""Page counts against the baseline's: they must be equal, whether better or worse."""
+"""Compares page counts with the baseline's: they must be equal, even if a difference would be an improvement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from keybench.results.check.baseline import Conditions, CountArm, CountGroup, Va
 from keybench.results.check.findings import FailedArms, Finding, of_one_side
 
 _EQUAL = 1e-6
-"""Relative: the file has six decimals."""
+"""Relative tolerance: the file has six decimals."""
 
 
 def compare_counts(group: CountGroup, before: CountGroup, failed: FailedArms) -> tuple[int, list[Finding]]:
@@ -28,7 +28,7 @@ def compare_counts(group: CountGroup, before: CountGroup, failed: FailedArms) ->
 
 
 def is_equal(was: float, now: Value) -> bool:
-    """Whether a value of the baseline is that of the run, as far as the file's decimals tell."""
+    """Whether the run's value equals the baseline's to the precision of the file."""
     return now is not None and abs(now - was) <= _EQUAL * max(1.0, abs(was))
 
 
@@ -48,7 +48,7 @@ def _changed(
 
 
 def number(value: Value) -> str:
-    """A count with separators, a share with as many digits as it has."""
+    """A count with thousands separators; a fraction with up to six significant digits."""
     if value is None:
         return "none"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"

@@ -1,4 +1,4 @@
-"""What a check has to say: findings, one for each difference between a run and its baseline."""
+"""Findings of a check: one for each difference between a run and its baseline."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from keybench.results.check.baseline import Conditions, CountArm, TimeArm
 Kind = Literal["failed", "changed", "slower", "unclear", "faster", "kept", "not comparable", "new", "not measured"]
 
 REGRESSIONS: Final[tuple[Kind, ...]] = ("failed", "changed", "slower")
-"""Kinds of findings with which the command ends with exit code 1."""
+"""Kinds of findings that make the command end with exit code 1."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One answer. `layout`, `column` and `metric` are empty where it is about a whole group."""
+    """One result of the check. `layout`, `column` and `metric` are empty if it concerns a whole group."""
 
     kind: Kind
     work: Conditions
@@ -32,11 +32,11 @@ class Finding:
 
 
 FailedArms = set[tuple[object, str, str]]
-"""Work (as of `frozen`), layout and column of arms of which a trial failed."""
+"""Work (from `frozen`), layout and column of each arm with a failed trial."""
 
 
 def frozen(work: Conditions) -> object:
-    """The work as a key of a set."""
+    """The work in hashable form."""
     return tuple(work.items())
 
 
@@ -47,7 +47,8 @@ def of_one_side(
     failed: FailedArms,
     what: str,
 ) -> list[Finding]:
-    """Arms that only the run (`own`) or only the baseline (`old`) has, each once. Failed arms have findings already."""
+    """A finding for each arm that only the run (`own`) or only the baseline (`old`) has. Failed arms are left out: they
+    already have findings."""
     new = dict.fromkeys(key[:2] for key in own if key not in old)
     gone = dict.fromkeys(key[:2] for key in old if key not in own and (frozen(work), *key[:2]) not in failed)
     return [

@@ -1,11 +1,11 @@
 """The CI gate: decides whether a run repeats its baseline.
 
-Counts must be equal, in either direction: an unintended improvement is a change of a rule as well, and an intended one
-is accepted with `--update-baseline`. Ratios are judged by the joint test of two runs (`p_values.shuffle_max`, over all
-arms and metrics of a group together): a regression is real (p at most 0.05) and beyond the metric's limit. A ratio
-stays open where either side has too few blocks, where it is beyond the limit without being real, and where its interval
-reaches beyond twice the limit: such a run could not have shown a regression. The whole run stays open where the
-baseline has results of the same work that the run lacks: a run does not pass by measuring less.
+Counts must be equal: an unintended improvement is also a change of behaviour, and an intended one is accepted with
+`--update-baseline`. Ratios are judged by the joint test of two runs (`p_values.shuffle_max`, over all arms and metrics
+of a group together): a regression is significant (p at most 0.05) and beyond the metric's limit. A ratio is
+inconclusive if either side has too few blocks, if it is beyond the limit without being significant, or if its interval
+reaches beyond twice the limit, because such a run could not have shown a regression. The whole run is inconclusive if
+the baseline has results of the same work that the run lacks: a run does not pass by measuring less.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """1 for a regression, 3 where a question stays open or something was not measured, else 0."""
+        """1 for a regression, 3 if a question stays open or something was not measured, else 0."""
         if self.of_kind(*REGRESSIONS):
             return 1
         return 3 if self.of_kind("unclear", "not measured") or not self.counts + self.ratios else 0
@@ -77,7 +77,7 @@ def _matching(group: Group, groups: Iterable[Group]) -> Group | None:
 
 
 def _incomparable(group: Group, groups: Iterable[Group], what: str) -> Finding:
-    """The group against that of the same work whose conditions differ least; without one, the group is new."""
+    """Names the conditions that differ from the most similar group of the same work; without one, the group is new."""
     same = [other for other in groups if other.work == group.work]
     if not same:
         return Finding("new", group.work, note=f"{what}: the baseline has none of this work")

@@ -1,4 +1,4 @@
-"""What a run has measured, in the form that a baseline keeps."""
+"""What a run has measured, in the form of a baseline."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from keybench.results.check.conditions import machine_of, repeats, server_of, wo
 from keybench.results.store.records import Environment, Run, Trial
 
 LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5, Metric.LEAF_PAGES: 1}
-"""Per cent by which a ratio may grow, for a new baseline."""
+"""The limits of a new baseline: per cent by which a ratio may grow."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An arm of which a trial has failed."""
+    """An arm with a failed trial."""
 
     work: Conditions
     layout: str
@@ -46,14 +46,14 @@ class Measured:
     trials: int
 
     def baseline(self, limits: Mapping[Metric, float]) -> Baseline:
-        """A baseline of this alone."""
+        """A baseline made from these measurements alone."""
         return Baseline(limits=dict(limits), counts=self.counts, times=self.times)
 
 
 def measure(
     run: Run, trials: Sequence[Trial], environments: Iterable[Environment], limits: Mapping[Metric, float]
 ) -> Measured:
-    """What a run offers for comparison: exact counts as they are, metrics with a limit as ratios to the control."""
+    """What a run can be compared by: exact counts as they are, and metrics with a limit as ratios to the control."""
     servers = {(one.database, one.server): one for one in environments}
     parts: dict[tuple[Any, ...], list[Trial]] = defaultdict(list)
     for trial in trials:
@@ -75,7 +75,7 @@ def measure(
 
 
 def _count_arms(arms: Iterable[Arm]) -> list[CountArm]:
-    """The counts of each arm, by the subject of their readings."""
+    """The counts of each arm and subject."""
     counted = []
     for arm in arms:
         for subject, readings in sorted(arm.readings.items()):
@@ -90,9 +90,10 @@ def _count_arms(arms: Iterable[Arm]) -> list[CountArm]:
 
 
 def _is_count(reading: Reading, server: str) -> bool:
-    """Of the key's index and of others in the table; what a model says beside a server is the model's own affair.
+    """Whether the reading is a count for the baseline.
 
-    Where keys go is exact too, but the same on every database: a baseline would only grow by it.
+    Counts of the key's index and of the table's other indexes are; a model's prediction beside a server is not.
+    Positions of keys are exact too, but the same on every database: they would only enlarge the baseline.
     """
     about = reading.metric.definition
     if not about.exact or about.theme == Theme.POSITION or reading.subject.kind == SubjectKind.WRITER:

@@ -1,4 +1,5 @@
-"""Ratios to the control against the baseline's, by the joint test of two runs over all arms and metrics of a group."""
+"""Compares ratios to the control with the baseline's, by the joint test of two runs over all arms and metrics of a
+group."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def compare_times(
 
 
 def _logs(arms: Sequence[TimeArm]) -> NDArray[np.float64]:
-    """Logarithms of ratios, (blocks, arms), NaN where there is none."""
+    """Logarithms of ratios, (blocks, arms); NaN where there is no ratio."""
     table = np.full((max(len(arm.blocks) for arm in arms), len(arms)), nan)
     for place, arm in enumerate(arms):
         logs = [log(ratio) if ratio is not None and ratio > 0 else nan for ratio in arm.blocks]
@@ -48,7 +49,7 @@ def _judged(work: Conditions, arm: TimeArm, old: TimeArm, change: Estimate | Non
     needed = blocks_needed(earlier)
     kind: Kind
     if len(arm.blocks) == len(old.blocks) and all(map(_same, old.blocks, arm.blocks)):
-        kind, note = "kept", "the very same values"
+        kind, note = "kept", "exactly the same values"
     elif change is None or blocks < needed:
         kind = "unclear"
         most = f"{needed} are needed" if needed < _MANY else "the baseline needs 2 or more"
@@ -65,9 +66,9 @@ def _verdict(change: Estimate, p: float, limit: float) -> tuple[Kind, str]:
     elif p <= ALPHA and change.ratio < 1 / (1 + limit):
         kind, why = "faster", ""
     elif change.ratio > 1 + limit:
-        kind, why = "unclear", f"beyond the limit of {limit:.0%}, but it may be chance: more blocks tell"
+        kind, why = "unclear", f"beyond the limit of {limit:.0%}, but it may be chance: more blocks would show it"
     elif change.high > 1 + 2 * limit:
-        kind, why = "unclear", f"room for more than twice the limit of {limit:.0%}: more blocks tell"
+        kind, why = "unclear", f"may be more than twice the limit of {limit:.0%}: more blocks would show it"
     else:
         kind, why = "kept", ""
     interval = "" if isnan(change.low) else f", {change.low - 1:+.1%} to {change.high - 1:+.1%}"
@@ -76,7 +77,7 @@ def _verdict(change: Estimate, p: float, limit: float) -> tuple[Kind, str]:
 
 
 def blocks_needed(earlier: int) -> int:
-    """The fewest blocks whose smallest p against so many earlier ones is at most 0.05; `_MANY` where none suffice."""
+    """The fewest blocks that can reach p at most 0.05 against `earlier` blocks; `_MANY` if no number can."""
     return next((own for own in range(1, _MANY) if 2 / comb(own + earlier, own) <= ALPHA), _MANY)
 
 

@@ -11,7 +11,7 @@ from keybench.results.check.findings import REGRESSIONS, Finding, Kind
 from keybench.results.check.gate import Outcome
 
 MOST = 100
-"""Findings of a kind that are written out: GitHub limits the length of a page, and readers have limits too."""
+"""The most findings of a kind that are listed: GitHub limits the length of a page, and readers have limits too."""
 
 _TITLES: dict[Kind, str] = {
     "failed": "failed",
@@ -60,7 +60,7 @@ def _what(finding: Finding) -> str:
 
 
 def lines(outcome: Outcome) -> Iterator[str]:
-    """What differs from the baseline, the worst first."""
+    """What differs from the baseline; the worst come first."""
     for kind in _WRITTEN:
         findings = outcome.of_kind(kind)
         for finding in findings[:MOST]:
@@ -74,8 +74,8 @@ def verdict(outcome: Outcome) -> str:
     """One sentence, and what to do next where there is something to do."""
     if not outcome.counts + outcome.ratios and not outcome.of_kind(*REGRESSIONS):
         return (
-            "inconclusive: run and baseline have measured nothing in common under the same conditions. "
-            "Run what the baseline was made from, or add this run to it with --update-baseline."
+            "inconclusive: the run and the baseline have nothing in common that was measured under the same "
+            "conditions. Repeat the run that the baseline was made from, or add this run to it with --update-baseline."
         )
     changed, slower = len(outcome.of_kind("changed")), len(outcome.of_kind("slower"))
     parts = [
@@ -87,7 +87,7 @@ def verdict(outcome: Outcome) -> str:
     ]
     step = ""
     if outcome.of_kind("changed", "slower"):
-        step = " If that is meant, accept it with --update-baseline."
+        step = " If that is intended, accept it with --update-baseline."
     elif outcome.of_kind("unclear"):
         step = " Run more blocks (--blocks)."
     elif outcome.of_kind("not measured"):
@@ -123,5 +123,6 @@ def _table(findings: Iterable[Finding]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that Markdown and HTML leave as it is: names and errors come from whoever made the run."""
-    return re.sub(r"[^\w\s.,;%×→·+()/–-]", lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
+    """The text, escaped so that Markdown and HTML show it unchanged: names and errors come from whoever made the
+    run."""
+    return re.sub(r"[^\w\s.,;%×→·+()/–-]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Published claims on key layouts, held against what runs measured.
+"""Published claims about key layouts, compared with what runs measured.
 
 `rows(store, run_ids)` gives a `ClaimRow` for each figure of each claim and each database that answers it.
 """

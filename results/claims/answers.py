@@ -26,17 +26,17 @@ _NO_TRIAL = "No trial of these runs answers it."
 def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
     """What these runs (ids, unique prefixes, `latest`) say about every claim, in the order of the claims.
 
-    If several runs, servers or sizes answer for one database, the choice is by these rules, in this order: measured
-    before modelled, the question's own scenario, the question's number of rows, more rows, more blocks, the later run.
-    Raises UsageError where a run is unknown.
+    If several runs, servers or sizes answer for one database, the answer is chosen by these rules, in this order:
+    measured before modelled, the question's own scenario, the question's number of rows, more rows, more blocks, the
+    later run. Raises UsageError for an unknown run.
     """
     runs = {run.id: run for run in (store.run(name) for name in run_ids)}
-    of_runs = [
+    all_cells = [
         cell
         for run in sorted(runs.values(), key=lambda run: run.started)
         for cell in cells(run, store.trials(run.id), store.environments(run.id))
     ]
-    return answers(of_runs)
+    return answers(all_cells)
 
 
 def answers(all_cells: Sequence[Cell]) -> list[ClaimRow]:
@@ -45,7 +45,7 @@ def answers(all_cells: Sequence[Cell]) -> list[ClaimRow]:
 
 
 def answer_claim(claim: Claim, all_cells: Sequence[Cell]) -> list[ClaimRow]:
-    """The claim's rows: one for each question and database, or one that says why there are none."""
+    """The claim's rows: one for each question and database, or a single row that says why there are none."""
     if claim.reason:
         return [replace(_blank(claim), verdict="not testable", reason=claim.reason)]
     return [row for question in claim.question for row in _answer_question(claim, question, all_cells)]
@@ -83,7 +83,7 @@ def _rank(question: Question, cell: Cell, answer: Answer) -> tuple[bool, bool, b
 
 def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Answer) -> ClaimRow:
     verdict, reason = judge(question, answer)
-    # Variants of a page model have a rule that no live server has confirmed.
+    # Variants of a page model contain a rule that no live server has confirmed.
     variants = {model for arm in _arms(cell, question) for model in arm.predicted if model.name}
     for variant in sorted(variants) if cell.modelled else ():
         other = estimate(cell, question, variant)

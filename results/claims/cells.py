@@ -1,4 +1,4 @@
-"""Trials as claims ask for them: cells of arms that can be compared with one another."""
+"""Groups trials as claims need them: cells of arms that can be compared with one another."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from keybench.results.claims.claim import Question, Side
 from keybench.results.store.records import Environment, Run, Trial
 
 _OTHER_ORDER = "binary16-mssql"
-"""The column in SQL Server's order: used only where asked for, so never what a claim means by a layout alone."""
+"""The column in SQL Server's order. A claim that names only a layout never means this column."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Trials of one run on one server that differ in layout and column alone."""
+    """Trials of one run on one server that differ only in layout and column."""
 
     run: Run
     database: str
@@ -35,14 +35,14 @@ class Cell:
         return self.server == MODEL_SERVER
 
     def arm(self, side: Side) -> Arm | None:
-        """The arm that a side of a comparison means."""
+        """The arm that a side of a comparison names; None if the cell has none."""
         if side.column:
             return self.arms.get((side.layout, side.column))
         arms = [arm for (layout, _), arm in sorted(self.arms.items()) if layout == side.layout]
         return next((arm for arm in arms if arm.column != _OTHER_ORDER), arms[0] if arms else None)
 
     def fits(self, question: Question) -> bool:
-        """Whether the cell is of the work that is asked about."""
+        """Whether the cell's trials did the work that the question asks about."""
         return (
             self.scenario in (question.scenario, *question.also)
             and question.payload in (None, self.payload)
@@ -51,7 +51,8 @@ class Cell:
 
 
 def cells(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[Cell]:
-    """The cells of a run. For keys alone, how they were made is the arm's column, so that ways can be compared."""
+    """The cells of a run. In trials without a database, the arm's column says how the keys were made, so that the ways
+    of making them can be compared."""
     servers = {(one.database, one.server): one for one in environments}
     parts: dict[tuple[str, str, str, int, int, int], dict[tuple[str, str], list[Trial]]] = defaultdict(
         lambda: defaultdict(list)

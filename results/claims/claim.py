@@ -27,7 +27,7 @@ class _Part(BaseModel):
 
 
 class Source(_Part):
-    """Where claims come from, and how its setup differs from any run of keybench."""
+    """The publication that claims come from, and how its setup differs from any run of keybench."""
 
     author: Text
     year: int | None = None
@@ -37,7 +37,7 @@ class Source(_Part):
 
 
 class Side(_Part):
-    """One side of a comparison: a layout, and where it matters its column (for keys alone: how they were made)."""
+    """One side of a comparison: a layout and, if it matters, its column (without a database: how keys are made)."""
 
     layout: Text
     column: str = ""
@@ -49,7 +49,7 @@ class Side(_Part):
         return Side(layout=layout, column=column)
 
     def __str__(self) -> str:
-        """As it is parsed."""
+        """The text that `parse` reads."""
         return f"{self.layout}@{self.column}" if self.column else self.layout
 
 
@@ -68,33 +68,34 @@ class Question(_Part):
     to: str = ""
     metric: Metric = Metric.INSERT_SECONDS
     databases: tuple[Text, ...] = ()
-    """`none` for keys alone."""
+    """`none` for trials without a database."""
     scenario: str = ""
     also: tuple[Text, ...] = ()
-    """Other scenarios whose trials answer as well if there are none of the first."""
+    """Other scenarios whose trials also answer the question if there are none of the first."""
     payload: int | None = None
-    """For scenarios that have several."""
+    """The payload, for scenarios that have several."""
     writers: int | None = None
-    """If not as many as the scenario has."""
+    """The number of writers, if it differs from the scenario's."""
     rows: int | None = None
-    """Rows that the command asks for, if not as many as the scenario has."""
+    """Rows that the command asks for, if the number differs from the scenario's."""
     per: Literal["trial", "row"] = "trial"
     chunks: Annotated[int, Field(ge=2)] = 2
     value: float | None = None
     within: Factor = 0.05
-    """Values this close to the published one, or to no effect, are equal: a factor minus 1; of a difference, units."""
+    """Values this close to the published one, or to no effect, count as equal. Ratios: a factor minus 1. Differences:
+    in units."""
     low: float | None = None
     high: float | None = None
-    """The published range, instead of `value`; one bound alone leaves the other side open."""
+    """The published range, instead of `value`; if only one bound is given, the other side is open."""
     direction: Literal["", "less", "more"] = ""
-    """The source says only whether it is less or more; a difference counts if it is larger than `within`."""
+    """The source says only `less` or `more`; a difference counts if it is larger than `within`."""
     same: bool = False
-    """The source says that there is no difference; up to `within` there is none."""
+    """The source says that there is no difference; differences up to `within` count as none."""
     live: bool = False
     """A page model cannot answer: it assumes what is claimed."""
     rows_at_least: int = 0
     index_over_cache: float = 0
-    """Smallest size of the index of `of` over the server's cache at which the claim can be tested."""
+    """The claim can be tested if the index of `of` is at least this many times as large as the server's cache."""
     ours: float | None = None
     """The result of the arithmetic, as a number."""
     how: str = ""
@@ -102,7 +103,7 @@ class Question(_Part):
     result: str = ""
     """The result of the arithmetic, as text."""
     on: tuple[Text, ...] = ()
-    """Databases that the command names, where one command cannot measure all of them."""
+    """Databases that the command names, if one command cannot measure all of them."""
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -111,18 +112,18 @@ class Question(_Part):
 
     @property
     def no_effect(self) -> float | None:
-        """The value that means no effect; None where no value does."""
+        """The value that means no effect; None if no value does."""
         return {"ratio": 1.0, "growth": 1.0, "difference": 0.0}.get(self.compare)
 
     @property
     def nil(self) -> tuple[float, float]:
         """The range of negligible effects: a single value, unless only a direction was published."""
-        nothing = self.no_effect
-        assert nothing is not None
+        centre = self.no_effect
+        assert centre is not None
         margin = self.within if self.direction else 0.0
         if self.compare == "difference":
-            return nothing - margin, nothing + margin
-        return nothing / (1 + margin), nothing * (1 + margin)
+            return centre - margin, centre + margin
+        return centre / (1 + margin), centre * (1 + margin)
 
     @property
     def region(self) -> tuple[float, float]:
@@ -141,9 +142,9 @@ class Question(_Part):
     def _consistent(self) -> Self:
         bounded = self.low is not None or self.high is not None
         if (self.value is not None) + bounded + bool(self.direction) + self.same != 1:
-            raise ValueError("give one of value, low or high, direction, same")
+            raise ValueError("give exactly one of: value; low or high; direction; same")
         if (self.direction or self.same) and self.no_effect is None:
-            raise ValueError(f"{self.compare} has no place of no effect: give value, low or high")
+            raise ValueError(f"{self.compare} has no value that means no effect: give value, low or high")
         if self.compare == "computed":
             if self.ours is None or not self.how or not self.result or self.of or self.databases:
                 raise ValueError("computed needs ours, result and how, and no trials")
@@ -151,13 +152,13 @@ class Question(_Part):
         if not (self.of and self.databases and self.scenario) or self.ours is not None or self.how or self.result:
             raise ValueError(f"{self.compare} needs of, databases and scenario, and computes nothing")
         if (self.compare in ("ratio", "difference")) != bool(self.to):
-            raise ValueError("ratio and difference have two sides, the others one")
+            raise ValueError("ratio and difference have two sides, all other comparisons have one")
         if self.compare == "difference" and not self.exact:
-            raise ValueError("differences are of figures that repeat exactly")
+            raise ValueError("only figures that repeat exactly can be compared by difference")
         if self.compare == "growth" and self.metric != Metric.INSERT_SECONDS:
-            raise ValueError("growth is of insert time")
-        if self.compare == "value" and self.metric.definition.is_time:  # it would tell about a machine, not a claim
-            raise ValueError("times are compared as ratios alone")
+            raise ValueError("growth compares insert time only")
+        if self.compare == "value" and self.metric.definition.is_time:  # it would describe a machine, not a claim
+            raise ValueError("times are compared only as ratios")
         return self
 
     @property
@@ -172,7 +173,7 @@ class Question(_Part):
 
 
 class Claim(_Part):
-    """One published claim: questions that runs can answer, or why there are none."""
+    """One published claim: questions that runs can answer, or the reason why there are none."""
 
     id: Text
     source: Source
@@ -192,9 +193,9 @@ class Claim(_Part):
 
 @cache
 def claims() -> tuple[Claim, ...]:
-    """All claims, by file and in the order in which they stand there.
+    """All claims: files by name, and within a file in its order.
 
-    Raises UsageError for wrong data, which only a changed file can have.
+    Raises UsageError for invalid data; only a changed file can contain it.
     """
     all_claims: list[Claim] = []
     folder = files(__package__) / "data"
@@ -218,5 +219,5 @@ def parse(name: str, text: str) -> list[Claim]:
                 entry["reason"] = reasons.get(entry["reason"], entry["reason"])
             parsed.append(Claim.model_validate(entry))
         except (KeyError, ValidationError) as error:
-            raise UsageError(f"{name}, claim {entry.get('id', '?')}: {error}. Mend the file.") from None
+            raise UsageError(f"{name}, claim {entry.get('id', '?')}: {error}. Correct the file.") from None
     return parsed

@@ -1,4 +1,4 @@
-"""From an answer and the published figure to a verdict."""
+"""Derives a verdict from an answer and the published figure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from keybench.results.claims.row import Verdict
 
 Judgement = tuple[Verdict, str]
 
-MORE_BLOCKS = "more blocks narrow it"
+MORE_BLOCKS = "more blocks make it narrower"
 
 
 def judge(question: Question, answer: Answer) -> Judgement:
-    """The verdict, and the reason as a sentence; the reason is empty where the figures need no comment.
+    """The verdict, and the reason as a sentence; the reason is empty if the figures need no comment.
 
-    An effect is reproduced where the interval meets the published figure and excludes no effect, and contradicted where
-    the whole interval shows the opposite effect. Where no difference was published, a difference beyond the margin
-    contradicts. A plain figure (a density, or a ratio near 1) has no opposite: it is reproduced where the whole
+    An effect is reproduced if the interval overlaps the published figure and excludes "no effect". It is contradicted
+    if the whole interval shows the opposite effect. If no difference was published, a difference beyond the margin
+    contradicts it. A plain figure (a density, or a ratio near 1) has no opposite: it is reproduced if the whole
     interval lies within the margin. Figures that repeat exactly are judged by their median over blocks.
     """
     low, high = question.region
     nothing = question.no_effect
     if not answer.enough:
-        return "undecided", f"Too few blocks for an interval: --blocks {ENOUGH_BLOCKS}."
+        return "undecided", f"Too few blocks for an interval: use --blocks {ENOUGH_BLOCKS}."
     if question.exact:  # the range over blocks comes from random bytes
         answer = replace(answer, low=answer.value, high=answer.value)
     if question.same:
@@ -56,14 +56,14 @@ def _figure(question: Question, answer: Answer) -> Judgement:
         return "not reproduced", "It lies below what was published."
     if low <= answer.low and answer.high <= high:
         return "reproduced", ""
-    return "undecided", f"The interval has room for what was published and for other figures: {MORE_BLOCKS}."
+    return "undecided", f"The interval contains both the published figure and others: {MORE_BLOCKS}."
 
 
 Span = tuple[float, float]
 
 
 def _effect(published: Span, ours: Span, nothing: float, nil: Span) -> Judgement:
-    """For an effect published as more than nothing; within `nil` it is negligible."""
+    """The verdict on an effect that was published as positive; an effect within `nil` is negligible."""
     (low, high), (least, most) = published, ours
     if most < nil[0]:
         return "contradicted", "The effect goes the other way."
@@ -77,4 +77,4 @@ def _effect(published: Span, ours: Span, nothing: float, nil: Span) -> Judgement
         return "not reproduced", "The effect goes the same way but is smaller than published."
     if least > nothing:
         return "reproduced", ""
-    return "undecided", f"The interval has room for what was published and for no effect: {MORE_BLOCKS}."
+    return "undecided", f"The interval contains both the published figure and no effect: {MORE_BLOCKS}."

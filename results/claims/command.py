@@ -21,25 +21,25 @@ def claims(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]…",
-            help="Runs: an id, a unique prefix of it, or `latest`. None: all claims, unanswered.",
+            help="Runs: an id, a unique prefix of it, or `latest`. Without a run, all claims are listed unanswered.",
         ),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How the claims are written.")] = Form.TEXT,
+    form: Annotated[Form, typer.Option("--format", help="The output format.")] = Form.TEXT,
     everything: Annotated[
         bool,
         typer.Option(
             "--all",
-            help="Also the claims that these runs do not answer, with the command that does, or the reason why none "
-            "can.",
+            help="Also list the claims that these runs do not answer, with the command that answers each, or the "
+            "reason why none can.",
         ),
     ] = False,
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = "keybench-results.sqlite",
 ) -> None:
-    """Hold published claims against what runs measured: reproduced, not reproduced, contradicted, or undecided.
+    """Compare published claims with what runs measured: reproduced, not reproduced, contradicted, or undecided.
 
-    Page counts of a page model count, and are marked as modelled; times need six blocks on a server.
+    Page counts of a page model are accepted and marked as modelled; times need six blocks on a server.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""The answer of trials to a question: an estimate with an interval over blocks, or why there is none."""
+"""What trials answer to a question: an estimate with an interval over blocks, or why there is none."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from keybench.results.wording import number, plural, ratio
 
 @dataclass(frozen=True)
 class Answer:
-    """An estimate on the question's scale. `low` to `high`: the interval, or with too few blocks the range."""
+    """An estimate on the question's scale. `low` to `high` is the interval, or the range if blocks are too few."""
 
     value: float
     low: float
     high: float
     blocks: int
     enough: bool
-    """Whether the blocks suffice for an interval; one is enough if the figure repeats exactly."""
+    """Whether there are enough blocks for an interval; one is enough if the figure repeats exactly."""
     origin: str
 
     def text(self, unit: str) -> str:
@@ -48,7 +48,7 @@ class NoAnswer:
 
 
 def shown(value: float, unit: str) -> str:
-    """A figure of that unit as text."""
+    """A figure in that unit as text."""
     return ratio(value) if unit == "×" else f"{number(value)} {unit}".strip()
 
 
@@ -65,12 +65,12 @@ def unit(question: Question) -> str:
 
 
 def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Answer | NoAnswer:
-    """The answer of one cell; `of` is another subject than the key where a page model's variant is asked."""
+    """The answer of one cell; `of` is the subject of a page model's variant if that variant is to answer."""
     path = load_path(cell.run.load_path)
     if not path.in_order:
         return NoAnswer(path.no_claim)
     if cell.rows < question.rows_at_least:
-        return NoAnswer(f"{cell.rows:,} rows are too few to tell: the claim needs {question.rows_at_least:,}.")
+        return NoAnswer(f"{cell.rows:,} rows are too few: the claim needs {question.rows_at_least:,}.")
     arms = []
     for side in question.sides:
         arm = cell.arm(side)
@@ -93,7 +93,7 @@ def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Answer | NoAn
 
 
 def _small(cell: Cell, question: Question, arm: Arm) -> str:
-    """Why the index is too small for the question; empty where it is not."""
+    """Why the index is too small for the question; empty if it is large enough."""
     if not question.index_over_cache:
         return ""
     sizes = list(arm.values(Metric.INDEX_BYTES).values())
@@ -106,7 +106,7 @@ def _small(cell: Cell, question: Question, arm: Arm) -> str:
 
 
 def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
-    """Insert time of the first and of the last of so many equal parts of the rows, by block."""
+    """Insert time of the first and of the last of `chunks` equal parts of the rows, by block."""
     if chunks == 2:
         return arm.values(Metric.FIRST_HALF_SECONDS), arm.values(Metric.SECOND_HALF_SECONDS)
     first, last = {}, {}
@@ -130,7 +130,7 @@ def _absent(arms: list[Arm], question: Question, *values: Mapping[int, float]) -
 
 
 def _origin(arms: list[Arm], metric: Metric) -> str:
-    """Where the values come from on a server."""
+    """The origin of values from a server: derived if any of them is, else measured."""
     origins = set[str]().union(*(arm.origins(metric) for arm in arms))
     return "derived" if "derived" in origins else "measured"
 
@@ -138,7 +138,8 @@ def _origin(arms: list[Arm], metric: Metric) -> str:
 def _summary(
     question: Question, treated: Mapping[int, float], control: Mapping[int, float], origin: str
 ) -> Answer | None:
-    """The answer over blocks that have both values; None without any. Of exact figures the interval is the range."""
+    """The answer over blocks that have both values; None if there are none. Exact figures have their range as the
+    interval."""
     blocks = sorted(block for block in treated if block in control)
     if question.compare == "difference":
         each = [treated[block] - control[block] for block in blocks]

@@ -47,12 +47,12 @@ class _Work:
 
 
 def command(question: Question) -> str:
-    """The command that answers a question; empty where arithmetic answers it."""
+    """The command that answers a question; empty if arithmetic answers it."""
     return _work(question).line() if question.scenario else ""
 
 
 def commands(questions: Iterable[Question]) -> list[str]:
-    """Few commands that answer all of these questions."""
+    """A short list of commands that together answer all of these questions."""
     together: dict[_Work, _Work] = {}
     for work in (_work(question) for question in questions if question.scenario):
         frame = replace(work, layouts=(), blocks=0)

@@ -1,4 +1,4 @@
-"""A question in words."""
+"""Describes a question in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from keybench.results.claims.row import ARITHMETIC
 
 
 def phrase(question: Question, scenario: str = "") -> str:
-    """What is compared, in a few words; in `scenario` where another than the question's own answers."""
+    """What is compared, in a few words; `scenario` is given if it differs from the question's own."""
     if question.compare == "computed":
         return ARITHMETIC
     title, where = question.metric.definition.title.lower(), f"in {scenario or question.scenario}"

@@ -25,7 +25,7 @@ _UNTESTED = ("not measured", "not testable")
 
 
 class Form(StrEnum):
-    """How claims are written."""
+    """The output formats."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -34,7 +34,7 @@ class Form(StrEnum):
 
 
 def write(rows: Sequence[ClaimRow], form: Form, *, everything: bool) -> str:
-    """The rows as a text that ends with a line end; without `everything` only those that have an answer."""
+    """The rows as text with a final newline; without `everything`, only rows that have an answer."""
     shown = [row for row in rows if everything or row.verdict not in _UNTESTED]
     if form == Form.JSON:
         return json.dumps([asdict(row) for row in shown], indent=1, ensure_ascii=False) + "\n"
@@ -50,7 +50,7 @@ def write(rows: Sequence[ClaimRow], form: Form, *, everything: bool) -> str:
 
 
 def catalogue() -> str:
-    """All claims and what is asked of them, as Markdown: one table a file of data."""
+    """All claims and their questions, as Markdown lists grouped by source."""
     lines: list[str] = []
     for source, group in groupby(claims(), key=lambda claim: claim.source):
         year = f", {source.year}" if source.year else ""
@@ -101,9 +101,12 @@ def _answer(row: ClaimRow) -> list[str]:
     return [*lines, f"{'':<{_INDENT}}{row.command}"] if row.verdict == "not measured" else lines
 
 
-def _wrapped(text: str, first: int, others: int | None = None) -> list[str]:
-    """Lines of at most `_WIDTH`, indented by so many spaces; names with hyphens stay whole."""
-    indents = " " * first, " " * (first if others is None else others)
+def _wrapped(text: str, first: int, following: int | None = None) -> list[str]:
+    """Lines of at most `_WIDTH` characters. `first` and `following` are the indents of the first and later lines.
+
+    Names with hyphens are not broken.
+    """
+    indents = " " * first, " " * (first if following is None else following)
     wrapper = TextWrapper(_WIDTH, initial_indent=indents[0], subsequent_indent=indents[1])
     wrapper.break_on_hyphens = wrapper.break_long_words = False
     return wrapper.wrap(text)
@@ -145,4 +148,4 @@ def _missing(rows: Sequence[ClaimRow], form: Form) -> str:
     if not lines:
         return ""
     listed = "\n".join(lines) if form == Form.TEXT else "```\n" + "\n".join(lines) + "\n```"
-    return f"What is missing is measured by these:\n\n{listed}\n"
+    return f"These commands measure what is missing:\n\n{listed}\n"

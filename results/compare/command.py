@@ -26,24 +26,24 @@ app = cli.application()
 
 @app.command(epilog=cli.EXIT_CODES)
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="RUN, or RUN:FIELD=VALUE,… for a part of it.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="RUN, or RUN:FIELD=VALUE,… for a part of a run.")],
     b: Annotated[
-        str, typer.Argument(metavar="[B]", help=f"The same. Left out: all layouts of A against {CONTROL}.")
+        str, typer.Argument(metavar="[B]", help=f"The same. Default: all layouts of A are compared with {CONTROL}.")
     ] = "",
-    form: Annotated[Format, typer.Option("--format", help="How it is written.")] = Format.TEXT,
+    form: Annotated[Format, typer.Option("--format", help="The output format.")] = Format.TEXT,
     metric: Annotated[
-        str, typer.Option(help="Metrics, comma-separated, or `all`; else the main ones and what has changed.")
+        str, typer.Option(help="Metrics, comma-separated, or `all`. Default: the main ones and those that changed.")
     ] = "",
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = "keybench-results.sqlite",
 ) -> int:
-    """Set two runs, or two parts of one, side by side: what has changed, and whether it is real.
+    """Compare two runs, or two parts of one run: what has changed, and whether the change is real.
 
     RUN is an id, a unique prefix of it, or `latest`; FIELD is layout, column, database, server or payload. Parts of one
-    run are compared within its blocks; of two runs times are compared as ratios to each run's own control. Exact
-    counts of the same keys have to be equal. Times of different machines, versions, profiles or settings are not
-    compared: it says so. Nothing measured in common is exit code 3.
+    run are compared within its blocks. Times of two runs are compared as ratios to each run's own control. Exact
+    counts of the same keys must be equal. Times from different machines, versions, profiles or settings are not
+    compared, and the output says why. If nothing was measured in common, the exit code is 3.
 
     Examples:
 
@@ -63,7 +63,7 @@ def compare(
         before, after = (before, side(store, b, before)) if b else against_control(before)
     texts_by_run = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
     if before.name == after.name:
-        raise UsageError(f"{before.name} is set against itself: name another run, or another part of it.")
+        raise UsageError(f"{before.name} is compared with itself: name another run, or another part of it.")
     comparison = compared(before, after, chosen)
     sys.stdout.write(write(comparison, form, _named(texts_by_run), every=bool(metric)))
     if any(row.compared for row in comparison.rows):
@@ -73,7 +73,7 @@ def compare(
 
 
 def _named(texts_of: Mapping[str, Sequence[str]]) -> list[str]:
-    """Each warning with its run, where there are two."""
+    """Each warning, prefixed with its run if there are two runs."""
     return [text if len(texts_of) == 1 else f"{run}: {text}" for run, texts in texts_of.items() for text in texts]
 
 
@@ -81,12 +81,12 @@ def _nothing(comparison: Comparison) -> str:
     before, after = comparison.before, comparison.after
     if comparison.rows and all(row.verdict == "not measured" for row in comparison.rows):
         return (
-            f"no figure was measured in both {before.name} and {after.name}, for the reasons above: mend what failed, "
+            f"no figure was measured in both {before.name} and {after.name}, for the reasons above: fix what failed, "
             "and measure again."
         )
     if comparison.rows:
         return (
-            f"nothing of {before.name} and {after.name} can be compared, for the reasons above: measure both on one "
+            f"nothing in {before.name} and {after.name} can be compared, for the reasons above: measure both on one "
             "machine with the same versions and settings."
         )
     return (

@@ -1,4 +1,4 @@
-"""Why figures of two runs cannot be set side by side: whatever differs but should not."""
+"""Why figures of two runs cannot be compared: the conditions that differ but should not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GIB = 2**30
 
 
 def apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
-    """Why times of the two arms are not comparable, each reason with both values; empty of one run."""
+    """Why times of the two arms are not comparable, each reason with both values; empty within one run."""
     if before.run.id == after.run.id:
         return []
     first, second = before.run, after.run
@@ -34,7 +34,7 @@ def apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
 
 
 def counted_apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
-    """Why exact counts of the two arms are not comparable: other rows, or another engine."""
+    """Why exact counts of the two arms are not comparable: different rows, or a different engine version."""
     if before.run.id == after.run.id:
         return []
     own, other = before.environment(old), after.environment(new)
@@ -44,9 +44,9 @@ def counted_apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
 
 
 def repeats(before: Side, after: Side, old: Arm, new: Arm) -> bool:
-    """Whether exact metrics have to be equal block by block: the same keys arrived in the same order.
+    """Whether exact metrics must be equal block by block because the same keys arrived in the same order.
 
-    Of several writers on a real server the order of arrival is another each time; other seeds are other keys.
+    With several writers on a real server the order of arrival differs each time; different seeds give different keys.
     """
     one_writer = all(trial.writers == 1 or trial.server == MODEL_SERVER for arm in (old, new) for trial in arm.good)
     only_keys = old.database == NO_DATABASE
@@ -59,7 +59,7 @@ def _work(before: Side, after: Side, old: Arm, new: Arm) -> Iterable[str]:
         values = ({getattr(trial, title) for trial in arm.trials} for arm in (old, new))
         yield _differ(title.replace("_", " "), *(", ".join(f"{value:,}" for value in sorted(own)) for own in values))
     if before.run.scenario == after.run.scenario and _definition(before) != _definition(after):
-        yield f"scenario {before.run.scenario}: its text has changed in between"
+        yield f"scenario {before.run.scenario}: its definition changed between the runs"
 
 
 def _definition(side: Side) -> Any:

@@ -1,4 +1,4 @@
-"""Each metric of each pair of arms: both values, their ratio, and what it proves."""
+"""Compares each metric of each pair of arms: both values, their ratio, and the verdict."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Verdict = Literal[
 ]  # fmt: skip
 
 FAILED = "every trial failed"
-RAW = "not set against a control: whatever the machine did between the two runs is in it"
+RAW = "not relative to a control: it includes whatever changed on the machine between the two runs"
 NO_RATIO = "no ratio of values that are not above zero"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One metric of one pair. `old` and `new` are medians over blocks, `p` NaN where nothing was tested."""
+    """One metric of one pair. `old` and `new` are medians over blocks; `p` is NaN if nothing was tested."""
 
     database: str
     server: str
@@ -40,9 +40,9 @@ class Row:
     after: str
     metric: Metric
     exact: bool
-    """Compared as it is, block by block."""
+    """Whether the values were compared exactly, block by block."""
     relative: bool
-    """The ratio is of both runs' ratios to their own control of the same block."""
+    """Whether each run's values were first divided by its own control's in the same block."""
     old: float | None
     new: float | None
     estimate: Estimate | None = None
@@ -52,7 +52,7 @@ class Row:
 
     @property
     def change(self) -> str:
-        """`better` or `worse`, where the verdict and the metric's direction say which."""
+        """`better` or `worse` if the verdict and the metric's direction determine it, else empty."""
         better = self.metric.definition.better
         if better == "neither" or self.verdict not in {"faster", "slower", "lower", "higher"}:
             return ""
@@ -60,7 +60,7 @@ class Row:
 
     @property
     def compared(self) -> bool:
-        """Whether the two values were set side by side."""
+        """Whether the two values were compared."""
         return self.verdict not in {"not comparable", "not measured"}
 
 
@@ -87,11 +87,11 @@ class _Cell:
     row: Row
     old: Mapping[int, float]
     new: Mapping[int, float]
-    """Logs by block, NaN of values that have none."""
+    """Logarithms by block; NaN for values that have none."""
 
 
 def compare(before: Side, after: Side, metrics: Collection[Metric] = tuple(Metric)) -> Comparison:
-    """All metrics given of all pairs. One joint test each of the arms of a database, server and payload in a metric."""
+    """Compares all pairs in these metrics. Each metric gets one joint test per database, server and payload."""
     together, only_before, only_after = pairs(before, after)
     families: dict[tuple[str, str, int], list[tuple[Arm, Arm]]] = defaultdict(list)
     for old, new in together:
@@ -118,7 +118,7 @@ def _of_family(before: Side, after: Side, family: Sequence[tuple[Arm, Arm]], met
 
 
 def _row(before: Side, after: Side, old: Arm, new: Arm, metric: Metric) -> Row | _Cell | None:
-    """The row, or a cell where its test is still to come; None where neither side mentions the metric."""
+    """The row, or a cell that is still to be tested; None if neither side mentions the metric."""
     first, second = old.values(metric), new.values(metric)
     if not first and not second and not (old.mentions(metric) or new.mentions(metric)):
         return None
@@ -129,7 +129,7 @@ def _row(before: Side, after: Side, old: Arm, new: Arm, metric: Metric) -> Row |
     )  # fmt: skip
     if not first or not second:
         if not first and not second and old.good and new.good:
-            return None  # neither engine gives it
+            return None  # neither engine provides it
         return replace(row, verdict="not measured", reason=_why_none(old if not first else new, metric))
     if reasons := (counted_apart if about.exact else apart)(before, after, old, new):
         return replace(row, verdict="not comparable", reason="; ".join(reasons))
@@ -144,7 +144,7 @@ def _row(before: Side, after: Side, old: Arm, new: Arm, metric: Metric) -> Row |
 
 
 def _exactly(row: Row, first: dict[int, float], second: dict[int, float]) -> Row:
-    """Blocks with the same number have the same keys: every one of them has to agree."""
+    """Blocks with the same number have the same keys, so every block must agree."""
     blocks = sorted({*first} & {*second})
     row = replace(row, exact=True)
     if not blocks:
@@ -158,7 +158,7 @@ def _exactly(row: Row, first: dict[int, float], second: dict[int, float]) -> Row
 
 
 def _to_control(side: Side, arm: Arm, metric: Metric) -> dict[int, float]:
-    """Logs of the arm's ratios to the control of the same block; empty for the control, or where there is none."""
+    """Logs of the arm's ratios to the control of the same block; empty for the control itself or without a control."""
     control = side.control(arm)
     if control is None or control.layout == arm.layout:
         return {}
@@ -168,7 +168,7 @@ def _to_control(side: Side, arm: Arm, metric: Metric) -> dict[int, float]:
 
 
 def _tested(cells: Sequence[_Cell], *, paired: bool) -> list[Row]:
-    """The cells' rows with estimate, joint p and verdict; `paired` where both sides are of the same blocks."""
+    """The cells' rows with estimate, joint p and verdict; `paired` means that both sides share their blocks."""
     if not cells:
         return []
     if paired:
@@ -183,7 +183,7 @@ def _tested(cells: Sequence[_Cell], *, paired: bool) -> list[Row]:
 
 
 def _matrix(arms: Sequence[Mapping[int, float]]) -> Floats:
-    """(blocks, arms): a row for each block that any arm has, NaN where an arm has none."""
+    """(blocks, arms): a row for each block that any arm has; NaN where an arm lacks that block."""
     blocks = sorted({block for arm in arms for block in arm})
     return np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))
 
@@ -193,7 +193,7 @@ def _column(logs: Mapping[int, float]) -> Floats:
 
 
 def _judged(row: Row, ratio: Estimate | None, p: float) -> Row:
-    if ratio is None:  # nothing to take a logarithm of
+    if ratio is None:  # no positive values, so no logarithms
         return replace(row, verdict="same" if row.old == row.new else "unclear", reason=NO_RATIO)
     judged = verdict(ratio, p)
     words: dict[str, Verdict] = {"faster": "lower", "slower": "higher"}

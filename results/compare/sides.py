@@ -1,4 +1,4 @@
-"""What is compared: a run, or those of its trials that a selector names."""
+"""The sides of a comparison: a run, or the trials of a run that a selector names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FIELDS = ("database", "server", "column", "layout", "payload")
 """What a selector may name."""
 
 Key = tuple[tuple[str, str], ...]
-"""What two arms must have in common to be compared: (field, value) pairs."""
+"""The (field, value) pairs that two arms must share to be compared."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison. `chosen` is what its selector fixes."""
+    """One side of a comparison. `chosen` holds the fields and values that its selector fixes."""
 
     name: str
     run: Run
@@ -30,11 +30,11 @@ class Side:
     environments: tuple[Environment, ...]
     chosen: Mapping[str, str] = field(default_factory=dict)
     all_arms: tuple[Arm, ...] = ()
-    """Of the whole run, the control among them."""
+    """All arms of the run, including the control."""
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Of the whole run."""
+        """All trials of the run."""
         return tuple(trial for arm in self.all_arms for trial in arm.trials)
 
     @property
@@ -44,7 +44,7 @@ class Side:
         return sorted(failed, key=lambda trial: (trial.block, trial.position))
 
     def control(self, arm: Arm) -> Arm | None:
-        """The control beside that arm: same database, server and payload; None where it has no good trial."""
+        """The control with the arm's database, server and payload; None if it has no good trial."""
         controls = (
             other
             for other in self.all_arms
@@ -54,7 +54,7 @@ class Side:
         return next((other for other in controls if other.good), None)
 
     def environment(self, arm: Arm) -> Environment | None:
-        """The server that the arm was measured on, as it reported itself."""
+        """The server that the arm was measured on, as the server reported itself."""
         return next((e for e in self.environments if (e.database, e.server) == (arm.database, arm.server)), None)
 
 
@@ -66,8 +66,8 @@ def field_of(arm: Arm, name: str) -> str:
 def side(store: Store, text: str, other: Side | None = None) -> Side:
     """The side that `RUN`, `RUN:layout=uuid-v4` or `RUN:layout=uuid-v4,column=uuid` names.
 
-    UsageError: no such run, no such field, or no trial of the run with that value. What the `other` side has read of
-    the same run is not read again.
+    Raises UsageError: no such run, no such field, or no trial of the run with that value. If the `other` side is of
+    the same run, its trials are reused and not read again.
     """
     name, _, selector = text.partition(":")
     chosen = _chosen(text, selector) if selector else {}
@@ -78,23 +78,23 @@ def side(store: Store, text: str, other: Side | None = None) -> Side:
 
 
 def part(run: Run, trials: Sequence[Trial], environments: Sequence[Environment], chosen: Mapping[str, str]) -> Side:
-    """The trials of a run that have the values chosen, all of them where none is."""
+    """The trials of a run that have the chosen values; all trials if no value is chosen."""
     if not trials:
         raise UsageError(f"run {run.id} holds no trials yet: go on with `keybench run --resume {run.id}`.")
-    every = arms_of(with_known_servers(trials))
+    all_arms = arms_of(with_known_servers(trials))
     for key, value in chosen.items():
-        known = {field_of(arm, key) for arm in every}
+        known = {field_of(arm, key) for arm in all_arms}
         if value not in known:
             raise unknown_name(f"{key} of run {run.id}", value, known)
-    picked = tuple(arm for arm in every if all(field_of(arm, key) == value for key, value in chosen.items()))
+    picked = tuple(arm for arm in all_arms if all(field_of(arm, key) == value for key, value in chosen.items()))
     label = run.id + (":" + ",".join(f"{key}={value}" for key, value in chosen.items()) if chosen else "")
     if chosen and not picked:
         raise UsageError(f"{label}: no trial of the run has all of these: name fewer of them.")
-    return Side(label, run, picked, tuple(environments), chosen, every)
+    return Side(label, run, picked, tuple(environments), chosen, all_arms)
 
 
 def against_control(whole: Side) -> tuple[Side, Side]:
-    """The two sides of one run without a second: the control, and all other layouts."""
+    """The two sides if only one run is given: its control, and all its other layouts."""
     chosen = {**whole.chosen, "layout": CONTROL}
     control = tuple(arm for arm in whole.all_arms if arm.is_control)
     treatments = tuple(arm for arm in whole.arms if not arm.is_control)
@@ -103,12 +103,12 @@ def against_control(whole: Side) -> tuple[Side, Side]:
 
 
 def pairs(before: Side, after: Side) -> tuple[list[tuple[Arm, Arm]], list[Arm], list[Arm]]:
-    """(before, after) of all that can be set side by side, then what only `before` and only `after` has.
+    """Pairs (before, after) of arms that can be compared, then the arms that only `before` has and only `after` has.
 
-    Arms belong together that agree in every field that no selector names. What one of two runs' selectors names alone
-    holds for both; within one run it sets that part against all others. A layout's column follows from the layout:
-    where layouts are chosen, columns need not agree, unless the other side has that very column too. Between two runs
-    servers need not agree either; the comparison says so.
+    Two arms form a pair if they agree in every field that no selector names. If only one of two runs has a selector
+    for a field, that value applies to both runs; within one run it compares that part with all others. A layout's
+    column follows from the layout: where layouts are chosen, columns need not agree, but an arm of the same column is
+    preferred. Servers of two runs need not agree either; the comparison reports it.
     """
     one_run = before.run.id == after.run.id
     first, second = before.chosen, after.chosen
@@ -126,17 +126,18 @@ def pairs(before: Side, after: Side) -> tuple[list[tuple[Arm, Arm]], list[Arm], 
                 groups[_key(arm, kept, named)][number].append(arm)
     together: list[tuple[Arm, Arm]] = []
     alone: tuple[list[Arm], list[Arm]] = ([], [])
-    for own, others in groups.values():
-        couples = _couples(own, others, one_run=one_run)
+    for first_arms, second_arms in groups.values():
+        couples = _couples(first_arms, second_arms, one_run=one_run)
         together += couples
-        alone[0].extend(arm for arm in own if not any(arm is old for old, _ in couples))
-        alone[1].extend(arm for arm in others if not any(arm is new for _, new in couples))
+        alone[0].extend(arm for arm in first_arms if not any(arm is old for old, _ in couples))
+        alone[1].extend(arm for arm in second_arms if not any(arm is new for _, new in couples))
     return together, *alone
 
 
 def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> list[tuple[Arm, Arm]]:
-    """Each of `second` with the one of `first` that it belongs to. One arm of a run that is a part of the other side is
-    set against all others there.
+    """Pairs each arm of `second` with its counterpart in `first`.
+
+    Within one run, if `second` is a single arm that `first` has too, it is compared with every other arm of `first`.
     """
     if one_run and len(second) == 1 and second[0] in first:
         return [(old, second[0]) for old in first if old != second[0]]
@@ -157,13 +158,13 @@ def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
 
 def _chosen(text: str, selector: str) -> dict[str, str]:
     chosen = {}
-    # A value may hold commas itself: `server=AES, 1 thread`.
+    # A value may itself contain commas: `server=AES, 1 thread`.
     for piece in re.split(r",(?=\s*\w+=)", selector):
         key, equals, value = piece.strip().partition("=")
         if not equals or not value:
             raise UsageError(
-                f"{text}: after the colon stands FIELD=VALUE, several separated by commas, as in "
-                f"latest:layout=uuid-v7; fields are {', '.join(FIELDS)}."
+                f"{text}: write FIELD=VALUE after the colon, separated by commas if there are several, as in "
+                f"latest:layout=uuid-v7; the fields are {', '.join(FIELDS)}."
             )
         if key not in FIELDS:
             raise unknown_name("field", key, FIELDS)

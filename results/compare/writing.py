@@ -20,7 +20,7 @@ HEADLINES = (
     Metric.INSERT_SECONDS, Metric.SECOND_HALF_SECONDS, Metric.TX_P99_MS, Metric.LEAF_PAGES, Metric.LEAF_DENSITY,
     Metric.LEAF_FRAGMENTATION, Metric.INTERIOR_SPLITS, Metric.LOG_BYTES, Metric.KEY_NS,
 )  # fmt: skip
-"""Always among the rows shown to a reader."""
+"""Metrics that are always shown to a reader."""
 
 
 class Format(StrEnum):
@@ -33,7 +33,7 @@ class Format(StrEnum):
 
 
 def write(comparison: Comparison, form: Format, warnings: Sequence[str], *, every: bool) -> str:
-    """The whole output. Text and Markdown leave out what is no headline and has not changed, unless `every`."""
+    """The whole output. Without `every`, text and Markdown omit metrics that are neither headlines nor changed."""
     if form == Format.JSON:
         return json.dumps(_document(comparison, warnings), indent=1, ensure_ascii=False) + "\n"
     if form == Format.CSV:
@@ -42,7 +42,7 @@ def write(comparison: Comparison, form: Format, warnings: Sequence[str], *, ever
 
 
 def record(row: Row) -> dict[str, Any]:
-    """A row as plain values, absent ones None."""
+    """A row as plain values; absent values are None."""
     known = row.estimate
     spread = known if known is not None and known.has_interval else None
     return {
@@ -101,13 +101,15 @@ def _readable(comparison: Comparison, warnings: Sequence[str], *, every: bool, m
         parts.append(f"{'### ' if markdown else ''}{database} · {server}{width}\n\n{_table(list(rows), markdown)}")
     notes = []
     if any(row.relative for row in shown):
-        notes.append("* of the ratios to each run's own control in the same block: the machine's pace is not in it.")
+        notes.append(
+            "* The ratio compares ratios to each run's own control in the same block, so the machine's speed cancels."
+        )
     if any(row.reason == RAW for row in shown):
         notes.append(f"† {RAW[0].upper()}{RAW[1:]}. Measure both in one run to know.")
     if any(row.exact for row in shown):
         notes.append("Exact counts are compared block by block; all others are medians over blocks.")
     if hidden := len(comparison.rows) - len(shown):
-        notes.append(f"{_figures(hidden)} more compared and not shown: --metric all shows them.")
+        notes.append(f"{_figures(hidden)} more not shown: --metric all shows them.")
     for name, arms in (
         (comparison.before.name, comparison.only_before),
         (comparison.after.name, comparison.only_after),
@@ -218,7 +220,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is, also in a table."""
+    """Text that Markdown shows unchanged, also inside a table."""
     for sign in ("\\", "|", "<", ">", "*", "_", "`", "[", "]"):
         text = text.replace(sign, f"\\{sign}")
     return " ".join(text.split())

@@ -127,9 +127,9 @@ ANOTHER = "take it from version control again, or give --baseline another file."
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[]", "base.json is no baseline of keybench: give --baseline another file."),
-        ('{"format": "1"}', "base.json is no baseline of keybench: give --baseline another file."),
-        ('{"limits": {}}', "base.json is no baseline of keybench: give --baseline another file."),
+        ("[]", "base.json is not a keybench baseline: give --baseline another file."),
+        ('{"format": "1"}', "base.json is not a keybench baseline: give --baseline another file."),
+        ('{"limits": {}}', "base.json is not a keybench baseline: give --baseline another file."),
         (
             '{"format": 2, "of another": "shape"}',
             "the baseline base.json has format 2, keybench 0.1.0 knows formats up to 1: update keybench, or give "
@@ -180,7 +180,7 @@ def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path: Path, monkeypat
     with pytest.raises(UsageError) as missing:
         baseline_file.load(Path("base.json"))
     assert str(missing.value) == (
-        "no baseline base.json: write it from this run with --update-baseline, or give --baseline another file."
+        "no baseline base.json: create it from this run with --update-baseline, or give --baseline another file."
     )
     with pytest.raises(UsageError) as folder:
         baseline_file.load(tmp_path)

@@ -21,8 +21,8 @@ from tests.results.conftest import a_run
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
 NOTHING_IN_COMMON = (
-    "inconclusive: run and baseline have measured nothing in common under the same conditions. "
-    "Run what the baseline was made from, or add this run to it with --update-baseline."
+    "inconclusive: the run and the baseline have nothing in common that was measured under the same conditions. "
+    "Repeat the run that the baseline was made from, or add this run to it with --update-baseline."
 )
 
 
@@ -65,7 +65,7 @@ def test_a_change_of_a_page_model_is_1(
     assert f"regression: postgresql (model) · {place} · {scenario}: leaf_pages 50 → 63 (worse)" in found
     assert all(line.startswith("regression: postgresql (model) · ") for line in found)
     assert verdict.startswith("regression: 48 page counts compared, ")
-    assert verdict.endswith(" If that is meant, accept it with --update-baseline.")
+    assert verdict.endswith(" If that is intended, accept it with --update-baseline.")
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert summary.startswith("### ❌ keybench: regression: 48 page counts compared")
     assert f"| postgresql (model) | {scenario} | {place} | leaf_pages | 50 | 63 | worse |" in summary
@@ -165,7 +165,7 @@ def test_a_failed_trial_is_1_and_no_baseline(fake_run, check: Check, tmp_path: P
     assert refused.returncode == 1
     assert refused.stderr == (
         "keybench: 1 of 3 trials of run feed have failed, and a baseline is made of good ones; base.json was left as "
-        "it is: mend what failed, and run again.\n"
+        "it is: fix what failed, and run again.\n"
     )
     assert (tmp_path / "base.json").read_bytes() == before
 
@@ -259,7 +259,7 @@ def test_an_unknown_run_an_empty_one_and_a_damaged_results_file(fake_run, check:
             "--limit insert_seconds: write METRIC=PERCENT with a number above 0, as in insert_seconds=10.",
         ),
         ("insert_seconds=-3", "--limit insert_seconds=-3: write METRIC=PERCENT with a number above 0"),
-        ("leaf_density=3", "--limit leaf_density=3: leaf_density has no worse direction upwards: limit a metric that"),
+        ("leaf_density=3", "--limit leaf_density=3: a higher leaf_density is not worse: limit a metric that"),
     ],
 )
 def test_wrong_limits(fake_run, check: Check, limit: str, message: str) -> None:

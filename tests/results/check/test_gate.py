@@ -59,7 +59,7 @@ def test_noise_in_which_nothing_could_be_seen_is_no_pass() -> None:
     rng = np.random.default_rng(3)
     wild = judged(noisy(rng, noise=0.3), noisy(rng, noise=0.3))
     assert wild.exit_code == 3
-    assert all("more blocks tell" in finding.note for finding in wild.of_kind("unclear"))
+    assert all("more blocks would show it" in finding.note for finding in wild.of_kind("unclear"))
 
 
 def test_a_faster_layout_is_said_and_fails_nothing() -> None:

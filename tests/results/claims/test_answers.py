@@ -79,7 +79,7 @@ def test_the_ratio_is_taken_within_the_block(runs) -> None:
 def test_few_blocks_have_a_range_and_no_verdict(runs) -> None:
     runs.arms({BIGINT: timed(10), STRING: timed(10.78, 1)}, blocks=3)
     row = only(found(runs), "jt-pg-string-vs-int")
-    assert (row.verdict, row.reason) == ("undecided", "Too few blocks for an interval: --blocks 6.")
+    assert (row.verdict, row.reason) == ("undecided", "Too few blocks for an interval: use --blocks 6.")
     assert "range" in row.ours
     assert "3 blocks" in row.ours
 
@@ -145,7 +145,7 @@ def test_too_few_rows_do_not_answer(runs) -> None:
     runs.arms({BIGINT: timed(10), STRING: timed(10.78, 1)}, rows=50_000)
     row = only(found(runs), "jt-pg-string-vs-int")
     assert row.verdict == "not measured"
-    assert row.reason.endswith("50,000 rows are too few to tell: the claim needs 2,000,000.")
+    assert row.reason.endswith("50,000 rows are too few: the claim needs 2,000,000.")
 
 
 @pytest.mark.parametrize(("index", "verdict"), [(2**28, "reproduced"), (2**24, "not measured"), (None, "not measured")])

@@ -176,13 +176,13 @@ RATIO = (
     [
         (CLAIM, "give either questions or the reason why there are none"),
         (CLAIM + 'reason = "r"\n' + RATIO + "value = 1\n", "give either questions or the reason why there are none"),
-        (CLAIM + RATIO, "give one of value, low or high, direction, same"),
-        (CLAIM + RATIO + "value = 1\nsame = true\n", "give one of value, low or high, direction, same"),
+        (CLAIM + RATIO, "give exactly one of: value; low or high; direction; same"),
+        (CLAIM + RATIO + "value = 1\nsame = true\n", "give exactly one of: value; low or high; direction; same"),
         (CLAIM + RATIO + 'value = 1\nmetrik = "leaf_pages"\n', "Extra inputs are not permitted"),
         (CLAIM + RATIO.replace('to = "uuid-v7"\n', "") + "value = 1\n", "ratio and difference have two sides"),
         (
             CLAIM + RATIO.replace('"ratio"', '"value"').replace('to = "uuid-v7"\n', "") + "value = 1\n",
-            "times are compared as ratios alone",
+            "times are compared only as ratios",
         ),
         (CLAIM + RATIO.replace('scenario = "quick"\n', "") + "value = 1\n", "ratio needs of, databases and scenario"),
         (
@@ -193,17 +193,17 @@ RATIO = (
             CLAIM
             + RATIO.replace('"ratio"', '"growth"\nmetric = "leaf_pages"').replace('to = "uuid-v7"\n', "")
             + "low = 1\n",
-            "growth is of insert time",
+            "growth compares insert time only",
         ),
         (
             CLAIM
             + RATIO.replace('"ratio"', '"value"\nmetric = "leaf_pages"').replace('to = "uuid-v7"\n', "")
             + "same = true\n",
-            "value has no place of no effect: give value, low or high",
+            "value has no value that means no effect: give value, low or high",
         ),
         (
             CLAIM + RATIO.replace('"ratio"', '"difference"\nmetric = "index_bytes"') + "low = 1\n",
-            "differences are of figures that repeat exactly",
+            "only figures that repeat exactly can be compared by difference",
         ),
         ('[[claim]]\nid = "x"\nsource = "b"\nstatement = "s."\nreason = "r."\n', "'b'"),
     ],
@@ -213,7 +213,7 @@ def test_data_that_cannot_be_meant_are_refused(text: str, problem: str) -> None:
         parse("mine.toml", SOURCE + text)
     assert str(caught.value).startswith("mine.toml, claim x: ")
     assert problem in str(caught.value)
-    assert str(caught.value).endswith(" Mend the file.")
+    assert str(caught.value).endswith(" Correct the file.")
 
 
 def test_reasons_stand_once_and_sources_with_each_claim() -> None:

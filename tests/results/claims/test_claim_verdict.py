@@ -44,7 +44,7 @@ EMPTIER = asked("difference", "leaf_density", direction="less", within=5)
         (SLOWER, 0.7, 0.9, "contradicted", "The effect goes the other way."),
         (
             SLOWER, 0.9, 1.6, "undecided",
-            "The interval has room for what was published and for no effect: more blocks narrow it.",
+            "The interval contains both the published figure and no effect: more blocks make it narrower.",
         ),
         (HALF, 0.3, 0.4, "reproduced", ""),
         (HALF, 0.49, 0.6, "reproduced", ""),
@@ -55,11 +55,14 @@ EMPTIER = asked("difference", "leaf_density", direction="less", within=5)
         (LESS, 1.01, 1.03, "not reproduced", "There is no effect, or hardly any."),
         (LESS, 1.2, 1.3, "contradicted", "The effect goes the other way."),
         (ALIKE, 0.97, 1.03, "reproduced", "It lies within 0.95× to 1.05×."),
-        (ALIKE, 1.02, 1.08, "undecided", "The interval lies partly beyond 0.95× to 1.05×: more blocks narrow it."),
+        (
+            ALIKE, 1.02, 1.08, "undecided",
+            "The interval lies partly beyond 0.95× to 1.05×: more blocks make it narrower.",
+        ),
         (ALIKE, 1.3, 1.5, "contradicted", "There is a difference: it lies beyond 0.95× to 1.05×."),
         (DENSITY, 69.0, 69.0, "reproduced", ""),
         (asked(low=0.95, high=1.15), 0.44, 2.21, "undecided",
-         "The interval has room for what was published and for other figures: more blocks narrow it."),
+         "The interval contains both the published figure and others: more blocks make it narrower."),
         (DENSITY, 90.0, 90.0, "not reproduced", "It lies above what was published."),
         (DENSITY, 50.0, 50.0, "not reproduced", "It lies below what was published."),
         (EMPTIER, -20.0, -20.0, "reproduced", ""),
@@ -82,7 +85,7 @@ def test_verdicts(question: Question, low: float, high: float, verdict: str, rea
 
 def test_too_few_blocks_decide_nothing() -> None:
     few = replace(ours(0.4, 0.41), blocks=5, enough=False)
-    assert judge(HALF, few) == ("undecided", "Too few blocks for an interval: --blocks 6.")
+    assert judge(HALF, few) == ("undecided", "Too few blocks for an interval: use --blocks 6.")
 
 
 RATIOS = st.floats(0.05, 20)

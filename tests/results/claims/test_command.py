@@ -69,7 +69,7 @@ def test_an_unknown_run_is_one_message(table, runs) -> None:
 def test_everything_has_reasons_and_the_commands_that_are_missing(table) -> None:
     text = write(table, Form.TEXT, everything=True)
     assert "NOT TESTABLE   keybench has no adapter for this database." in text
-    missing = text.partition("What is missing is measured by these:\n\n")[2].splitlines()
+    missing = text.partition("These commands measure what is missing:\n\n")[2].splitlines()
     assert missing
     assert all(line.startswith("keybench run ") for line in missing)
     assert not [line for line in missing if "--server model --scenario two-million --blocks 1 --layout uuid-v4" in line]

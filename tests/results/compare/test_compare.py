@@ -344,7 +344,7 @@ def test_what_is_only_in_one_run_is_said() -> None:
     ("text", "said"),
     [
         ("feed", "no run 'feed' in "),
-        (f"{A}:uuid-v4", f"{A}:uuid-v4: after the colon stands FIELD=VALUE, several separated by commas, as in "),
+        (f"{A}:uuid-v4", f"{A}:uuid-v4: write FIELD=VALUE after the colon, separated by commas if there are "),
         (f"{A}:colour=red", "unknown field 'colour'. Did you mean column or layout? Known: column, "),
         (
             f"{A}:layout=uuid-v44",
@@ -387,7 +387,7 @@ def test_nothing_in_common_is_inconclusive(fake_run, tmp_path, capsys) -> None:
         f"keybench: {A} and {B} have nothing in common: no layout in the same database and column was measured in "
         "both. --help shows how to name parts of runs.\n"
     )
-    with pytest.raises(UsageError, match="is set against itself: name another run, or another part of it"):
+    with pytest.raises(UsageError, match="is compared with itself: name another run, or another part of it"):
         run(tmp_path, A, A)
     with pytest.raises(UsageError, match=r"unknown metric 'leaf_page'\. Did you mean leaf_pages"):
         run(tmp_path, A, B, "--metric", "leaf_page")
@@ -403,7 +403,7 @@ def test_a_run_whose_control_failed_says_so(fake_run, tmp_path, capsys) -> None:
     assert "not measured: bigint-identity · bigint: every trial failed" in shown.out
     assert "block 1, sqlite · bigint-identity: gone" in shown.out
     assert shown.err == (
-        f"keybench: no figure was measured in both {A}:layout=bigint-identity and {A}, for the reasons above: mend "
+        f"keybench: no figure was measured in both {A}:layout=bigint-identity and {A}, for the reasons above: fix "
         "what failed, and measure again.\n"
     )
 
@@ -424,7 +424,7 @@ def test_all_that_differs_in_conditions_is_inconclusive(fake_run, tmp_path, caps
     shown = capsys.readouterr()
     assert "Not compared (6 figures): rows: 1,000, then 2,000." in shown.out
     assert shown.err == (
-        f"keybench: nothing of {A} and {B} can be compared, for the reasons above: measure both on one machine with "
+        f"keybench: nothing in {A} and {B} can be compared, for the reasons above: measure both on one machine with "
         "the same versions and settings.\n"
     )
 
