@@ -37,7 +37,7 @@ class HeapOrderProbe(FinalState):
 
 
 def correlation(keys: NDArray[np.uint8] | NDArray[np.int64]) -> float:
-    """Correlation of position with rank, for two or more distinct keys: int64 (n,) or uint8 (n, width) in byte order."""
+    """Correlation of position with rank, for at least two distinct keys: int64 (n,), or uint8 (n, width) by bytes."""
     if keys.ndim == 1:
         order = np.argsort(keys, kind="stable")
     else:
