@@ -71,7 +71,7 @@ class PostgresSession:
         self._raw = connection.connect_raw(address)
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch | Family]:
-        """Batches with the text of `rows_per_tx` rows each. All batches share one buffer, and their children another."""
+        """Batches with the text of `rows_per_tx` rows each. All batches share one buffer, their children another."""
         text, texts = key_text(self._table.column, keys), payload.rows(start, len(keys))
         if self._table.by_date:
             text = beside(moment_text(payload.moments(start, len(keys))), text)
