@@ -1,4 +1,4 @@
-"""The command `keybench databases`: what each engine has, and functions to install."""
+"""The command `keybench databases`: lists the engines, and prints SQL functions to install."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from keybench.plugins import discover
 
 @cache
 def engines() -> Mapping[str, Engine]:
-    """Every engine by name, in the order of discovery."""
+    """All engines by name, in the order of discovery."""
     by_name: dict[str, Engine] = {}
     for module, engine in discover("keybench.databases", "ENGINE", folders=True):
         if not isinstance(engine, Engine):
@@ -27,7 +27,7 @@ def engines() -> Mapping[str, Engine]:
 
 
 def engine(name: str) -> Engine:
-    """The engine called `name`; UsageError with close matches otherwise."""
+    """The engine called `name`. Raises UsageError with close matches if there is none."""
     try:
         return engines()[name]
     except KeyError:

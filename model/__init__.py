@@ -1,1 +1,1 @@
-"""The nouns that all parts of keybench share: keys, columns, tables, payloads, metrics, readings."""
+"""The values that all parts of keybench share: keys, columns, tables, payloads, metrics, readings."""

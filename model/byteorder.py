@@ -1,6 +1,6 @@
-"""The byte orders of keys: what a column stores and what it sorts by.
+"""The byte orders of keys: how columns store keys and sort them.
 
-`Keys` hold GUIDs in RFC order, the order of the hexadecimal text (r0 … r15). The other orders are permutations of it:
+`Keys` hold GUIDs in RFC order, the order of the hexadecimal text (r0 … r15). The other orders permute these bytes:
 
 net         .NET `ToByteArray()`, Oracle RAW and SQLite BLOB as .NET binds them: r3 r2 r1 r0 r5 r4 r7 r6 r8 … r15
 mssql       SQL Server's comparison of uniqueidentifier (SqlGuid): r10 … r15, r8, r9, r7, r6, r5, r4, r3, r2, r1, r0
@@ -44,13 +44,13 @@ _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 _PAIRS = np.stack([_HEX[np.arange(256) >> 4], _HEX[np.arange(256) & 15]], axis=1)
 _BYTES = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
 _DIGITS: Final = np.ascontiguousarray(_PAIRS[_BYTES].reshape(-1, 4)).view(np.uint32)[:, 0]
-"""The four hexadecimal digits of each two bytes, both in the order in which they are in memory."""
+"""The four hexadecimal digits of each pair of bytes. Digits and bytes are in the order in which they lie in memory."""
 
 _GROUPS: Final = (8, 4, 4, 4, 12)
 
 
 def _groups(gap: int) -> np.dtype[np.void]:
-    """The five groups of a GUID's digits, as fields that are `gap` characters apart."""
+    """A type whose fields are the five groups of a GUID's digits, with `gap` characters between them."""
     starts = [sum(_GROUPS[:group]) + gap * group for group in range(5)]
     return np.dtype({
         "names": [str(group) for group in range(5)],
@@ -66,7 +66,7 @@ _PLAIN: Final = _groups(0)
 
 def _permute(data: Bytes, order: Order) -> Bytes:
     if order == "none":
-        raise ValueError("'none' is the order of layouts that ascend in no order; no column stores it")
+        raise ValueError("'none' is the order of layouts whose keys do not ascend; no column stores it")
     if order == "mariadb":
         swapped = (data[:, 6] >= 0x01) & (data[:, 6] <= 0x5F) & (data[:, 8] >= 0x80)
         return np.where(swapped[:, None], np.take(data, _MARIADB_SWAPPED, axis=1), data)
@@ -76,8 +76,8 @@ def _permute(data: Bytes, order: Order) -> Bytes:
 def accepts(keys: Keys, order: Order) -> NDArray[np.bool_]:
     """Which keys a column of that order accepts: bool (n,). Only MariaDB's `uuid` refuses any.
 
-    It raises "Incorrect uuid value" where r6 ≥ 0x80 and 0x01 ≤ r8 ≤ 0x80, because the stored form of such a value would
-    look like a swapped one. `stored` returns bytes for it that no server holds.
+    It raises "Incorrect uuid value" if r6 ≥ 0x80 and 0x01 ≤ r8 ≤ 0x80, because the stored form of such a value would
+    look like a swapped one. For such a value `stored` returns bytes that no server holds.
     """
     if keys.kind != "uuid" or order != "mariadb":
         return np.full(len(keys), True)
@@ -89,11 +89,14 @@ def accepts(keys: Keys, order: Order) -> NDArray[np.bool_]:
 REFUSALS: Final[dict[Order, str]] = {
     "mariadb": "MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth is 0x01 to 0x80",
 }
-"""Which GUIDs the columns of an order refuse, as a message, if they refuse any: see `accepts`."""
+"""A message for each order whose columns refuse some GUIDs. It says which GUIDs they refuse; see `accepts`."""
 
 
 def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
-    """Whether a column of that order accepts every GUID with `bits` where `fixed` is set: (128,), first bit first."""
+    """Whether a column of that order accepts every GUID that has `bits` wherever `fixed` is set.
+
+    Both have the shape (128,), with the first bit first.
+    """
     if order != "mariadb":
         return True
     if fixed[48] and not bits[48]:
@@ -104,7 +107,7 @@ def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
 
 
 def stored(keys: Keys, order: Order) -> Bytes | Ints:
-    """The bytes that a column of that order stores, whose plain byte order is that order; integers unchanged."""
+    """The bytes that a column of that order stores; sorted as bytes, they are in that order. Integers are unchanged."""
     return _permute(keys.data, order) if keys.kind == "uuid" else keys.data  # type: ignore[arg-type]
 
 
@@ -136,7 +139,7 @@ def sort_words(keys: Keys, order: Order) -> NDArray[np.uint64]:
         return (keys.data.astype(np.uint64) ^ np.uint64(1 << 63))[:, None]
     width = keys.data.shape[1]
     words = np.empty((len(keys), -(-width // 8)), np.uint64)
-    for start in range(0, len(keys), _CHUNK):  # small enough for a cache near the core
+    for start in range(0, len(keys), _CHUNK):  # a chunk fits into a cache near the core
         part = np.ascontiguousarray(stored(keys[start : start + _CHUNK], order))
         whole = np.pad(part, ((0, 0), (0, -width % 8))) if width % 8 else part
         words[start : start + _CHUNK] = whole.view(">u8")

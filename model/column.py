@@ -14,7 +14,7 @@ from keybench.model.keys import Keys, Kind, Order
 Form = Literal["bytes", "text", "int"]
 
 FixedBits = tuple[NDArray[np.bool_], NDArray[np.uint8]]
-"""Which bits are the same in all GUIDs of a layout, and all bits of one of them: (128,) each, first bit first."""
+"""(which bits are the same in all GUIDs of a layout, all bits of one of its GUIDs): (128,) each, first bit first."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Column:
     form: Form = "bytes"
     native: bool = False
     stands_in_for: str = ""
-    """The other server's column whose order this one imitates; such a column is used only on request."""
+    """The column of another server whose order this one imitates. Such a column is used only on request."""
     width: int = 16
-    """Bytes of a stored key; 0 where the layout decides, until the column is `sized`."""
+    """Bytes of a stored key; 0 if the layout decides and the column is not yet `sized`."""
 
     def sized(self, width: int) -> Column:
-        """This column for keys of `width` bytes or characters, if its own width is 0; else the column itself."""
+        """The column with `width` in bytes or characters if its own width is 0, else the column itself."""
         return self if self.width else replace(self, width=width)
 
     def accepts(self, keys: Keys) -> NDArray[np.bool_]:
@@ -43,12 +43,12 @@ class Column:
         return byteorder.accepts(keys, self.order)
 
     def accepts_all(self, bits: FixedBits) -> bool:
-        """Whether the column can hold every GUID that has these bits, whatever the others are."""
+        """Whether the column can hold every GUID that has these fixed bits, whatever its other bits are."""
         return byteorder.accepts_all(*bits, self.order)
 
     @property
     def refusal(self) -> str:
-        """Which keys of its kind the column refuses, as text; empty where it accepts all."""
+        """Which keys of its kinds the column refuses, as text; empty if it accepts all."""
         return byteorder.REFUSALS.get(self.order, "")
 
     def encode(self, keys: Keys) -> NDArray[np.uint8] | NDArray[np.int64]:

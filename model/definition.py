@@ -1,4 +1,4 @@
-"""What the declaration of a metric says; `metric` has the declarations."""
+"""The parts of a metric's declaration. The declarations themselves are in `metric`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Direction = Literal["lower", "higher", "neither"]
 
 
 class Theme(Enum):
-    """What a metric is about, by the title of its table in a report; tables stand in this order."""
+    """What a metric is about: the title of its table in a report. The tables are in this order."""
 
     TIME = "Time to insert"
     KEYS = "Keys alone"
@@ -25,29 +25,30 @@ class Theme(Enum):
 
 @dataclass(frozen=True)
 class Definition:
-    """What a metric means, and which rules hold for it."""
+    """What a metric means, and which rules apply to it."""
 
     title: str
     unit: str
     better: Direction
     text: str
     theme: Theme
-    """`KEYS`: of trials without a database, which have no others. `POSITION`: of the order of the keys alone, so the
-    same on every database. `MACHINE`: of the machine around a trial, so their subject is `MACHINE`."""
+    """`KEYS`: trials without a database have these metrics and no others. `POSITION`: these depend only on the order of
+    the keys, so they are the same on every database. `MACHINE`: these describe the machine, so their subject is
+    `MACHINE`."""
     exact: bool = False
-    """The same keys in the same order give the same number again."""
+    """Whether the same keys in the same order always give the same value."""
     of_index: bool = False
-    """What can be read from any finished index, also from one beside the key's. Counters cannot: they need a start."""
+    """Whether it can be read from any finished index, not only the key's. Counters cannot: they need a start value."""
     needs_server: bool = False
-    """A trial without a server gives it as absent, with the reason."""
+    """Whether a trial without a server gives it as absent, with the reason."""
     some_engines: bool = False
-    """Engines and writers that do not have it neither give it nor say why not."""
+    """Whether engines and writers that do not have it may leave it out without a reason."""
     shards: Literal["sum", "mean", "none"] = "sum"
-    """How the values of several tables become one: as a mean, the leaf pages are the weights."""
+    """How the values of several tables are combined. A mean is weighted by leaf pages."""
 
     @property
     def is_time(self) -> bool:
-        """Whether the machine's pace is in the value. Times of the scenario are exact, so not among these."""
+        """Whether the value depends on the machine's speed. Times of the scenario are exact, so they do not."""
         return self.unit.split(" ")[0] in {"s", "ms", "µs", "ns"} and not self.exact
 
     @property

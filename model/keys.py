@@ -1,4 +1,4 @@
-"""Keys in bulk: the value that generators make, columns store and page models rank."""
+"""Keys in bulk: generators make them, columns store them, and page models rank them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 Kind = Literal["uuid", "bytes", "text", "int"]
 Order = Literal["rfc", "net", "mssql", "mysql-swap", "mariadb", "none"]
-"""The byte order in which a layout ascends or a column sorts (`byteorder`). Integers sort by value and have `rfc`;
-layouts that ascend in no order have `none`."""
+"""The byte order in which a layout's keys ascend or a column sorts (`byteorder`). Integers sort by value and have
+`rfc`. Layouts whose keys do not ascend have `none`."""
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -40,6 +40,6 @@ class Keys:
 
     @staticmethod
     def concat(parts: Sequence[Keys]) -> Keys:
-        """All keys of `parts`, in order; ValueError unless there are parts, all of one kind."""
+        """All keys of `parts`, in order. Raises ValueError if there are no parts or they are of different kinds."""
         (kind,) = {part.kind for part in parts}
         return Keys(np.concatenate([part.data for part in parts]), kind)

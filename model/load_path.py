@@ -1,8 +1,8 @@
 """Load paths: the ways in which a trial's rows reach the server.
 
-A load path says everything that differs between it and the others: what engines must offer for it, which tables it can
-fill, how a session prepares its batches, what users are told, and what cannot be said of the trial afterwards. To add
-one, write a class here and put it into `LOAD_PATHS`.
+A load path declares everything in which it differs from the others: what engines must offer for it, which tables it can
+fill, how a session prepares its batches, the notices for users, and which results the trial cannot have. To add one,
+write a class here and put it into `LOAD_PATHS`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, is_key_and_payload
 
 Transport = Literal["rows", "bulk"]
-"""What an engine offers to a load path: inserts, one index insertion a row in order of arrival; or its bulk path."""
+"""What an engine offers to a load path. `rows` are inserts, with one index insertion per row in order of arrival.
+`bulk` is the server's bulk path."""
 
 
 class PreparesRows(Protocol):
@@ -33,21 +34,21 @@ class LoadsInBulk(Protocol):
     """A session of an engine that has `bulk` among `Engine.paths`."""
 
     def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """As `Session.prepare`; `Session.send` loads each of these batches in bulk, all of its rows or none."""
+        """Like `Session.prepare`, but `Session.send` loads each of these batches in bulk: all of its rows or none."""
         ...
 
 
 class LoadPath(ABC):
-    """One load path. A text is empty where there is nothing to say."""
+    """One load path. Texts that do not apply to it are empty."""
 
     name: ClassVar[str]
-    """As scenarios write it."""
+    """Its name in scenarios."""
     description: ClassVar[str]
     transport: ClassVar[Transport] = "rows"
     """What the engine must offer."""
     in_order: ClassVar[bool] = True
-    """Whether rows enter the index one by one in the order in which a writer sends them. Without it there is no order
-    of arrival, no position of a key and no prediction, and page counts say nothing about published claims."""
+    """Whether rows enter the index one by one, in the order in which a writer sends them. If not, there is no order of
+    arrival, no position of a key and no prediction, and page counts say nothing about published claims."""
 
     announcement: ClassVar[str] = ""
     """Printed before the first trial."""
@@ -63,26 +64,26 @@ class LoadPath(ABC):
     no_prediction: ClassVar[str] = ""
     no_position: ClassVar[str] = ""
     no_claim: ClassVar[str] = ""
-    """Reasons, where rows are not `in_order`."""
+    """The reasons why a trial has no prediction, position or claim, if rows are not `in_order`."""
 
     refuses_model: ClassVar[str] = ""
-    """Why a page model cannot take the place of the server."""
+    """Why a page model cannot replace the server."""
     refuses_server_keys: ClassVar[str] = ""
     """Why the server cannot make the keys."""
 
-    def refuses_table(self, key: KeyRole) -> str:  # noqa: ARG002 (other paths look at it)
-        """Why rows of a table with that role of the key cannot take this path; empty where they can."""
+    def refuses_table(self, key: KeyRole) -> str:  # noqa: ARG002 (other paths use it)
+        """Why a table with that role of the key cannot be filled by this path; empty if it can."""
         return ""
 
     @abstractmethod
     def batches(
         self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
     ) -> Sequence[object]:
-        """Batches for `Session.send`, as `PreparesRows.prepare` gives them; not timed."""
+        """Batches for `Session.send`, like those of `PreparesRows.prepare`. This is not timed."""
 
 
 class RowLoad(LoadPath):
-    """Inserts in order of arrival: one index insertion a row."""
+    """Inserts in order of arrival: one index insertion per row."""
 
     name = "rows"
     description = "one index insertion a row, in order of arrival"
@@ -90,15 +91,15 @@ class RowLoad(LoadPath):
     def batches(
         self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
     ) -> Sequence[object]:
-        """What the session prepares."""
+        """The batches that the session prepares."""
         return session.prepare(keys, payload, start, rows_per_tx)
 
 
 class BulkLoad(LoadPath):
-    """The path that servers offer to load many rows fast.
+    """The path that servers offer for loading many rows fast.
 
-    Servers sort such rows (SQL Server's bulk copy) or merge them into the index at the end (Oracle's direct path), so
-    the page splits of rows in order of arrival do not happen.
+    Servers sort these rows (SQL Server's bulk copy) or merge them into the index at the end (Oracle's direct path). So
+    the page splits that rows in order of arrival cause do not happen.
     """
 
     name = "bulk"
@@ -124,7 +125,7 @@ class BulkLoad(LoadPath):
     refuses_server_keys = "it loads in bulk, which sends every column"
 
     def refuses_table(self, key: KeyRole) -> str:
-        """Bulk paths load two columns of one table."""
+        """Refuses tables of any other shape: bulk paths load two columns of one table."""
         if not is_key_and_payload(key):
             return f'the bulk path loads a key and its payload alone: leave out key = "{key}"'
         return ""
@@ -132,7 +133,7 @@ class BulkLoad(LoadPath):
     def batches(
         self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
     ) -> Sequence[object]:
-        """Batches for the bulk path; TypeError where the engine declares it and its sessions do not have it."""
+        """Batches for the bulk path. Raises TypeError if the engine declares it but its sessions do not have it."""
         if not isinstance(session, LoadsInBulk):
             kind = f"{type(session).__module__}.{type(session).__qualname__}"
             raise TypeError(f"the engine declares the load path bulk and its sessions ({kind}) do not load in bulk")
@@ -144,7 +145,7 @@ LOAD_PATHS: Final[Mapping[str, LoadPath]] = {path.name: path for path in (ROWS, 
 
 
 def load_path(name: str) -> LoadPath:
-    """The load path of that name; UsageError with close matches otherwise."""
+    """The load path of that name. Raises UsageError with close matches if there is none."""
     try:
         return LOAD_PATHS[name]
     except KeyError:

@@ -1,7 +1,7 @@
-"""All quantities that keybench measures, each declared once: to add one, declare it here and write its probe.
+"""All quantities that keybench measures, each declared once. To add one, declare it here and write its probe.
 
-Probes and timers supply readings by these names; reports, exports and checks derive everything else from the
-declarations. Where a server cannot give a metric, the reading is absent and says why: never zero, never missing.
+Probes and timers supply readings by these names. Reports, exports and checks derive everything else from the
+declarations. If a server cannot give a metric, the reading is absent and says why. It is never zero and never missing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Final
 from keybench.model.definition import Definition, Theme
 
 DEEP_LEAVES: Final = 10
-"""An insert more leaves behind the right edge than this is a deep one."""
+"""An insert is deep if it is more than this many leaves behind the right edge."""
 
 WINDOW_ROWS: Final = 1000
 FRONT_ROWS: Final = 100
-"""Insertion fronts are places among `WINDOW_ROWS` successive rows with more than `FRONT_ROWS` older keys between."""
+"""Insertion fronts are the places to which `WINDOW_ROWS` successive rows go. Two places are different fronts if more
+than `FRONT_ROWS` older keys lie between them."""
 
 _time = partial(Definition, theme=Theme.TIME)
 _keys = partial(Definition, theme=Theme.KEYS)
@@ -43,7 +44,7 @@ class Metric(StrEnum):
         member.definition = definition
         return member
 
-    # A line has title, unit and direction; the text follows.
+    # The first line has title, unit and direction. The text follows.
     # fmt: off
     INSERT_SECONDS = "insert_seconds", _time(
         "Insert time", "s", "lower",

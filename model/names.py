@@ -1,20 +1,20 @@
-"""Names with a meaning of their own among the names of layouts, columns, databases and servers."""
+"""Names of layouts, columns, databases and servers that have a special meaning."""
 
 from __future__ import annotations
 
 from typing import Final
 
 CONTROL: Final = "bigint-identity"
-"""The layout that all ratios are taken against; every run measures it."""
+"""The layout that is the denominator of all ratios. Every run measures it."""
 
 RANDOM: Final = "uuid-v4"
-"""Random GUIDs: what people use who choose nothing."""
+"""Random GUIDs, which people use who make no choice."""
 
 NATIVE: Final = "native"
-"""As a column: the engine's own type for that kind of key, whatever its name."""
+"""As the name of a column: the engine's own type for that kind of key."""
 
 NO_DATABASE: Final = "none"
-"""The database of trials that only make keys; their server says how."""
+"""The database of trials that only make keys. Their server says how the keys are made."""
 
 MODEL_SERVER: Final = "model"
-"""The server of trials through a page model: their figures are computed, not measured."""
+"""The server of trials that use a page model. Their figures are computed, not measured."""

@@ -1,4 +1,4 @@
-"""The columns besides the key: the same text for the same row on every engine, and the time of the row's creation."""
+"""The columns besides the key: a text, which is the same for the same row on every engine, and the time of creation."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from numpy.typing import NDArray
 
 _DISTINCT_ROWS = 4096
 _DRAWN_ROWS = 64
-"""Rows drawn at once. A drawn number takes 8 bytes: all rows of 60,000 characters at once would take two billion."""
+"""Rows drawn at once. A number takes 8 bytes, so all rows of 60,000 characters at once would take two billion bytes."""
 _FIRST_MOMENT = 1_767_225_600_000_000
 """1 January 2026, in microseconds since 1970."""
 
 
 @dataclass(frozen=True)
 class Payload:
-    """`width` ASCII letters a row. Texts repeat every 4,096 rows, so that the client's memory holds each text once."""
+    """`width` ASCII letters per row. Texts repeat every 4,096 rows, so that client memory holds each only once."""
 
     width: int
     created: NDArray[np.int64] | None = field(default=None, compare=False)
-    """(all rows of a writer,): microseconds since 1970 at which they were created; None for one each microsecond."""
+    """(all rows of a writer,): the times of creation in microseconds since 1970; None for one row per microsecond."""
 
     @cached_property
     def pool(self) -> NDArray[np.uint8]:
         """The distinct rows: uint8 (4096, width)."""
         draw = np.random.Generator(np.random.PCG64(20_120))
-        found = np.empty((_DISTINCT_ROWS, self.width), np.uint8)
+        letters = np.empty((_DISTINCT_ROWS, self.width), np.uint8)
         for first in range(0, _DISTINCT_ROWS, _DRAWN_ROWS):
-            found[first : first + _DRAWN_ROWS] = draw.integers(97, 123, (_DRAWN_ROWS, self.width))
-        return found
+            letters[first : first + _DRAWN_ROWS] = draw.integers(97, 123, (_DRAWN_ROWS, self.width))
+        return letters
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ class Payload:
         return self.pool[np.arange(start, start + n) % _DISTINCT_ROWS]
 
     def moments(self, start: int, n: int) -> NDArray[np.int64]:
-        """When rows start … start+n-1 were created: int64 (n,), microseconds since 1970."""
+        """The times of creation of rows start … start+n-1: int64 (n,), microseconds since 1970."""
         if self.created is None:
             return np.arange(start, start + n, dtype=np.int64) + _FIRST_MOMENT
         return self.created[start : start + n]

@@ -1,4 +1,4 @@
-"""What a trial yields: single values (readings) and values along the load (series)."""
+"""The results of a trial: single values (readings) and values along the load (series)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A metric along the trial: `x` rows inserted so far, `y` the metric's value up to there."""
+    """A metric along the trial: `x` is the number of rows inserted so far, `y` the metric's value up to there."""
 
     metric: Metric
     x: NDArray[np.int64]

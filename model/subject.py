@@ -9,24 +9,24 @@ from typing import Final
 
 
 class SubjectKind(StrEnum):
-    """The kinds of subjects. Results databases and exports hold these names."""
+    """The kinds of subjects. Results databases and exports contain these names."""
 
     KEY = "key"
     """The table's key and its index: most readings are about it."""
     MODEL = "model"
-    """The same index as a page model predicts it. The name is the model's variant; the default one has none."""
+    """The same index as predicted by a page model. The name is the model's variant; the default variant has none."""
     WRITER = "writer"
     """The inserts of one writer; the name is its id."""
     SHARD = "shard"
     """The key's index in one shard's table; the name is the shard's number, from 1."""
     CLUSTERED = "clustered"
-    """The b-tree by time of creation, of tables in that order; where an engine cannot cluster, the index on it."""
+    """In tables by date: the b-tree in order of creation. If an engine cannot cluster, the index on that time."""
     PARENT = "parent"
-    """The key's index in the parent table, of tables whose key is a foreign key."""
+    """The key's index in the parent table, if the key is a foreign key."""
     GRID = "grid"
-    """A page model's index for the same work at other numbers of processes and of rows in a clock tick."""
+    """A page model's index for the same work with other numbers of processes and of rows per clock tick."""
     MACHINE = "machine"
-    """The machine around a trial."""
+    """The machine on which a trial runs."""
 
 
 _GRID_TEXT = re.compile(r"(\d+) processes, (\d+) rows a tick")
@@ -36,9 +36,9 @@ _UNNAMED = frozenset(SubjectKind) - _NAMED - {SubjectKind.MODEL}
 
 @dataclass(frozen=True, order=True)
 class Subject:
-    """A kind and, where there are several of that kind, a name. `str` gives the text that people and exports see.
+    """A kind and, if there are several of that kind, a name. `str` gives the text that people and exports see.
 
-    Raises ValueError where a kind that needs a name has none, or one that has no names gets one.
+    Raises ValueError if a kind that needs a name gets none, or a kind without names gets one.
     """
 
     kind: SubjectKind
@@ -50,7 +50,7 @@ class Subject:
 
     @staticmethod
     def model(variant: str = "") -> Subject:
-        """The page model beside a server, or its variant with a rule that no live server has confirmed."""
+        """The page model of a server's index, or its variant with a rule that no live server has confirmed."""
         return Subject(SubjectKind.MODEL, variant)
 
     @staticmethod
@@ -60,7 +60,7 @@ class Subject:
 
     @staticmethod
     def shard(number: int) -> Subject:
-        """One shard's table; numbers count from 1."""
+        """One shard's table. Numbers start at 1."""
         return Subject(SubjectKind.SHARD, str(number))
 
     @staticmethod
@@ -70,7 +70,7 @@ class Subject:
 
     @property
     def cell(self) -> tuple[int, int]:
-        """(processes, rows in a tick) of a cell of the grid; ValueError for any other subject."""
+        """(processes, rows per tick) of a cell of the grid. Raises ValueError for any other subject."""
         if self.kind != SubjectKind.GRID:
             raise ValueError(f"{self} is not a cell of a grid")
         processes, rows_per_tick = self.name.split("x")
@@ -86,7 +86,7 @@ class Subject:
 
     @staticmethod
     def parse(text: str) -> Subject:
-        """Reads the text of `str` back, for files that hold it. ValueError where it names no subject."""
+        """Reads back the text of `str`, for files that contain it. Raises ValueError if it names no subject."""
         if text.startswith(f"{MODEL}: "):
             return Subject.model(text.removeprefix(f"{MODEL}: "))
         kind, _, name = text.partition(" ")

@@ -1,9 +1,9 @@
-"""The table of a trial, whatever the engine's SQL.
+"""The table of a trial, independent of the engine's SQL.
 
-The key has one of four roles. `clustered`: the table is in key order where the engine can do that. `nonclustered`: the
+The key has one of four roles. `clustered`: the table is in key order if the engine can do that. `nonclustered`: the
 key has a unique index beside a table in order of arrival. `by-date`: rows have a time of creation, the table is in that
-order where the engine can do that, and the key has a unique index beside it. `fk`: the key is a foreign key. Its index
-is not unique and has the key once for each row of a child table; the parent table has the key once.
+order if the engine can do that, and the key has a unique index beside it. `fk`: the key is a foreign key. Its index is
+not unique and contains the key once for each row of a child table; the parent table contains the key once.
 """
 
 from __future__ import annotations
@@ -17,36 +17,39 @@ from keybench.model.keys import Order
 from keybench.model.subject import CLUSTERED, PARENT, Subject
 
 KeyRole = Literal["clustered", "nonclustered", "by-date", "fk"]
-"""What the key is to its table."""
+"""The role of the key in its table."""
 
 
 def is_key_and_payload(role: KeyRole) -> bool:
-    """Whether a table with that role of the key is one table of two columns, the key and its payload."""
+    """Whether a table with that role of the key is a single table of two columns: the key and its payload."""
     return role in ("clustered", "nonclustered")
 
 
 @dataclass(frozen=True)
 class ServerKeys:
-    """A layout that only the servers of one engine make: rows are sent without keys; keys follow the server's clock."""
+    """A layout whose keys only the servers of one engine make. Rows are sent without keys.
+
+    The keys follow the server's clock.
+    """
 
     name: str
     """`server-…`, as layouts are named."""
     summary: str
     column: str
-    """Name of the column that holds them."""
+    """Name of the column that holds the keys."""
     order: Order
-    """The byte order in which the keys of one session ascend; `none` where they do not ascend."""
+    """The byte order in which the keys of one session ascend; `none` if they do not ascend."""
     declaration: str
-    """What follows the column's type in CREATE TABLE."""
+    """The SQL after the column's type in CREATE TABLE."""
     min_version: int = 0
-    """The oldest version of the server that makes them, as the engine numbers its versions."""
+    """The oldest server version that makes these keys, as the engine numbers its versions."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The table of one trial: one key column, one text column of `payload` characters (none where 0).
+    """The table of one trial: one key column, and one text column of `payload` characters (no column if 0).
 
-    By date, it also has a first column `created`: microseconds since 1970, an integer of 8 bytes.
+    A table by date has another column before these, `created`: microseconds since 1970, an integer of 8 bytes.
     """
 
     name: str
@@ -54,13 +57,13 @@ class Table:
     payload: int
     key: KeyRole = "clustered"
     server_keys: ServerKeys | None = None
-    """The layout, where the server makes the keys; such a table needs a payload."""
+    """The layout, if the server makes the keys. Such a table needs a payload."""
     children: int = 1
-    """Rows of each key, where the key is a foreign key; they are sent with their parent, in one transaction."""
+    """Rows per key, if the key is a foreign key. They are sent with their parent, in one transaction."""
     child: str = ""
-    """Of a parent table, the name of its child table: the two are created, loaded and dropped together."""
+    """For a parent table, the name of its child table. The two are created, loaded and dropped together."""
     measures_rows: bool = False
-    """Whether probes measure the index in which the rows themselves lie, and not the key's index; by date only."""
+    """Whether probes measure the index that holds the rows themselves instead of the key's index; only by date."""
 
     @property
     def by_date(self) -> bool:
@@ -69,7 +72,7 @@ class Table:
 
     @property
     def parent(self) -> Table | None:
-        """Where the key is a foreign key, the table with each key once; its rows have the same payload."""
+        """If the key is a foreign key, the table that has each key once. Its rows have the same payload."""
         if self.key != "fk":
             return None
         return replace(self, name=f"{self.name}_parent", key="clustered", children=1, child=self.name)
@@ -81,7 +84,7 @@ class Table:
 
     @property
     def other_indexes(self) -> Mapping[Subject, Table]:
-        """What else is measured besides the key's index, by subject: the parent's index, or the rows by date."""
+        """The other measured indexes besides the key's, by subject: the parent's index, or the rows by date."""
         if self.parent:
             return {PARENT: self.parent}
         return {CLUSTERED: replace(self, measures_rows=True)} if self.by_date and not self.measures_rows else {}

@@ -1,1 +1,1 @@
-"""What an engine has to be: its declarations, its required roles, and the optional protocols."""
+"""What an engine must provide: its declarations, its required roles, and the optional protocols."""

@@ -1,4 +1,4 @@
-"""What some engines can do and others cannot: one small protocol for each, tested by `isinstance`.
+"""Optional capabilities of engines: one small protocol for each, tested by `isinstance`.
 
 `core.coordination` has one more.
 """
@@ -15,27 +15,27 @@ from numpy.typing import NDArray
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
-# Of a Provision
+# Capabilities of a Provision
 
 
 @runtime_checkable
 class Keepable(Protocol):
-    """A provision whose server can stay when the run ends (`ContainerOptions.keep`)."""
+    """A provision whose server can keep running after the run (`ContainerOptions.keep`)."""
 
     def reached_by(self) -> str:
-        """How the user reaches the server and removes it; empty where it does not stay."""
+        """How the user reaches the server and removes it; empty if it is not kept."""
         ...
 
 
-# Of a Session
+# Capabilities of a Session
 
 
 @runtime_checkable
 class MakesKeys(Protocol):
-    """A session on a table with `server_keys`, which the engine then has too: it sends rows without keys."""
+    """A session that can send rows without keys to a table with `server_keys`, which the engine declares too."""
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches for `Session.send` of `rows` rows, the first with payload `start`."""
+        """Batches for `Session.send` with `rows` rows in all; the first row has payload `start`."""
         ...
 
 
@@ -47,12 +47,12 @@ class StampsTransactions(Protocol):
     """Time on the machine's monotonic clock (`time.perf_counter`), read while the last transaction held the lock."""
 
 
-# Of an Admin
+# Capabilities of an Admin
 
 
 @runtime_checkable
 class LimitsSessions(Protocol):
-    """An admin of a server that takes a limited number of connections."""
+    """An admin of a server that accepts a limited number of connections."""
 
     def sessions_left(self) -> int:
         """Connections that this user can still open now, besides this one."""
@@ -61,33 +61,33 @@ class LimitsSessions(Protocol):
 
 @runtime_checkable
 class ReadsInOrder(Protocol):
-    """An admin that reads a table's keys in the server's order, which is what a column's `order` promises."""
+    """An admin that reads a table's keys in the server's order, which a column's `order` predicts."""
 
     def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
         """All keys as `Column.encode` gives them, sorted by the server."""
         ...
 
     def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
-        """All keys in the order in which one writer's rows arrived; None where the table does not keep that order."""
+        """All keys in the order in which one writer's rows arrived; None if the table does not keep that order."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class PageOrder:
-    """The leaf level of an index in key order; both (leaves,)."""
+    """The leaf level of an index in key order. Both arrays have the shape (leaves,)."""
 
     numbers: NDArray[np.int64]
     """The page number of each leaf."""
     rows: NDArray[np.int64]
-    """The entries on it that are of rows."""
+    """The number of entries of rows on each leaf."""
 
 
 @runtime_checkable
 class ReadsPageOrder(Protocol):
-    """An admin of a server that lets the leaves be read in key order."""
+    """An admin that can read the leaves of an index in key order."""
 
     def page_order(self, table: Table) -> PageOrder | None:
-        """The leaves of the key's index as they are now; None where this server does not let them be read."""
+        """The leaves of the key's index as they are now; None if this server does not permit reading them."""
         ...
 
 
@@ -106,18 +106,18 @@ class Arrivals:
     sequence: NDArray[np.int64]
     """(n,): the transaction of each insertion into the index, the first insertion first."""
     near: str = ""
-    """Where `sequence` is only near the order of the insertions: a sentence that says what it is."""
+    """If `sequence` is only close to the order of the insertions: a sentence that says which order it is."""
 
 
 class ArrivalRecorder(Protocol):
     """Records the order of arrival of one trial."""
 
     def before(self, table: Table) -> None:
-        """Has the server keep what shows the order; the table is empty."""
+        """Makes the server keep the records that show the order. The table is empty."""
         ...
 
     def after(self, table: Table) -> Arrivals:
-        """The order, once the writers are done; ServerError where it cannot be read."""
+        """The order of arrival, after the writers have finished. Raises ServerError if it cannot be read."""
         ...
 
 
@@ -130,11 +130,11 @@ class RecoversArrivalOrder(Protocol):
         ...
 
 
-# Of a Probe
+# Capabilities of a Probe
 
 
 @runtime_checkable
 class ServerWide(Protocol):
-    """A probe whose counters are the whole server's: read once, however many tables a trial has."""
+    """A probe whose counters belong to the whole server. They are read once, no matter how many tables a trial has."""
 
     server_wide: bool

@@ -21,7 +21,7 @@ from keybench.pagemodels.contract import PageModel, SizedByValue
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a trial says about a question that documentation left open, or about an assumption of the adapter."""
+    """A trial's answer to a question that documentation leaves open, or its check of an assumption of the adapter."""
 
     question: str
     outcome: Literal["holds", "does not hold", "seen"]
@@ -36,24 +36,24 @@ class Engine(ABC):
     title: str
     columns: tuple[Column, ...]
     servers: tuple[str, ...]
-    """Server kinds that keybench itself starts, the preferred one first."""
+    """The server kinds that keybench itself starts, the preferred one first."""
     url_schemes: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
-    """Python packages that connect to it, by their import names."""
+    """The import names of the Python packages that connect to it."""
     server_keys: tuple[ServerKeys, ...] = ()
-    """Layouts that its servers make themselves; its sessions then are `MakesKeys`."""
+    """Layouts whose keys its servers make themselves. An engine with such layouts has sessions that are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[Transport, ...] = ("rows",)
-    """How its sessions load rows; with `bulk` among them they are `LoadsInBulk`."""
+    """How its sessions load rows. If `bulk` is among them, the sessions are `LoadsInBulk`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
-    """What the key can be to a table; the first is the one that trials use unless they say otherwise."""
+    """The roles that the key can have in a table. Trials use the first one unless they name another."""
     page_bytes: int = 0
-    """Size of an index page; 0 where the size of an empty index shows it."""
+    """Size of an index page; 0 if the size of an empty index shows it."""
     caveat: str = ""
-    """A sentence that every reader of its results has to know; shown with each run."""
+    """A sentence that every reader of its results must know; shown with each run."""
     model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
-    """Parameters of the page model, by a name to show, where no server has yet confirmed which are right."""
+    """Sets of parameters for the page model, by display name, if no server has yet confirmed which set is right."""
 
     @abstractmethod
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
@@ -61,10 +61,10 @@ class Engine(ABC):
 
     @abstractmethod
     def missing(self, server: str) -> str:
-        """Why this server kind cannot be started here and what would help; empty where it can. Within 2 s."""
+        """Why this server kind cannot be started here and what would help; empty if it can. Returns within 2 s."""
 
     def refuses(self, path: Transport, server: str) -> str:  # noqa: ARG002 (engines may look at the kind or URL)
-        """Why rows cannot take that load path on a server of that kind or URL; empty where they can."""
+        """Why rows cannot take that load path on a server of that kind or URL; empty if they can."""
         if path in self.paths:
             return ""
         return f"{self.title} does not load so: choose another database by --db."
@@ -83,22 +83,22 @@ class Engine(ABC):
 
     @abstractmethod
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """Estimated bytes a row on disk: of the key's index when filled in order; of everything, log included.
+        """Estimated bytes per row on disk: (the key's index when filled in order, everything including the log).
 
-        Where the key is a foreign key, a row of the child table.
+        If the key is a foreign key, a row is a row of the child table.
         """
 
     def page_model(self, table: Table, **parameters: float | str) -> PageModel | SizedByValue:  # noqa: ARG002
         """The model of the index that holds the table's key; `pagemodels.predict` feeds it keys.
 
-        The engine's page model documents its parameters. UsageError for an unknown parameter, and for a table whose
-        index the model cannot predict to the page.
+        The engine's page model documents its parameters. Raises UsageError for an unknown parameter, and for a table
+        whose index the model cannot predict to the page.
         """
         raise UsageError(f"there is no page model of {self.title}: measure on a server, or choose another database.")
 
     @property
     def has_page_model(self) -> bool:
-        """Whether there is a model of this engine's pages at all."""
+        """Whether this engine has a page model."""
         return type(self).page_model is not Engine.page_model
 
     def verdicts(
@@ -108,29 +108,30 @@ class Engine(ABC):
         writers: int,  # noqa: ARG002
         readings: Sequence[Reading],  # noqa: ARG002
     ) -> Sequence[Verdict]:
-        """What a trial's readings, the page model's among them, say about the adapter's open questions."""
+        """Answers to the adapter's open questions, from a trial's readings, which include the page model's."""
         return ()
 
-    def owned_schema(self, url: str) -> OwnedSchema:  # noqa: ARG002 (refused whatever it is)
-        """What keybench owns on the server at a URL; UsageError where the engine has no such servers."""
+    def owned_schema(self, url: str) -> OwnedSchema:  # noqa: ARG002 (every URL is refused)
+        """What keybench owns on the server at a URL. Raises UsageError if the engine has no such servers."""
         raise UsageError(f"keybench leaves nothing on {self.title} servers of your own: leave out --server.")
 
     def functions(self) -> Mapping[str, str]:
-        """SQL functions for users to install: the script that creates each, by name (`functions.scripts`)."""
+        """SQL functions for users to install: by name, the script that creates each (`functions.scripts`)."""
         return {}
 
     def column(self, name: str) -> Column:
-        """The column of that name; UsageError with close matches otherwise."""
+        """The column of that name. Raises UsageError with close matches if there is none."""
         for column in self.columns:
             if column.name == name:
                 return column
         raise unknown_name(f"{self.name} column", name, [column.name for column in self.columns])
 
     def default_column(self, kind: Kind, order: Order, bits: FixedBits | None = None) -> Column:
-        """For a layout of that kind and order: the first column of the same order, else the native one.
+        """The default column for a layout of that kind and order: the first of the same order, else the native one.
 
-        A column that imitates another server's order is never the default: nobody's table has it. Nor is a column that
-        may refuse some of the layout's GUIDs, by the `bits` that they have in common, where another accepts them all.
+        A column that imitates another server's order is never the default, because nobody's table has it. `bits` are
+        the bits that all GUIDs of the layout share. A column that may refuse GUIDs with these bits is not the default
+        if another column accepts all of them.
         """
         fitting = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
         if not fitting:

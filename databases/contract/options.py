@@ -1,4 +1,4 @@
-"""What the user chooses about a server and the way into it. Known without any driver, and without numpy."""
+"""The user's choices about a server. This module imports neither a driver nor numpy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ CacheSize = Literal["default", "small"]
 
 @dataclass(frozen=True)
 class ContainerOptions:
-    """What the user chooses of a container. The limits are the same for every database, so that results compare."""
+    """The user's choices about a container. All databases have the same limits, so that results are comparable."""
 
     image: str = ""
-    """Name and tag; the engine's own choice where empty."""
+    """Name and tag; if empty, the engine chooses."""
     memory_bytes: int = 4 << 30
     cpus: float = 2.0
-    """At most; fewer where the machine has fewer."""
+    """The maximum; a machine with fewer processors gives all it has."""
     keep: bool = False
-    """Whether it stays when the run ends."""
+    """Whether the container keeps running after the run."""

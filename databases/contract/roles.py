@@ -1,8 +1,8 @@
-"""The contract of a database engine: the roles that every engine fills. `engine` leads to them, `capabilities` has the
-protocols that only some engines fill.
+"""The contract of a database engine: the roles that every engine fills. `engine` has the base class that creates them,
+`capabilities` the protocols that only some engines fill.
 
-An engine is a folder with an `ENGINE` in its `__init__`. It must import without the engine's driver, so a module that
-needs the driver is imported when a server is started or reached.
+An engine is a folder with an `ENGINE` in its `__init__`. The folder must be importable without the engine's driver, so
+a module that needs the driver is imported only when a server is started or reached.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Secret:
     file: str = ""
 
     def reveal(self) -> str:
-        """The password; EnvironmentMissing where the variable or the file is not there."""
+        """The password. Raises EnvironmentMissing if the variable is not set or the file cannot be read."""
         if self.variable:
             try:
                 return os.environ[self.variable]
@@ -58,7 +58,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, for any process on this machine: picklable, and safe to print."""
+    """Where a server is. Any process on this machine can use it. It is picklable and safe to print."""
 
     engine: str
     server: str
@@ -70,43 +70,43 @@ class Address:
 
 
 class Provision(Protocol):
-    """Provides a server: one that keybench starts and stops, or a server of the user's that it only reaches."""
+    """Provides a server: one that keybench starts and stops, or a user's own server, to which it only connects."""
 
     def start(self) -> Address:
-        """Starts the server and waits until it answers; EnvironmentMissing with the next step where it cannot."""
+        """Starts the server and waits until it answers. Raises EnvironmentMissing with the next step if it fails."""
         ...
 
     def stop(self) -> None:
-        """Stops what `start` started and removes its files; harmless when called twice or after a crash."""
+        """Stops what `start` started and removes its files. May be called twice, and after a crash."""
         ...
 
     def alive(self) -> bool:
-        """Whether the server started here is still running (always True of a user's own server)."""
+        """Whether the server is still running (always True for a user's own server)."""
         ...
 
 
 class OwnedSchema(Protocol):
-    """The schema or database that keybench owns on a user's server, through one connection.
+    """The schema or database that keybench owns on a user's server, accessed through one connection.
 
-    Runs work in it, and what killed runs leave behind is in it too: a run and `keybench clean` use the same class.
+    Runs work in it, and killed runs leave their tables in it. So runs and `keybench clean` use the same class.
     """
 
     address: Address
-    """The address for sessions; it includes the schema or database from `create` on."""
+    """The address for sessions. After `create` it includes the schema or database."""
     place: str
     """Where the server is, for messages, without user and password."""
     advice: str
-    """The next step for a user who may not create it: one sentence."""
+    """The next step for a user who lacks the permission to create it: one sentence."""
 
     def acquire(self) -> bool:
-        """Takes the lock of a run, until the connection ends; False where another run holds it.
+        """Takes the lock of a run, and holds it until the connection ends. Returns False if another run holds it.
 
-        Two runs would use the same tables. The server itself releases the lock when the run dies.
+        The lock is needed because two runs would use the same tables. The server releases it when the run dies.
         """
         ...
 
     def create(self) -> None:
-        """Creates it where it is not there, marked as made by keybench; ServerError where that is refused."""
+        """Creates it, marked as made by keybench, if it does not exist. Raises ServerError if the server refuses."""
         ...
 
     def in_use(self) -> bool:
@@ -114,13 +114,13 @@ class OwnedSchema(Protocol):
         ...
 
     def contents(self) -> Sequence[str]:
-        """What `remove` would remove, one line for each thing."""
+        """What `remove` would remove: one line for each object."""
         ...
 
     def remove(self) -> Sequence[str]:
-        """Removes what keybench made; returns what was removed: nothing where another run uses it.
+        """Removes what keybench made and returns what was removed. Removes nothing while another run uses it.
 
-        ServerError where the server refuses that.
+        Raises ServerError if the server refuses.
         """
         ...
 
@@ -143,27 +143,27 @@ class Probe(Protocol):
         ...
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """One reading for each metric in `supplies`, absent with the reason where it could not be read."""
+        """One reading for each metric in `supplies`. A reading that is absent gives the reason."""
         ...
 
 
 class Admin(Protocol):
-    """Everything about a trial's table except loading it. One connection, used by the runner alone."""
+    """Everything about a trial's table except loading it. It has one connection, which only the runner uses."""
 
     def versions(self) -> Mapping[str, str]:
         """Versions of server, driver and libraries, as they report them."""
         ...
 
     def settings(self) -> Mapping[str, str]:
-        """The settings that matter to a result, as the server reports them."""
+        """The settings that can affect results, as the server reports them."""
         ...
 
     def create(self, table: Table) -> None:
-        """Drops any table of that name, waits for quiet (checkpoint), and creates the table and its parent, empty."""
+        """Drops any table of that name, makes a checkpoint, and creates the table and its parent, empty."""
         ...
 
     def drop(self, table: Table) -> None:
-        """Drops the table, and its parent, if they are there."""
+        """Drops the table and its parent if they exist."""
         ...
 
     def probes(self) -> Sequence[Probe]:
@@ -175,11 +175,11 @@ class Admin(Protocol):
         ...
 
     def index_bytes(self, table: Table) -> int:
-        """Size of the index or b-tree that holds the key."""
+        """Size of the index or b-tree that holds the key, in bytes."""
         ...
 
     def settle(self, table: Table) -> None:
-        """Does now what the server would do later by itself after deletions (vacuum, purge)."""
+        """After deletions, does at once the work that the server would do later by itself (vacuum, purge)."""
         ...
 
     def close(self) -> None:
@@ -188,17 +188,17 @@ class Admin(Protocol):
 
 
 class Session(Protocol):
-    """One writer's connection. `prepare` is outside the timed window; `send` does nothing but send."""
+    """One writer's connection. `prepare` is outside the timed window; `send` only sends."""
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of `rows_per_tx` rows (the last may be shorter), ready to be sent; keys[i] has payload start+i.
 
-        Where the table's key is a foreign key these are rows of the parent; each batch also holds their children.
+        If the table's key is a foreign key, these are rows of the parent; each batch also holds their children.
         """
         ...
 
     def send(self, batch: object) -> int:
-        """Sends one batch as one transaction, in order; the number of rows (parents) that the server acknowledged."""
+        """Sends one batch in order, as one transaction. Returns the number of rows (parents) acknowledged."""
         ...
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
@@ -206,15 +206,15 @@ class Session(Protocol):
         ...
 
     def find(self, key: object) -> int:
-        """Reads the row of that key, payload included; the number of rows found."""
+        """Reads the row of that key, including its payload. Returns the number of rows found."""
         ...
 
     def between(self, low: object, high: object) -> int:
-        """Reads all rows with low ≤ key ≤ high, payload included; the number of rows found."""
+        """Reads all rows with low ≤ key ≤ high, including payloads. Returns the number of rows found."""
         ...
 
     def delete(self, keys: Sequence[object]) -> int:
-        """Deletes the rows of these keys in one transaction; the number of rows deleted."""
+        """Deletes the rows of these keys in one transaction. Returns the number of rows deleted."""
         ...
 
     def close(self) -> None:

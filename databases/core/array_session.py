@@ -1,4 +1,4 @@
-"""The session of engines whose drivers bind arrays: INSERTs of single rows in list order, one transaction a batch.
+"""The session of engines whose drivers bind arrays: single-row INSERTs in list order, one transaction per batch.
 
 An engine adds its SQL, its driver's calls, and its bulk path, which is a load path of its own.
 """
@@ -18,7 +18,7 @@ from keybench.model.payload import Payload
 from keybench.model.table import Table
 
 ARRAY_ROWS = 10_000
-"""Longest array: a driver copies the whole of it."""
+"""The largest number of rows in one array. It is limited because a driver copies the whole array."""
 
 Row = tuple[object, ...]
 
@@ -27,21 +27,24 @@ class Connection(Protocol):
     """What a session needs of its connection beyond its engine's own calls."""
 
     def commit(self) -> None:
-        """Commits."""
+        """Commits the transaction."""
         ...
 
     def rollback(self) -> None:
-        """Undoes the transaction; harmless where the server has ended the connection."""
+        """Rolls the transaction back. Does nothing if the server has ended the connection."""
         ...
 
     def close(self) -> None:
-        """Closes it; harmless where the server has ended it."""
+        """Closes the connection. Does nothing if the server has ended it."""
         ...
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One transaction's rows in arrays for one call each: those of the table, or of the parent and then the child."""
+    """One transaction's rows, in arrays of one driver call each.
+
+    `arrays` holds the table's rows. If the key is a foreign key, it holds the parent's and `children` the child's rows.
+    """
 
     arrays: tuple[list[Row], ...]
     rows: int
@@ -62,7 +65,7 @@ class ArraySession(ABC):
     """The database's name in messages."""
 
     def __init__(self, table: Table, connection: Connection, inserts: Sequence[str]) -> None:
-        """`inserts` are the statements of one row, the parent table's first."""
+        """`inserts` are the statements that insert one row, the parent table's first."""
         self._table = table
         self._transactions = connection
         self._inserts = inserts
@@ -70,26 +73,26 @@ class ArraySession(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """What has to be done before the first row, and before each preparation again."""
+        """Makes the connection ready for inserts. Called before each preparation of batches."""
 
     @abstractmethod
     def begin_bulk(self) -> None:
-        """The same for the bulk path."""
+        """Makes the connection ready for the bulk path. Called before each preparation of batches."""
 
     @abstractmethod
     def insert(self, statement: str, rows: list[Row]) -> int:
-        """Executes the statement once a row, in order, in one call; the rows that the server stored.
+        """Executes the statement once for each row, in order, in one call. Returns the number of rows stored.
 
-        Where the driver gives no count, all of them: an error in any row raises ServerError.
+        If the driver gives no count, that is the number of rows sent: an error in any row raises ServerError.
         """
 
     @abstractmethod
     def load_in_bulk(self, rows: list[Row]) -> int:
-        """Loads all of the rows or none by the bulk path, as a transaction of its own; the rows sent."""
+        """Loads all rows or none by the bulk path, in a transaction of its own. Returns the number of rows sent."""
 
     @abstractmethod
     def analyse(self) -> None:
-        """Gathers the optimiser's statistics of the table, and leaves the connection ready for reads and deletions."""
+        """Gathers the optimiser's statistics of the table and makes the connection ready for reads and deletions."""
 
     def bound(self, keys: Keys) -> list[object]:
         """The keys as the driver binds them."""
@@ -122,14 +125,14 @@ class ArraySession(ABC):
         ]
 
     def _rows(self, keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
-        """n rows of moment, key and text, without those that are not sent."""
+        """n rows of time of creation, key and text, without the columns that are not sent."""
         texts = payload.texts if payload.width else ()
         text_of_row = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
         moments: list[object] | None = payload.moments(start, n).tolist() if self._table.by_date else None
         return list(zip(*(part for part in (moments, keys, text_of_row) if part is not None), strict=True))
 
     def send(self, batch: object) -> int:
-        """One transaction; the rows stored, without children."""
+        """Sends one transaction. Returns the number of rows stored, without children."""
         if isinstance(batch, BulkBatch):
             return self.load_in_bulk(batch.rows)
         assert isinstance(batch, Batch)
@@ -145,7 +148,7 @@ class ArraySession(ABC):
 
     @contextmanager
     def undone_on_error(self) -> Iterator[None]:
-        """Rolls back where the block raises."""
+        """Rolls back if the block raises."""
         try:
             yield
         except BaseException:
@@ -174,7 +177,7 @@ def bound(column: Column, keys: Keys) -> list[object]:
 
 
 def cut(data: bytes, width: int) -> list[bytes]:
-    """The pieces of that width."""
+    """The data, cut into pieces of `width` bytes."""
     return [data[at : at + width] for at in range(0, len(data), width)]
 
 

@@ -1,10 +1,10 @@
-"""The coordination table in the benchmark database: by it writers on many machines see how far the others are.
+"""The coordination table in the benchmark database. Writers on many machines use it to see each other's progress.
 
-It holds small integers: a row for each writer of a load, and one for the runner. A writer changes only its own row and
-reads the minimum of all rows. So it works wherever writers reach the database, and they need no other connection.
-Each row has the number of its load: a writer that was given up as lost finds no row of its own later.
+It holds small integers: one row for each writer of a load, and one for the runner. A writer changes only its own row
+and reads the minimum of all rows. It works wherever writers reach the database: they need no other connection. Each
+row has the number of its load, so a writer that was given up as lost does not find a row of its own later.
 
-An engine says how the table is created and how its driver marks parameters (`Dialect`); everything else is here.
+An engine says how to create the table and how its driver marks parameters (`Dialect`). Everything else is here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 from keybench.databases.contract.roles import Address
 
 TABLE = "keybench_board"
-"""Its name, in the schema or database of the trials."""
+"""The table's name, in the schema or database of the trials."""
 
 COLUMNS = ("load_id", "writer", "stage", "ahead", "sent", "gone")
 """Integers; (load_id, writer) is unique. `ahead` is the planned row that a writer has reached. In the runner's row,
@@ -33,14 +33,14 @@ Rows = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Dialect:
-    """What differs between engines."""
+    """The differences between engines."""
 
     table: str
     """The qualified, quoted name."""
     create: Sequence[str]
-    """Statements that create the table, empty, where there is none."""
+    """Statements that create the table, empty, if it does not exist."""
     drop: Sequence[str]
-    """Statements that drop it, or do nothing where there is none."""
+    """Statements that drop the table if it exists."""
     run: Callable[[str, Values], Rows]
     """Runs a statement with parameters written `:name` and commits it. Returns its rows, or [(number,)] for a statement
     that changes that number of rows."""
@@ -49,7 +49,7 @@ class Dialect:
 
 @dataclass(frozen=True)
 class LoadState:
-    """What the table says at one moment of a load."""
+    """The contents of the table at one moment of a load."""
 
     stage: int
     """The minimum over all writers."""
@@ -58,17 +58,17 @@ class LoadState:
     heartbeats: int
     """Number of heartbeats of the runner."""
     stopped: bool
-    """Whether the writers shall stop: the runner or another writer says so, or the load is over."""
+    """Whether the writers must stop, because the runner or another writer asks for it, or the load is over."""
 
 
 class CoordinationTable:
-    """One connection to it, of the runner or of one writer. All methods raise ServerError where the server fails."""
+    """The connection of the runner or of one writer to the table. All methods raise ServerError if the server fails."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
 
     def create(self, load: int, writers: int) -> None:
-        """Creates the table anew, with a row for each of the load's writers, none of which has begun."""
+        """Creates the table anew, with one row for each of the load's writers. No writer has begun."""
         for statement in (*self._dialect.drop, *self._dialect.create):
             self._dialect.run(statement, {})
         for writer in range(_RUNNER, writers):
@@ -79,7 +79,7 @@ class CoordinationTable:
             )  # fmt: skip
 
     def claim(self, load: int, writer: int) -> bool:
-        """Marks the writer as begun; False where it had begun before, or the load is over."""
+        """Marks the writer as begun. Returns False if it had begun before or the load is over."""
         return self._run(
             "UPDATE {} SET stage = 0 WHERE load_id = :load_id AND writer = :writer AND stage < 0",
             load_id=load, writer=writer,
@@ -93,7 +93,7 @@ class CoordinationTable:
         )  # fmt: skip
 
     def finish(self, load: int, writer: int) -> None:
-        """Marks the writer as one that sends nothing more."""
+        """Marks that the writer has finished and sends nothing more."""
         self._run("UPDATE {} SET gone = 1 WHERE load_id = :load_id AND writer = :writer", load_id=load, writer=writer)
 
     def read(self, load: int) -> LoadState:
@@ -117,7 +117,7 @@ class CoordinationTable:
         self._run("UPDATE {} SET gone = 1 WHERE load_id = :load_id AND writer < 0", load_id=load)
 
     def rows_sent(self, load: int) -> int:
-        """How many rows all writers together have sent, by their last updates."""
+        """The number of rows that all writers together had sent at their last updates."""
         ((rows,),) = self._run("SELECT SUM(sent) FROM {} WHERE load_id = :load_id AND writer >= 0", load_id=load)
         return int(rows or 0)
 
@@ -143,13 +143,13 @@ class CoordinationTable:
 
 
 def positional(statement: str, values: Values, mark: str) -> tuple[str, list[int]]:
-    """The statement with `mark` for each parameter, and their values in that order, for drivers without named ones."""
+    """For drivers without named parameters: the statement with `mark` for each parameter, and the values in order."""
     return _NAME.sub(mark, statement), [values[name] for name in _NAME.findall(statement)]
 
 
 @runtime_checkable
 class HasCoordinationTable(Protocol):
-    """An engine whose servers can be reached from other machines, so that writers there can coordinate by a table."""
+    """An engine whose servers other machines can reach, so that writers there can use a coordination table."""
 
     def coordination_table(self, address: Address) -> CoordinationTable:
         """A new connection to the coordination table of that server."""

@@ -1,4 +1,4 @@
-"""Options of an engine beyond a run's own, from a URL's query or the environment."""
+"""An engine's own options, from a URL's query or the environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 
 def chosen(engine: str, names: Collection[str], given: Mapping[str, str]) -> dict[str, str]:
-    """The options of these names: from `given`, else from the environment variable KEYBENCH_<ENGINE>_<NAME>.
+    """The values of the options `names`, from `given`, else from the environment variable KEYBENCH_<ENGINE>_<NAME>.
 
     `given` is a URL's query or an address's parameters; other names in it are ignored. Empty variables count as unset.
     """

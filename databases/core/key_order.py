@@ -1,4 +1,4 @@
-"""How far a table lies in the order of its key."""
+"""How well the order of a table's rows matches the order of its key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from keybench.model.table import Table
 
 
 class HeapOrderProbe(FinalState):
-    """How far a table that lies beside its key's index is in key order, by the keys in row order."""
+    """Reads the keys in row order, and measures how well that order matches key order. For tables with a heap."""
 
     supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
 
@@ -37,7 +37,7 @@ class HeapOrderProbe(FinalState):
 
 
 def correlation(keys: NDArray[np.uint8] | NDArray[np.int64]) -> float:
-    """Correlation of position with rank. At least two distinct keys: int64 (n,), or uint8 (n, width) in byte order."""
+    """Correlation of position with rank, for at least two distinct keys: int64 (n,), or uint8 (n, width) by bytes."""
     if keys.ndim == 1:
         order = np.argsort(keys, kind="stable")
     else:

@@ -14,13 +14,13 @@ def repeated(text: bytes, n: int) -> Bytes:
 
 
 def beside(*columns: Bytes) -> Bytes:
-    """Each row's parts joined: uint8 (n, sum of widths)."""
+    """The columns side by side, each row's parts joined: uint8 (n, sum of widths)."""
     return np.concatenate(columns, axis=1)
 
 
 def decimal(values: NDArray[np.int64]) -> Bytes:
     """Integers as decimals of one width, with leading zeros, and a sign if any is negative: uint8 (n, width)."""
-    size = np.abs(values).view(np.uint64)  # abs() of the smallest int64 is itself; as an unsigned number it is right
+    size = np.abs(values).view(np.uint64)  # abs() returns the smallest int64 unchanged; read as unsigned it is correct
     width = len(str(size.max(initial=0)))
     powers = np.uint64(10) ** np.arange(width - 1, -1, -1, dtype=np.uint64)
     digits = (size[:, None] // powers % np.uint64(10) + np.uint64(ord("0"))).astype(np.uint8)

@@ -1,7 +1,7 @@
-"""Checks of an adapter that no live server has confirmed, by a trial's readings beside its page model's.
+"""Checks of an adapter that no live server has confirmed. They compare a trial's readings with its page model's.
 
-What documentation could not settle: whether rows were inserted in the order in which they were sent, whether a server's
-counters add up, where it splits a page. Engines add questions of their own.
+They answer what the documentation leaves open: whether rows are inserted in the order in which they are sent, whether a
+server's counters add up, and where it splits a page. Engines add questions of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from keybench.model.subject import KEY, MODEL, Subject
 from keybench.model.table import Table
 
 ADDING_UP = 3
-"""Pages by which counters may differ: whether the first page and the root's are counted is not documented."""
+"""Pages by which counters may differ: it is not documented whether the first page and the root page are counted."""
 _SORTED_POINTS = 8.0
 _TELLING_SHARE = 0.02
 _NEAR = 0.05
@@ -30,7 +30,7 @@ def values(readings: Sequence[Reading], of: Subject = KEY) -> Mapping[Metric, fl
 def order(readings: Sequence[Reading]) -> Iterator[Verdict]:
     """Whether rows went into the index in the order in which they were sent.
 
-    Sorted by the server they would leave full pages; keys that the model has split pages for tell the difference.
+    If the server sorted them, the pages would be full. Keys for which the model splits pages show the difference.
     """
     real, model = values(readings), values(readings, MODEL)
     if Metric.LEAF_DENSITY not in real or Metric.LEAF_DENSITY not in model:
@@ -48,7 +48,7 @@ def order(readings: Sequence[Reading]) -> Iterator[Verdict]:
 
 
 def prediction(readings: Sequence[Reading], variants: Sequence[str]) -> Iterator[Verdict]:
-    """Whether the page model has the number of leaf pages: exactly where all of them were appended, else nearly."""
+    """Whether the page model predicts the number of leaf pages: exactly if all were appended, otherwise nearly."""
     real, model = values(readings), values(readings, MODEL)
     if Metric.LEAF_PAGES not in real or Metric.LEAF_PAGES not in model:
         return
@@ -69,7 +69,7 @@ def prediction(readings: Sequence[Reading], variants: Sequence[str]) -> Iterator
 
 
 def adding_up(readings: Sequence[Reading], question: str) -> Iterator[Verdict]:
-    """Whether the server's counter of leaf splits is appends and other splits together."""
+    """Whether the server's counter of leaf splits is the sum of appends and other splits."""
     real = values(readings)
     parts = real.get(Metric.APPENDS), real.get(Metric.EDGE_AND_INTERIOR_SPLITS), real.get(Metric.SPLIT_COUNTER)
     if None in parts:
@@ -85,10 +85,10 @@ def adding_up(readings: Sequence[Reading], question: str) -> Iterator[Verdict]:
 
 
 def ascending(table: Table, writers: int, readings: Sequence[Reading]) -> Iterator[Verdict]:
-    """Whether the keys that the server makes ascend, by the splits that one writer's keys caused.
+    """Whether the keys that the server makes ascend, judged by the splits that one writer's keys caused.
 
-    Not documented for all of them: NEWSEQUENTIALID has an implementation of its own on Linux, SYS_GUID ascends in a
-    session on Linux.
+    The documentation does not say so for all of them: NEWSEQUENTIALID has an implementation of its own on Linux, and
+    SYS_GUID ascends within a session on Linux.
     """
     moved = values(readings).get(Metric.EDGE_AND_INTERIOR_SPLITS)
     if table.server_keys is None or table.server_keys.order == "none" or moved is None or writers > 1:

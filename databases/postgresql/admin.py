@@ -26,7 +26,7 @@ class PostgresAdmin(Queries):
     """One administrative connection, in autocommit."""
 
     def sessions_left(self) -> int:
-        """What the limits of the server, of this database and of this user leave."""
+        """The connections that the limits of the server, this database and this user still permit."""
         reserved = "superuser_reserved_connections", "reserved_connections"  # the second since 16
         server, database, user = self.rows(
             "SELECT current_setting('max_connections')::int - count(*) FILTER (WHERE backend_type = 'client backend')"
@@ -43,7 +43,7 @@ class PostgresAdmin(Queries):
         return max(0, min(int(limit) for limit in (server, database, user) if limit is not None))
 
     def versions(self) -> Mapping[str, str]:
-        """Server, driver and client library."""
+        """Versions of server, driver and client library."""
         number = pq.version()
         return {
             "postgresql": str(self.value("SELECT current_setting('server_version')")),
@@ -69,7 +69,7 @@ class PostgresAdmin(Queries):
         return str(self.value(f"SELECT {what} FROM pg_database WHERE datname = current_database()"))  # noqa: S608
 
     def create(self, table: Table) -> None:
-        """Drops the table and its parent, checkpoints where that is permitted, and creates them, empty."""
+        """Drops the table and its parent, makes a checkpoint if permitted, and creates both tables, empty."""
         if table.server_keys:
             keys.check(table.server_keys, self.version)
         self.drop(table)
@@ -79,18 +79,18 @@ class PostgresAdmin(Queries):
                 self.rows(statement)
 
     def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they are there."""
+        """Drops the table and its parent if they exist."""
         for each in table.family:
             self.rows(f"DROP TABLE IF EXISTS {ddl.name(each)}")
 
     def probes(self) -> Sequence[Probe]:
-        """All probes; what one cannot read here, its readings say."""
+        """All probes. If a probe cannot read something on this server, its readings say so."""
         return probes(self, self)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
-        """The keys in heap order, a range of heap pages at a time, each joined by the server to one value.
+        """The keys in heap order, a range of heap pages at a time. The server joins each range's keys to one value.
 
-        A row of its own for each key would cost the client a call a row.
+        If each key were a row of its own, the client would make one call per row.
         """
         for data in self._joined(table, self._sent_key(table)):
             yield _keys(table, data)
@@ -101,14 +101,14 @@ class PostgresAdmin(Queries):
         return _keys(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
 
     def page_order(self, table: Table) -> PageOrder | None:
-        """The leaves of the key's index; None where this user may not read its pages."""
+        """The leaves of the key's index; None if this user may not read its pages."""
         try:
             return pages.read_order(self, table)
         except UnreadableError:
             return None
 
     def arrival_recorder(self) -> ArrivalRecorder:
-        """From the write-ahead log."""
+        """A recorder that reads the write-ahead log."""
         return WalRecorder(self, self.stored_transactions)
 
     def _sent_key(self, table: Table) -> str:
@@ -117,7 +117,7 @@ class PostgresAdmin(Queries):
     def _joined(self, table: Table, expression: str) -> Iterator[NDArray[np.uint8]]:
         """The bytes of an expression for every row in heap order, a range of heap pages at a time: uint8 (rows, width).
 
-        A scan alone may give rows in another order (parallel and synchronised scans).
+        A plain scan may give rows in another order (parallel and synchronised scans).
         """
         name = ddl.name(table)
         pages = self.value("SELECT pg_relation_size(%s::regclass)", name) // self.page_bytes
@@ -147,7 +147,7 @@ class PostgresAdmin(Queries):
         return tables.index_bytes(self, table)
 
     def settle(self, table: Table) -> None:
-        """VACUUM: what autovacuum, which is off, would do after deletions."""
+        """Runs VACUUM, as autovacuum would after deletions; autovacuum is off."""
         self.rows(f"VACUUM {ddl.name(table)}")
 
 

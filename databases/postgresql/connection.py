@@ -1,4 +1,4 @@
-"""Connections to a server by its address, and the server's errors as keybench's own."""
+"""Connections to a server by its address. The server's errors become keybench's errors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CONNECT_SECONDS = 5
 APPLICATION = "keybench"
 
 _NOT_THE_DRIVERS = frozenset({"data", "programs", "container"})
-"""Parameters of an address that are not the client library's: a private server's data directory and programs, or its
-container."""
+"""Parameters of an address that the client library does not know: a private server's data directory and programs, or
+its container."""
 
 
 def conninfo(address: Address) -> str:
-    """The connection string, with the password where there is one: never to be shown."""
+    """The connection string. It includes the password if there is one, so it must never be shown."""
     given = {name: value for name, value in address.parameters.items() if name not in _NOT_THE_DRIVERS}
     password = {"password": address.secret.reveal()} if address.secret else {}
     defaults = {"connect_timeout": str(CONNECT_SECONDS), "application_name": APPLICATION}
@@ -31,14 +31,14 @@ def conninfo(address: Address) -> str:
 
 
 def place(address: Address) -> str:
-    """Where the server is, for messages: no user, no password."""
+    """Where the server is, for messages, without user and password."""
     host, port = address.parameters.get("host", "localhost"), address.parameters.get("port", "5432")
     return host if host.startswith("/") else f"{host}:{port}"
 
 
-def _unreachable(address: Address, said: str) -> EnvironmentMissing | ServerError:
+def _unreachable(address: Address, message: str) -> EnvironmentMissing | ServerError:
     secret = address.secret.reveal() if address.secret else ""
-    reason = " ".join((said.replace(secret, "***") if secret else said).split())
+    reason = " ".join((message.replace(secret, "***") if secret else message).split())
     if address.server == "url":
         return EnvironmentMissing(
             f"PostgreSQL at {place(address)} cannot be reached: {reason}\n"
@@ -54,12 +54,15 @@ def server_errors() -> Iterator[None]:
         yield
     except psycopg.Error as error:
         parts = [error.diag.message_primary, error.diag.message_detail, error.diag.message_hint]
-        said = ". ".join(part for part in parts if part) or " ".join(str(error).split()) or type(error).__name__
-        raise ServerError(f"PostgreSQL: {with_next_step(said)}") from None
+        message = ". ".join(part for part in parts if part) or " ".join(str(error).split()) or type(error).__name__
+        raise ServerError(f"PostgreSQL: {with_next_step(message)}") from None
 
 
 def connect(address: Address) -> psycopg.Connection:
-    """A connection in autocommit. EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
+    """A connection in autocommit.
+
+    Raises EnvironmentMissing if a URL's server cannot be reached, and ServerError for other servers.
+    """
     info = conninfo(address)
     try:
         return psycopg.connect(info, autocommit=True)
@@ -69,32 +72,32 @@ def connect(address: Address) -> psycopg.Connection:
 
 
 def connect_raw(address: Address) -> pq.abc.PGconn:
-    """A blocking connection of the client library itself: the least work on the client's side a statement."""
+    """A blocking connection of the client library itself, which costs the client the least work per statement."""
     raw = pq.PGconn.connect(conninfo(address).encode())
     if raw.status != pq.ConnStatus.OK:
-        said = raw.get_error_message()
+        message = raw.get_error_message()
         raw.finish()
-        raise _unreachable(address, said)
+        raise _unreachable(address, message)
     return raw
 
 
 class Queries:
-    """One administrative connection, in autocommit: what administration and probes share."""
+    """One administrative connection, in autocommit, which administration and probes share."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
         self._connection = connect(address)
         self.version = self._connection.info.server_version
-        """As libpq numbers it: 180004."""
+        """The server's version as libpq numbers it: 180004."""
         self.page_bytes = int(self.value("SELECT current_setting('block_size')"))
 
     @property
     def is_private(self) -> bool:
-        """Whether keybench started the server, so that nobody else works on it."""
+        """Whether keybench started the server. Then nobody else uses it."""
         return self.address.server != "url"
 
     def rows(self, statement: str, values: Sequence[object] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
-        """The rows of a query; ServerError with the server's message where it refuses."""
+        """The rows of a query. Raises ServerError with the server's message if the server refuses it."""
         with server_errors():
             cursor = self._connection.execute(statement, values or None, binary=binary)
             return cursor.fetchall() if cursor.description else []
@@ -104,7 +107,7 @@ class Queries:
         return self.rows(statement, values)[0][0]
 
     def checkpoint(self) -> bool:
-        """Writes everything to the files; False where this user may not."""
+        """Makes a checkpoint, which writes everything to the files. Returns False if this user may not."""
         permitted = "current_setting('is_superuser') = 'on'"
         if self.version >= 150_000:
             permitted += " OR pg_has_role('pg_checkpoint', 'USAGE')"
@@ -114,7 +117,7 @@ class Queries:
         return True
 
     def extension(self, name: str) -> str:
-        """The quoted schema of an installed extension; empty where it is not installed."""
+        """The quoted schema of an installed extension; empty if it is not installed."""
         schemas = self.rows(
             "SELECT quote_ident(nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
             "WHERE extname = %s",

@@ -13,11 +13,11 @@ from keybench.databases.postgresql.ddl import SCHEMA, USER
 
 IMAGE = "postgres:18"
 EXTENSIONS = ("pageinspect", "pg_walinspect")
-"""By these the probes read index pages and the log, because the container's files are out of reach."""
+"""The probes use these to read index pages and the log, because they cannot read the container's files."""
 
 
 def recipe(settings: Settings) -> Recipe:
-    """What the container is made of, with these settings."""
+    """The container's recipe, with these settings."""
     options = (part for name, value in settings.values.items() for part in ("-c", f"{name}={value}"))
     return Recipe(
         engine="postgresql",
@@ -43,7 +43,7 @@ def container_server(settings: Settings) -> ContainerServer:
 
 
 def prepare(address: Address) -> Address:
-    """Creates the database of trials, its schema, and those of the extensions that the image has."""
+    """Creates the database of trials, its schema, and those of `EXTENSIONS` that the image has."""
     with connection.connect(_of(address, "postgres")) as admin, connection.server_errors():
         if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [USER]).fetchone():
             create_database(admin)

@@ -1,4 +1,4 @@
-"""The coordination table in PostgreSQL: an unlogged table, whose changes are not waited for on disk."""
+"""The coordination table in PostgreSQL: an unlogged table, so that its changes do not wait for the disk."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ CREATE = (
     f"CREATE UNLOGGED TABLE IF NOT EXISTS {NAME} ({', '.join(f'{column} bigint NOT NULL' for column in COLUMNS)}, "
     f"PRIMARY KEY ({', '.join(COLUMNS[:2])})) WITH (fillfactor = 10, autovacuum_enabled = false)"
 )
-"""With room in its pages for new versions of its rows."""
+"""The fill factor leaves room in the pages for new versions of the rows."""
 DROP = f"DROP TABLE IF EXISTS {NAME}"
 
 
 def coordination_table(address: Address) -> CoordinationTable:
-    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
+    """A new connection to the table.
+
+    Raises EnvironmentMissing if a URL's server cannot be reached, and ServerError for other servers.
+    """
     own = connection.connect(address)
     with connection.server_errors():
         own.execute("SET synchronous_commit = off; SET client_min_messages = warning")

@@ -8,9 +8,9 @@ from keybench.databases.postgresql.ddl import USER
 
 
 def create_database(admin: psycopg.Connection) -> None:
-    """Creates the database of trials with the usual collation: English by ICU where the server has ICU.
+    """Creates the database of trials with a usual collation: ICU's English if the server has ICU.
 
-    It matters only to columns that name no collation (`char36-default`).
+    The collation affects only columns that name no collation (`char36-default`).
     """
     icu = admin.execute("SELECT count(*) FROM pg_collation WHERE collname = 'en-US-x-icu'").fetchone() == (1,)
     if icu and admin.info.server_version >= 150_000:

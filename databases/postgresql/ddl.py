@@ -1,4 +1,4 @@
-"""SQL of PostgreSQL's tables: columns, and the statements that create and read them."""
+"""The SQL of trials' tables: their columns, and the statements that create and read them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def name(table: Table) -> str:
 
 
 def create(table: Table) -> tuple[str, ...]:
-    """The statements that create the table, without its parent; the key's index is that of its primary key.
+    """The statements that create the table, without its parent. The key's index is the primary key's.
 
-    By date, the heap has an index on the time of creation: PostgreSQL keeps no table in an index's order. A foreign
-    key's index keeps an entry for each row. Merging equal keys (`deduplicate_items`), which is on by default, would
-    hide the effect of the order of arrival, and depends on when a page happens to be full.
+    A table by date has an index on the time of creation, because PostgreSQL keeps no table in an index's order. A
+    foreign key's index keeps one entry per row. PostgreSQL by default merges equal keys (`deduplicate_items`). That
+    would hide the effect of the order of arrival, and it depends on when a page becomes full.
     """
     payload = ", payload text NOT NULL" if table.payload else ""
     made = f" {table.server_keys.declaration}" if table.server_keys else ""
@@ -63,7 +63,7 @@ def create(table: Table) -> tuple[str, ...]:
 
 
 def is_primary(table: Table) -> bool:
-    """Whether the measured index is the primary key's; a table has at most one other."""
+    """Whether the measured index is the primary key's. A table has at most one other index."""
     return table.key != "fk" and not table.measures_rows
 
 

@@ -1,5 +1,5 @@
-"""PostgreSQL: heap tables with nbtree indexes, on a server that keybench starts (container, installed, or from a wheel)
-or on the user's own."""
+"""PostgreSQL: heap tables with nbtree indexes. The server is one that keybench starts (in a container, from an
+installation, or from a wheel) or the user's own."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from keybench.pagemodels.postgresql import records
 
 @dataclass(frozen=True)
 class PostgreSQL(Engine):
-    """The engine. Its tables are heaps beside the key's index in all key roles: there are no clustered tables."""
+    """The engine. For all key roles its tables are heaps with the key's index beside them: none is clustered."""
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The server settings of a profile and cache size."""
         return settings.settings_for(profile, cache)
 
     def missing(self, server: str) -> str:
-        """Why this kind of server cannot be started here; empty where it can."""
+        """Why this kind of server cannot be started here; empty if it can."""
         return local.missing(server)
 
     def provision(self, server: str, settings: Settings) -> Provision:
@@ -65,17 +65,17 @@ class PostgreSQL(Engine):
         return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
+        """Estimated bytes per row: (the key's index when filled in order, everything including log and head room)."""
         return records.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The key's nbtree; the model's `Parameters` are the parameters."""
+        """The model of the key's nbtree. Its parameters are the fields of the model's `Parameters`."""
         from keybench.pagemodels.postgresql.model import Parameters, page_model
 
         return page_model(table, parameters(Parameters, given))
 
     def owned_schema(self, url: str) -> OwnedSchema:
-        """Tables of trials, and the schema if keybench made it."""
+        """The tables of trials, and the schema if keybench made it."""
         from keybench.databases.postgresql.owned_schema import Schema
         from keybench.databases.postgresql.url import address_of
 

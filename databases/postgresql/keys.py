@@ -15,7 +15,7 @@ MADE = (
 
 
 def check(made: ServerKeys, version: int) -> None:
-    """ServerError where a server of that version (as libpq numbers it) cannot make these keys."""
+    """Raises ServerError if a server of that version (as libpq numbers it) cannot make these keys."""
     if version < made.min_version:
         raise ServerError(
             f"{made.name} keys are made by PostgreSQL {made.min_version // 10_000} and newer, and this server is "

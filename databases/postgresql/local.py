@@ -1,6 +1,6 @@
-"""Servers of the kinds `local` and `embedded`: where their programs are, and a server with a data directory of its own.
+"""Servers of the kinds `local` and `embedded`: finds their programs, and starts a server with its own data directory.
 
-It is reached by a socket that nobody else can open.
+The server listens only on a socket that nobody else can open.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _OWN_SETTINGS = {
 
 
 def _embedded() -> Path | None:
-    """The directory with bin, lib and share of the wheel's PostgreSQL 18; the wheel's own code is not run."""
+    """The directory with bin, lib and share of the wheel's PostgreSQL 18. The wheel's own code is not run."""
     wheel = importlib.util.find_spec(_WHEEL)
     for place in (wheel and wheel.submodule_search_locations) or ():
         root = Path(place) / _FOLDER
@@ -71,7 +71,7 @@ def _version(program: Path) -> tuple[int, ...]:
 
 
 def newest_installed() -> Path | None:
-    """The installation whose `postgres` is the newest of those on PATH and in the usual places."""
+    """The installation with the newest `postgres` on PATH and in the usual places; None if there is none."""
     on_path = shutil.which("postgres")
     programs = {Path(on_path).resolve()} if on_path else set()
     for pattern in _PATTERNS:
@@ -82,7 +82,7 @@ def newest_installed() -> Path | None:
 
 
 def find(server: str) -> Path | None:
-    """The installation for a server kind, `embedded` or `local`."""
+    """The installation for a server kind, `embedded` or `local`; None if there is none."""
     if server == "embedded":
         return _embedded()
     if server == "local":
@@ -99,7 +99,7 @@ def _instead() -> str:
 
 
 def missing(server: str) -> str:
-    """Why no server of that kind can be started here, and what would help; empty where one can."""
+    """Why no server of that kind can be started here, and what would help; empty if one can."""
     if server == container.KIND:
         return container.missing("PostgreSQL", _instead())
     if sys.platform != "linux":
@@ -118,7 +118,7 @@ class LocalServer(PrivateServer):
     """A server of kind `embedded` or `local` with the given settings."""
 
     def __init__(self, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
-        """EnvironmentMissing where there are no programs of that kind; `timeout` in seconds is for the whole start."""
+        """`timeout` is for the whole start, in seconds. Raises EnvironmentMissing if there are no such programs."""
         installation = find(kind)
         if installation is None:
             raise EnvironmentMissing(missing(kind))
@@ -135,13 +135,13 @@ class LocalServer(PrivateServer):
                 "{folder}/data",
                 *(part for option in options for part in ("-c", option)),
             ],
-            stop_signal=signal.SIGQUIT,  # at once, without a checkpoint: its files are deleted next
+            stop_signal=signal.SIGQUIT,  # ends at once, without a checkpoint: the files are deleted next
             parent_death_signal=signal.SIGQUIT,  # SIGKILL would leave its shared memory behind
         )
         super().__init__("PostgreSQL", kept, timeout)
 
     def prepare(self) -> Address:
-        """Creates the database of the trials and the schema in it."""
+        """Creates the database of trials and the schema in it."""
         from keybench.databases.postgresql import connection
         from keybench.databases.postgresql.database import create_database
 

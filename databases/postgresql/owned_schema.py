@@ -1,9 +1,9 @@
-"""The schema of trials on a user's own server: creating it, using it, and removing what keybench put there.
+"""The schema of trials on a user's own server: creates it, uses it, and removes what keybench put there.
 
-The results database can be in the same schema, so a trial's table is known by its shape: columns `key`, perhaps
-`created` before and `payload` after it (or those of the coordination table), autovacuum off, owned by this user. The
-comment of a schema that keybench made says so. While a run uses the server it holds an advisory lock, which the server
-itself releases when the run dies.
+The results database can be in the same schema. So a trial's table is recognised by its shape: it has the column `key`,
+perhaps `created` before and `payload` after it (or the columns of the coordination table), autovacuum is off, and this
+user owns it. A schema that keybench made has a comment that says so. While a run uses the server, it holds an advisory
+lock, which the server releases when the run dies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from keybench.databases.postgresql.ddl import SCHEMA
 from keybench.errors import ServerError
 
 IN_USE = int.from_bytes(b"keytrial")
-"""Key of the advisory lock that a run holds; advisory locks are a database's own, as the schema is."""
+"""Key of the advisory lock that a run holds. Advisory locks belong to one database, as schemas do."""
 COMMENT = "made by keybench, which removes it"
 
 _TABLES = """
@@ -45,7 +45,7 @@ class Schema:
     advice = f"Let its administrator run: CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
 
     def __init__(self, address: Address) -> None:
-        """EnvironmentMissing where the server cannot be reached."""
+        """Raises EnvironmentMissing if the server cannot be reached."""
         self.address = address
         self.place = f"PostgreSQL at {connection.place(address)}"
         self._connection = connection.connect(address)
@@ -65,7 +65,7 @@ class Schema:
         return True
 
     def create(self) -> None:
-        """Creates the schema where it is not there, with the comment that says whose it is."""
+        """Creates the schema if it does not exist, with a comment that says that keybench made it."""
         own = self._connection
         with connection.server_errors(), own.transaction():
             if own.execute("SELECT to_regnamespace(%s) IS NULL", [SCHEMA]).fetchone() == (True,):
@@ -73,12 +73,12 @@ class Schema:
                 own.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(SCHEMA), sql.Literal(COMMENT)))
 
     def in_use(self) -> bool:
-        """Whether another connection's run uses it at this moment."""
+        """Whether a run with another connection uses it at this moment."""
         with connection.server_errors(), self._connection.transaction():
             return self._locked_out()
 
     def contents(self) -> Sequence[str]:
-        """What `remove` would remove, for people to read."""
+        """What `remove` would remove, as text for people."""
         with connection.server_errors():
             lines = [f"table {SCHEMA}.{name}, {size}" for name, size in self._tables()]
             if self._made_here():
@@ -86,10 +86,10 @@ class Schema:
         return lines
 
     def remove(self) -> Sequence[str]:
-        """Drops the trials' tables and, where keybench made it and nothing else is in it, the schema.
+        """Drops the trials' tables. Also drops the schema if keybench made it and nothing else is in it.
 
-        Nothing while a run uses the server. ServerError where something of other people's depends on a table: then
-        nothing is changed.
+        Removes nothing while a run uses the server. Raises ServerError, and changes nothing, if somebody else's object
+        depends on a table.
         """
         try:
             return self._remove()
@@ -112,7 +112,7 @@ class Schema:
         self._connection.close()
 
     def _locked_out(self) -> bool:
-        """Whether a run uses the server; if none does, none begins to before the end of the transaction."""
+        """Whether a run uses the server. If none does, no run can start before this transaction ends."""
         return self._connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [IN_USE]).fetchone() != (True,)
 
     def _tables(self) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The settings of servers that keybench starts; all others keep the server's defaults."""
+"""The settings of servers that keybench starts. All other settings keep the server's defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keybench.databases.contract.roles import Settings
 _MB = 1 << 20
 
 CACHE_MB: dict[CacheSize, int] = {"default": 1024, "small": 64}
-"""shared_buffers; never more than a quarter of the machine's memory, as PostgreSQL's manual advises."""
+"""shared_buffers in MiB. It never exceeds a quarter of the machine's memory, as PostgreSQL's manual advises."""
 
 COMMON = {
     "autovacuum": "off",
@@ -27,7 +27,7 @@ COMMON = {
     "wal_compression": "off",
     "wal_level": "replica",
 }
-"""Replication slots keep the log of a trial, two for each of its tables. Dynamic shared memory is in the private
+"""Replication slots keep the log of a trial; each of its tables needs two. Dynamic shared memory is in the private
 folder, so that a killed server leaves nothing in /dev/shm."""
 
 PROFILES: dict[Profile, dict[str, str]] = {

@@ -11,9 +11,9 @@ from keybench.errors import UsageError
 
 
 def address_of(url: str) -> Address:
-    """The address of a postgresql:// URL, its password replaced by a reference.
+    """The address of a postgresql:// URL, with a reference in place of its password.
 
-    UsageError, without the URL, where it cannot be understood or holds a secret of another kind.
+    Raises UsageError, which does not show the URL, if it cannot be understood or holds another kind of secret.
     """
     try:
         given = {name: str(value) for name, value in conninfo_to_dict(url).items()}

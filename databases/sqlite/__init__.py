@@ -1,4 +1,4 @@
-"""SQLite, inside the process."""
+"""SQLite, which runs inside the process."""
 
 from keybench.databases.sqlite.engine import ENGINE
 

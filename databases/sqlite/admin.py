@@ -1,4 +1,4 @@
-"""Creates, reads back and settles a trial's table. Each table, with its parent, is a database file of its own."""
+"""Creates, reads back and settles a trial's table. Each table has, with its parent, a database file of its own."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _OPTIONS = ("THREADSAFE", "SYSTEM_MALLOC", "DIRECT_OVERFLOW_READ", "SECURE_DELET
 
 
 class SqliteAdmin:
-    """Keeps one connection, to the table that it worked on last."""
+    """Keeps one connection open, to the table that it used last."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._open: tuple[Path, apsw.Connection] | None = None
 
     def versions(self) -> Mapping[str, str]:
-        """SQLite as it is compiled into apsw, and apsw."""
+        """Versions of apsw and of the SQLite that is compiled into it."""
         options = [option for option in apsw.compile_options if option.startswith(_OPTIONS)]
         return {
             "SQLite": apsw.sqlite_lib_version(),
@@ -43,7 +43,7 @@ class SqliteAdmin:
         }
 
     def settings(self) -> Mapping[str, str]:
-        """All pragmas of `settings`, and a few defaults, as a new database in the folder reports them."""
+        """All pragmas of `settings` and a few defaults, as reported by a new database in the folder."""
         scratch = self._files("settings-read-back")
         scratch.remove()
         connection = connect(self._address, scratch.database, create=True)
@@ -55,7 +55,7 @@ class SqliteAdmin:
             scratch.remove()
 
     def create(self, table: Table) -> None:
-        """A new database file with the empty table, everything in it synced and its WAL empty."""
+        """Creates a new database file with the empty table. Afterwards everything is synced and the WAL is empty."""
         check(table)
         self.drop(table)
         connection = connect(self._address, self._files(table.name).database, create=True)
@@ -74,11 +74,11 @@ class SqliteAdmin:
         self._files(table.name).remove()
 
     def probes(self) -> Sequence[Probe]:
-        """Pages and log."""
+        """The probes of pages and log."""
         return (PagesProbe(self._connection), LogProbe(self._files))
 
     def page_order(self, table: Table) -> PageOrder | None:
-        """The leaves of the key's b-tree; they can always be read."""
+        """The leaves of the key's b-tree, which can always be read."""
         return page_order(self._connection(table), Statements(table).tree)
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
@@ -90,7 +90,7 @@ class SqliteAdmin:
         return self._all(table, Statements(table).ordered_keys)
 
     def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
-        """All keys by rowid, or by date; None where the table is the key's b-tree."""
+        """All keys in order of rowid, or of date; None if the table is the key's b-tree."""
         return None if table.key == "clustered" else self._all(table, Statements(table).arrived_keys)
 
     def index_bytes(self, table: Table) -> int:
@@ -98,7 +98,7 @@ class SqliteAdmin:
         return tree_bytes(self._connection(table), Statements(table).tree)
 
     def settle(self, table: Table) -> None:
-        """Checkpoints the WAL. Pages that deletions emptied are free at once: SQLite has no other background work."""
+        """Checkpoints the WAL. SQLite has no other background work: pages that deletions empty are free at once."""
         self._checkpoint(self._connection(table))
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class SqliteAdmin:
 
 
 def _array(table: Table, values: Sequence[object]) -> NDArray[np.uint8] | NDArray[np.int64]:
-    """Keys as SQLite returned them, in the form of `Column.encode`; ServerError where one has another form."""
+    """The keys that SQLite returned, as `Column.encode` gives them. Raises ServerError if a key has another form."""
     if table.column.form == "int":
         return np.array(values, np.int64)
     text = table.column.form == "text"

@@ -1,4 +1,4 @@
-"""Connections with keybench's settings, and SQLite's errors with the next step."""
+"""Connections with keybench's settings. SQLite's errors become keybench's, with the next step."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def files(address: Address, table: str) -> Files:
 
 
 def configured(address: Address) -> Settings:
-    """The settings of a server; only keybench starts one, so it has settings."""
+    """The settings of a server. It always has settings, because only keybench starts one."""
     if address.settings is None:
-        raise ValueError("an embedded server has settings")
+        raise ValueError("an embedded server needs settings")
     return address.settings
 
 
 def connect(address: Address, database: Path, *, create: bool = False) -> apsw.Connection:
-    """A connection to a database file, with the settings applied; ServerError where it cannot be opened."""
+    """A connection to a database file, with the settings applied. Raises ServerError if it cannot be opened."""
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     try:
         connection = apsw.Connection(str(database), flags=flags)

@@ -1,10 +1,10 @@
 """Columns and tables of SQLite: their SQL, and the files of a table.
 
-A `clustered` key is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree; the column `integer`
-then is an INTEGER PRIMARY KEY, which is the rowid itself. A `nonclustered` key has a unique index beside a table in
-order of arrival (of rowid); there `integer` is an ordinary column like `bigint`. A foreign key is the same with an
-index that is not unique. By date, the table is WITHOUT ROWID with the primary key (created, key), which is as near to
-clustering by date as SQLite comes; the key's index then refers to rows by both.
+A `clustered` key is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree. There the column
+`integer` is an INTEGER PRIMARY KEY, which is the rowid itself. A `nonclustered` key has a unique index beside a table
+in order of arrival (of rowid). There `integer` is an ordinary column like `bigint`. A foreign key is the same, but its
+index is not unique. A table by date is WITHOUT ROWID with the primary key (created, key), which is SQLite's closest
+equivalent to clustering by date. The key's index then refers to rows by both columns.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Statements:
 
     @property
     def tree(self) -> str:
-        """Name of the measured b-tree in dbstat: the one that holds the key."""
+        """Name in dbstat of the measured b-tree, which holds the key."""
         one = self.table.key == "clustered" or self.table.measures_rows
         return self.table.name if one else f"{self.table.name}_key"
 
@@ -50,7 +50,7 @@ class Statements:
         return (self.table.name,) if self.table.key == "clustered" else (self.table.name, f"{self.table.name}_key")
 
     def create(self) -> tuple[str, ...]:
-        """The statements that make the table, without its parent."""
+        """The statements that create the table, without its parent."""
         primary = " PRIMARY KEY" if self.table.key == "clustered" else ""
         payload = ", payload TEXT NOT NULL" if self.table.payload else ""
         ending = " WITHOUT ROWID" if self.table.by_date or (primary and not is_rowid(self.table)) else ""
@@ -67,7 +67,7 @@ class Statements:
 
     @property
     def insert(self) -> str:
-        """Inserts one row: created (by date only), key (unless SQLite makes it), payload (if there is one)."""
+        """Inserts one row: created (only by date), key (unless SQLite makes it), payload (if there is one)."""
         if self.table.server_keys:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
         given = ["?"] * (self.table.by_date + 1 + bool(self.table.payload))
@@ -80,7 +80,7 @@ class Statements:
 
     @property
     def between(self) -> str:
-        """The whole rows of a range of keys, both ends included."""
+        """The whole rows of a range of keys, including both ends."""
         return f'SELECT * FROM "{self.table.name}" WHERE key BETWEEN ? AND ?'  # noqa: S608
 
     @property
@@ -100,26 +100,26 @@ class Statements:
 
     @property
     def arrived_keys(self) -> str:
-        """All keys of a table that lies beside the key's b-tree, in the table's order: of arrival, or by date."""
+        """All keys of a table that is not the key's b-tree, in the table's order: of arrival or by date."""
         return f"{self.keys} ORDER BY {'created, key' if self.table.by_date else 'rowid'}"
 
     @property
     def rowids(self) -> str:
-        """The places of all rows in the table, in order of key: rowids, or numbers by date."""
+        """The places of all rows in the table, in order of key: rowids, or row numbers in a table by date."""
         place = "row_number() OVER (ORDER BY created, key)" if self.table.by_date else "rowid"
         return f'SELECT {place} FROM "{self.table.name}" ORDER BY key'  # noqa: S608
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one table, which has a database of its own: dropping it leaves nothing in a free list."""
+    """The files of one table. It has a database of its own, so that dropping it leaves no pages in a free list."""
 
     folder: Path
     table: str
 
     @property
     def database(self) -> Path:
-        """The database file; `-wal` and `-shm` beside it are SQLite's."""
+        """The database file. SQLite puts its `-wal` and `-shm` files beside it."""
         return self.folder / f"{self.table}.sqlite"
 
     def counters(self) -> list[Path]:
@@ -131,7 +131,7 @@ class Files:
         return self.folder / f"{self.table}.counters-{name}"
 
     def remove(self) -> None:
-        """Removes them all; harmless where there are none."""
+        """Removes all of these files that exist."""
         beside = [self.database.with_name(self.database.name + ending) for ending in ("-wal", "-shm", "-journal")]
         for path in (self.database, *beside, *self.counters()):
             path.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
 """SQLite, embedded through apsw, which contains a current SQLite with dbstat.
 
-SQLite runs inside the process, so its folder has no `url`, `container`, `owned_schema` and `coordination`.
+SQLite runs inside the process, so its folder has no `url`, `container`, `owned_schema` or `coordination`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Sqlite(Engine):
         return settings_for(profile, cache)
 
     def missing(self, server: str) -> str:
-        """Why SQLite cannot run here, which is for want of its driver; empty where it can."""
+        """Why SQLite cannot run here: its driver is missing, or it has no such server kind. Empty if it can run."""
         if server not in self.servers:
             return f"SQLite has no {server} server, it runs inside the process: use --server embedded."
         if find_spec("apsw") is None:
@@ -60,13 +60,13 @@ class Sqlite(Engine):
         return SqliteSession(address, table)
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The b-tree that holds the key; the model's `Parameters` are the parameters."""
+        """The model of the b-tree that holds the key. Its parameters are the fields of the model's `Parameters`."""
         from keybench.pagemodels.sqlite.model import Parameters, page_model
 
         return page_model(table, parameters(Parameters, given))
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """Estimated by the cell sizes of SQLite's file format."""
+        """Estimated from the cell sizes of SQLite's file format."""
         return records.bytes_per_row(column, payload, key)
 
 

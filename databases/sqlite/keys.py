@@ -9,7 +9,7 @@ MADE = (ServerKeys("server-identity", "the rowid: one more than the largest", "i
 
 
 def check(table: Table) -> None:
-    """UsageError where the table's key would not be the rowid: SQLite makes no other keys."""
+    """Raises UsageError if the table's key would not be the rowid: SQLite makes no other keys."""
     if table.server_keys and table.key != "clustered":
         raise UsageError(
             f"SQLite makes {table.server_keys.name} keys only where the key is the table's rowid: "

@@ -1,4 +1,4 @@
-"""SQLite's server is the process itself: all that it needs is a private folder for its files."""
+"""SQLite's server is the process itself. It needs only a private folder for its files."""
 
 from __future__ import annotations
 

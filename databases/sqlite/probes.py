@@ -1,4 +1,4 @@
-"""Probes: exact page figures from dbstat, and what the loading connections counted."""
+"""Probes: exact page figures from dbstat, and the counters of the loading connections."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Open = Callable[[Table], apsw.Connection]
 
 
 class PagesProbe(FinalState):
-    """Pages of the key's b-tree, sizes, and the order of a table that lies beside that b-tree.
+    """Pages of the key's b-tree, sizes, and the row order of a table that is not that b-tree.
 
-    Path order in dbstat is the order of a depth-first walk, which at the leaves is key order.
+    Path order in dbstat is the order of a depth-first walk, which is key order for the leaves.
     """
 
     supplies: Sequence[Metric] = (
@@ -72,8 +72,8 @@ class LogProbe:
     """Bytes of WAL frames (pages that the loading connections wrote to the WAL, times the size of a frame), and pages
     that they read.
 
-    SQLite counts pages by connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS); each session writes its counts to a file
-    when it closes. The 32 bytes at every restart of the WAL are not included.
+    SQLite counts pages per connection (SQLITE_DBSTATUS_CACHE_WRITE, …_MISS). Each session writes its counts to a file
+    when it closes. The 32 bytes at each restart of the WAL are not included.
     """
 
     supplies: Sequence[Metric] = (Metric.LOG_BYTES, Metric.PAGES_READ)
@@ -115,7 +115,7 @@ def page_order(connection: apsw.Connection, name: str) -> PageOrder:
 
 
 def tree_bytes(connection: apsw.Connection, name: str) -> int:
-    """Bytes of all pages of one b-tree, overflow pages included."""
+    """Bytes of all pages of one b-tree, including overflow pages."""
     return int(connection.execute("SELECT sum(pgsize) FROM dbstat WHERE name = ?", (name,)).get)
 
 

@@ -1,6 +1,6 @@
-"""One writer's connection: `executemany` runs a prepared INSERT over a whole batch, one transaction a batch.
+"""One writer's connection: `executemany` runs a prepared INSERT over a whole batch, one transaction per batch.
 
-`executemany` over `zip` binds and steps in C: it was measured to be as fast as a C program that does the same.
+`executemany` over `zip` binds and steps in C. It was measured to be as fast as a C program that does the same.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class SqliteSession:
         self._connection = connect(address, self._files.database)
         self._closed = False
         self.entered = 0.0
-        """When the last transaction held the lock (`capabilities.StampsTransactions`)."""
+        """A time at which the last transaction held the lock (`capabilities.StampsTransactions`)."""
         self._counts = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
         self._counts.touch()  # empty until `close`: shows that a session was lost or is still open
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches of columns: times of creation (by date only), keys, payload texts (if there is a payload)."""
+        """Batches of columns: times of creation (only by date), keys, payload texts (if there is a payload)."""
         columns: list[Sequence[Any]] = [self.prepare_keys(keys)]
         if self._table.by_date:
             columns.insert(0, payload.moments(start, len(keys)).tolist())
@@ -65,19 +65,19 @@ class SqliteSession:
         return native(self._table, keys)
 
     def find(self, key: object) -> int:
-        """Reads the row of that key; rows found."""
+        """Reads the row of that key. Returns the number of rows found."""
         return self._read(self._sql.find, (key,))
 
     def between(self, low: object, high: object) -> int:
-        """Reads all rows with low ≤ key ≤ high; rows found."""
+        """Reads all rows with low ≤ key ≤ high. Returns the number of rows found."""
         return self._read(self._sql.between, (low, high))
 
     def delete(self, keys: Sequence[object]) -> int:
-        """Deletes the rows of these keys in one transaction; rows deleted."""
+        """Deletes the rows of these keys in one transaction. Returns the number of rows deleted."""
         return self._transaction((self._sql.delete, zip(keys)))
 
     def close(self) -> None:
-        """Closes the connection and writes its counters beside the table, for the probe in another process."""
+        """Closes the connection and writes its counters to a file, for the probe in another process."""
         if self._closed:
             return
         self._closed = True

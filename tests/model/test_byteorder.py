@@ -193,7 +193,7 @@ def test_equal_keys_keep_their_sequence() -> None:
 def test_no_column_stores_the_order_none() -> None:
     keys = Keys(np.zeros((1, 16), np.uint8), "uuid")
     with pytest.raises(
-        ValueError, match=r"^'none' is the order of layouts that ascend in no order; no column stores it"
+        ValueError, match=r"^'none' is the order of layouts whose keys do not ascend; no column stores it"
     ):
         stored(keys, "none")
 

@@ -69,7 +69,7 @@ def test_a_column_accepts_its_kinds_alone() -> None:
 
 def test_no_column_stores_the_order_none() -> None:
     with pytest.raises(
-        ValueError, match=r"^'none' is the order of layouts that ascend in no order; no column stores it$"
+        ValueError, match=r"^'none' is the order of layouts whose keys do not ascend; no column stores it$"
     ):
         Column("c", "T", GUID, "none").encode(keys_of(example))
 

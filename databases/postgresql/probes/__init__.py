@@ -13,7 +13,7 @@ from keybench.databases.postgresql.probes.tables import SizesProbe
 
 
 def probes(server: Queries, keys: ReadsInOrder) -> tuple[Probe, ...]:
-    """All probes. Cache and log come first: the other probes may read pages and write to the log."""
+    """All probes. Those of cache and log come first, because the others may read pages and write to the log."""
     return (
         CacheProbe(server),
         LogProbe(server),

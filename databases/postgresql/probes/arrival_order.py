@@ -1,7 +1,7 @@
-"""The order of arrival from the write-ahead log: each row's insertion into the key's index is one record there.
+"""The order of arrival from the write-ahead log, which has one record for each insertion into the key's index.
 
-Level-0 INSERT_LEAF and SPLIT records name their transaction; the table's rows name it too (`xmin`). The heap's order
-(`ctid`) differs where several writers extend the table at once (docs/internals/arrival-order.md §1).
+Level-0 INSERT_LEAF and SPLIT records name their transaction. The table's rows name it too (`xmin`). The heap's order
+(`ctid`) differs if several writers extend the table at once (docs/internals/arrival-order.md §1).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INSERTION = re.compile(
 
 
 class WalRecorder:
-    """Reads a private server's log. A user's own server is not asked to keep its log."""
+    """Reads a private server's log. keybench does not make a user's own server keep its log."""
 
     def __init__(self, server: Queries, stored_transactions: StoredTransactions) -> None:
         self._server = server
@@ -51,19 +51,22 @@ class WalRecorder:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
         finally:
             log.release_log(self._server, _SLOT, table)
-        keys, of = self._stored_transactions(table)
-        if not np.array_equal(np.sort(sequence), np.sort(of)):
-            raise ServerError(f"the log shows {len(sequence)} insertions into an index of {len(of)} rows.")
-        return Arrivals(keys, of, sequence)
+        keys, inserted_by = self._stored_transactions(table)
+        if not np.array_equal(np.sort(sequence), np.sort(inserted_by)):
+            raise ServerError(f"the log shows {len(sequence)} insertions into an index of {len(inserted_by)} rows.")
+        return Arrivals(keys, inserted_by, sequence)
 
 
 def transactions(chunks: Iterable[bytes], relation: str) -> NDArray[np.int64]:
-    """The transaction of each insertion into one index's leaves, in order, from text of log records, one a line."""
+    """The transaction of each insertion into one index's leaves, in order.
+
+    `chunks` are the text of log records, one record per line.
+    """
     wanted, parts, rest = relation.encode(), [np.empty(0, np.int64)], b""
     for chunk in itertools.chain(chunks, [b"\n"]):
         text = rest + chunk
         cut = text.rfind(b"\n") + 1
         rest = text[cut:]
         records = _INSERTION.findall(text, 0, cut)
-        parts.append(np.array([number for number, of in records if of == wanted], np.int64))
+        parts.append(np.array([number for number, index in records if index == wanted], np.int64))
     return np.concatenate(parts)

@@ -21,7 +21,7 @@ _QUIET_SECONDS = 2.0
 class CacheProbe:
     """Pages that the server read into its buffers for this database, and wrote from its buffers for all databases.
 
-    A page that it reads may come from the operating system's cache: the server cannot tell.
+    The server cannot tell whether a page came from the disk or from the operating system's cache.
     """
 
     server_wide = True
@@ -70,10 +70,10 @@ def connected(server: Queries) -> frozenset[int]:
 
 
 def wait_for_quiet(server: Queries, standing: frozenset[int]) -> None:
-    """Waits until the writers' connections end: only then are all their counters in the server's.
+    """Waits until the writers' connections end: only then do the server's counters include theirs.
 
-    Connections that were open before the trial (`standing`) do none of its work: on a user's own server one stays open
-    for the whole run.
+    It does not wait for connections that were open before the trial (`standing`), which do none of its work. On a
+    user's own server one connection stays open for the whole run.
     """
     deadline = time.monotonic() + _QUIET_SECONDS
     while connected(server) - standing and time.monotonic() < deadline:
@@ -93,7 +93,7 @@ class LogProbe:
         self._images = 0
 
     def before(self, _table: Table) -> None:
-        """Notes position and counter."""
+        """Notes the log position and the counter."""
         self._standing = connected(self._server)
         self._images = self._image_counter()
         self._begin = log.position(self._server)

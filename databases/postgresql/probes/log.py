@@ -1,7 +1,7 @@
-"""The write-ahead log of the server: where it is, how to keep it, and its records.
+"""The server's write-ahead log: its position, how to make the server keep it, and its records.
 
-A private server's log is read from its files, which needs no extension; that of a user's own server by pg_walinspect
-where it is installed and permitted. `UnreadableError` says what was missing.
+A private server's log is read from its files, which needs no extension. The log of a user's own server is read by
+pg_walinspect, if that is installed and permitted. `UnreadableError` says what is missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def position(server: Queries) -> str:
 def keep_log(server: Queries, purpose: str, table: Table) -> None:
     """Makes a private server keep its log from here on, until `release_log`; does nothing on a user's own server.
 
-    A replication slot keeps it, named after purpose and table: the next trial replaces a slot that a failed one left.
+    It creates a replication slot named after purpose and table. The next trial replaces a slot that a failed one left.
     """
     if server.is_private:
         release_log(server, purpose, table)
@@ -32,7 +32,7 @@ def keep_log(server: Queries, purpose: str, table: Table) -> None:
 
 
 def release_log(server: Queries, purpose: str, table: Table) -> None:
-    """Drops the slot of `keep_log`, if it is there."""
+    """Drops the slot of `keep_log` if it exists."""
     if server.is_private:
         server.rows(
             "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s",
@@ -41,7 +41,7 @@ def release_log(server: Queries, purpose: str, table: Table) -> None:
 
 
 def _slot(purpose: str, table: Table) -> str:
-    """Names of slots have lower-case letters, digits and _, at most 63 characters."""
+    """The slot's name. Such names have at most 63 characters: lower-case letters, digits and _."""
     return re.sub("[^a-z0-9]", "_", f"{purpose}_{table.name}".lower())[:63]
 
 
@@ -67,7 +67,7 @@ def _private_log(server: Queries) -> waldump.PrivateLog | None:
 
 
 def split_records(server: Queries, begin: str, end: str) -> Iterable[bytes]:
-    """Text that holds all Btree split records between two log positions, one a line."""
+    """Text that holds all Btree split records between two log positions, one per line."""
     if files_of(server):
         return insertion_records(server, begin, end)
     rows = _inspected(
@@ -81,7 +81,7 @@ def split_records(server: Queries, begin: str, end: str) -> Iterable[bytes]:
 
 
 def insertion_records(server: Queries, begin: str, end: str) -> Iterable[bytes]:
-    """Text of all Btree records between two positions of a private server's log, one a line."""
+    """Text of all Btree records between two positions of a private server's log, one per line."""
     log = _private_log(server)
     if log is None:
         raise UnreadableError("every insertion is in the log, which keybench reads only on its own local servers.")

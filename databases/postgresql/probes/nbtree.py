@@ -1,7 +1,8 @@
-"""Reads an nbtree index page by page: how many leaves, how full, in which order.
+"""Reads an nbtree index page by page: how many leaves it has, how full they are, and in which order they lie.
 
-The figures are pgstattuple's `pgstatindex` by its definitions (its documentation, and docs/internals/postgresql.md §5):
-free space of a leaf is the gap between line pointers and entries less one line pointer, and high keys count as used.
+The figures follow the definitions of pgstattuple's `pgstatindex` (its documentation, and docs/internals/postgresql.md
+§5). The free space of a leaf is the gap between line pointers and entries, less one line pointer. High keys count as
+used space.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _HEADER = np.dtype(
 
 @dataclass(frozen=True)
 class IndexPages:
-    """What the pages of an index amount to; shares in per cent."""
+    """Summary of an index's pages. Density, fragmentation and nonadjacent are percentages."""
 
     leaf: int
     branch: int
@@ -41,7 +42,10 @@ def _fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArr
 
 
 def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexPages:
-    """From all pages of an index in order, in slices of uint8 (n, page bytes); ValueError where it is no nbtree."""
+    """Summarises all pages of an index, given in order in slices of uint8 (n, page bytes).
+
+    Raises ValueError if it is no nbtree.
+    """
     head, tail, used, page_bytes = _read(slices)
     leaf = used & (tail["flags"] & _LEAF != 0)
     number, following = np.flatnonzero(leaf), tail["next"][leaf].astype(np.int64)
@@ -60,9 +64,9 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexPages:
 
 
 def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
-    """The leaves in key order, from the same; ValueError where it is no nbtree or its leaves are no chain.
+    """The leaves in key order, from the same slices. Raises ValueError if it is no nbtree or its leaves form no chain.
 
-    Of a leaf's line pointers one is its high key's, unless it is the rightmost.
+    One of a leaf's line pointers belongs to its high key; the rightmost leaf has none.
     """
     head, tail, used, _ = _read(slices)
     leaf = used & (tail["flags"] & _LEAF != 0)
@@ -78,7 +82,7 @@ def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
 
 
 def _read(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.bool_], int]:
-    """Page headers, what nbtree keeps at the end of its pages, which of them are in use, and the bytes of a page."""
+    """(page headers, nbtree's data at the end of each page, which pages are in use, bytes per page)."""
     heads, tails, page_bytes = [], [], 0
     for pages in slices:
         page_bytes = pages.shape[1]
@@ -91,7 +95,7 @@ def _read(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDArra
 
 
 def of_file(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
-    """The pages of a relation's files (`path`, `path`.1 …) as they are on disk: after a CHECKPOINT, as they are."""
+    """The pages of a relation's files (`path`, `path`.1 …) on disk. They are up to date after a CHECKPOINT."""
     part = 0
     while (file := path if part == 0 else path.with_name(f"{path.name}.{part}")).exists():
         if file.stat().st_size:
@@ -100,12 +104,12 @@ def of_file(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
 
 
 def of_chunks(chunks: Iterable[bytes], page_bytes: int) -> Iterator[NDArray[np.uint8]]:
-    """The same from whole pages read through the server."""
+    """The same from chunks of whole pages that were read through the server."""
     for chunk in chunks:
         yield np.frombuffer(chunk, np.uint8).reshape(-1, page_bytes)
 
 
 def slices(pages: int) -> Iterator[tuple[int, int]]:
-    """(first, number) of the page ranges by which an index is read through the server."""
+    """(first page, number of pages) of each range in which an index is read through the server."""
     for first in range(0, pages, _SLICE_PAGES):
         yield first, min(_SLICE_PAGES, pages - first)

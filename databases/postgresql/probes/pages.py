@@ -1,7 +1,7 @@
 """The pages of the key's index.
 
-They are read from a private server's file, which needs no extension; on a user's own server by what is installed and
-permitted there. `UnreadableError` says what was missing.
+On a private server they are read from its file, which needs no extension. On a user's own server they are read by an
+extension or function that is installed and permitted there. `UnreadableError` says what is missing.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from keybench.model.table import Table
 
 T = TypeVar("T")
 
-_FILE_BYTES = 1 << 30  # the server cuts relations into files of this size
+_FILE_BYTES = 1 << 30  # the server splits relations into files of this size
 
 
 def read_index(server: Queries, table: Table) -> IndexPages:
-    """Reads the key's index: a private server's file, else by pageinspect, else by pg_read_binary_file."""
+    """Reads the key's index from a private server's file, else by pageinspect, else by pg_read_binary_file."""
     return _read(server, table, nbtree.summarise)
 
 
@@ -105,7 +105,7 @@ class PagesProbe(FinalState):
         self._server = server
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """All five, or the reason why the index cannot be read."""
+        """All five readings, or the reason why the index cannot be read."""
         try:
             index = read_index(self._server, table)
         except UnreadableError as error:

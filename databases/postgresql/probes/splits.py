@@ -26,12 +26,12 @@ class SplitsProbe:
         self._begin = ""
 
     def before(self, table: Table) -> None:
-        """Notes the log's position, and on a private server keeps the log from there on until `after`."""
+        """Notes the log's position. A private server keeps its log from there on until `after`."""
         log.keep_log(self._server, _SLOT, table)
         self._begin = log.position(self._server)
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """The kinds of splits; absent where their sum is not the number of leaf pages less one."""
+        """The number of splits of each kind; absent if the leaf splits are not one fewer than the leaf pages."""
         try:
             end = log.position(self._server)
             capacity = leaf_capacity(table.column, self._server.page_bytes)

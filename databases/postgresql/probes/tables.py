@@ -1,4 +1,4 @@
-"""The key's index as the catalogue knows it, and the sizes of index and table."""
+"""The key's index in the catalogue, and the sizes of index and table."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Files:
 
 
 def files_of(server: Queries) -> Files | None:
-    """The files of a private server; None where they cannot be reached (a URL, a container)."""
+    """The files of a private server; None if keybench cannot read them (a URL, a container)."""
     given = server.address.parameters
     return Files(Path(given["data"]), Path(given["programs"])) if "data" in given else None
 
 
 def index_oid(server: Queries, table: Table) -> int:
-    """Object id of the index that is measured; ServerError where there is no such table."""
+    """Object id of the measured index. Raises ServerError if there is no such table."""
     statement = "SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary = %s"
     if not (oids := server.rows(statement, [ddl.name(table), ddl.is_primary(table)])):
         raise ServerError(f"PostgreSQL: there is no table {ddl.name(table)}.")
@@ -42,7 +42,7 @@ def index_oid(server: Queries, table: Table) -> int:
 
 
 def index_bytes(server: Queries, table: Table) -> int:
-    """Size of the key's index."""
+    """Size of the key's index, in bytes."""
     return int(server.value("SELECT pg_relation_size(%s::oid)", index_oid(server, table)))
 
 

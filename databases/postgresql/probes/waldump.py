@@ -1,8 +1,9 @@
-"""Reads page splits from the write-ahead log: the only place where PostgreSQL tells an append from another split.
+"""Reads page splits from the write-ahead log. Only there does PostgreSQL distinguish appends from other splits.
 
-A Btree SPLIT_L or SPLIT_R record at level 0 is one leaf split. Where it names a third block (`blkref #2`, the old right
-sibling), the leaf was not the rightmost: an interior split. Else it was, and the split is an append if the new entry's
-place (`newitemoff`) lies past the last of the full page, an edge split if it does not.
+A Btree SPLIT_L or SPLIT_R record at level 0 is one leaf split. If it names a third block (`blkref #2`, the old right
+sibling), the leaf was not the rightmost one: this is an interior split. Otherwise the leaf was the rightmost one. The
+split is then an append if the new entry's place (`newitemoff`) is past the last entry of the full page, else an edge
+split.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 _CHUNK = 1 << 20
 _PAGE_BYTES = 8192
-"""Of the log, in every build that anybody distributes."""
+"""The page size of the log in every build that anybody distributes."""
 _SPLIT = re.compile(rb"SPLIT_[LR][^\n]*")
 _PARTS = re.compile(rb"level:? (\d+).*newitemoff:? (\d+).*?blkref #0: rel (\d+/\d+/\d+)")
 
@@ -43,9 +44,9 @@ class Splits:
 
 
 def count(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
-    """Counts the splits in text of log records, one a line.
+    """Counts the splits in the text of log records, one record per line.
 
-    `relation` is tablespace/database/file as the log writes it, `capacity` the entries of a full rightmost leaf.
+    `relation` is tablespace/database/file as in the log; `capacity` is the number of entries of a full rightmost leaf.
     """
     wanted = relation.encode()
     kinds = {"appends": 0, "edge": 0, "interior": 0, "branch": 0}
@@ -58,8 +59,8 @@ def count(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
             parts = _PARTS.search(record)
             if not parts:
                 raise WalUnreadableError(f"a split record of unknown form: {record[:120].decode('ascii', 'replace')}")
-            level, place, of = parts.groups()
-            if of == wanted:
+            level, place, index = parts.groups()
+            if index == wanted:
                 kinds[_kind(int(level), int(place), b"blkref #2" in record, capacity)] += 1
     return Splits(**kinds)
 
@@ -92,15 +93,15 @@ class PrivateLog:
         return int(total[1])
 
     def _segment(self, place: int) -> str:
-        """The file that holds that byte of the log: timeline, which is the first of a new server, and number."""
+        """The name of the file that holds that byte of the log: timeline (1 on a new server) and segment number."""
         high, low = divmod(place // self.segment_bytes, (1 << 32) // self.segment_bytes)
         return f"{1:08X}{high:08X}{low:08X}"
 
     def _before_header(self, place: int) -> int:
-        """The start of a page where `place` is just past its header, else `place`.
+        """The start of the page if `place` is just past the page's header, else `place`.
 
-        The server gives the place of its next record so, but pg_waldump (15 and 18), told to end there, takes what an
-        earlier page left in its buffer for one more record, and fails.
+        The server reports the place of its next record past the header. If pg_waldump (15 and 18) gets that place as
+        its end, it takes what an earlier page left in its buffer for one more record, and fails.
         """
         header = 40 if place % self.segment_bytes < _PAGE_BYTES else 24
         return place - header if place % _PAGE_BYTES == header else place
@@ -110,8 +111,8 @@ class PrivateLog:
         if first >= last:
             return
         command: list[str | Path] = [self.programs / "pg_waldump", "--path", self.directory]
-        # The files are named because pg_waldump else takes the segment size from whichever file it comes across first,
-        # which may be one that is prepared for later and still empty.
+        # The command names the files. Otherwise pg_waldump takes the segment size from the first file that it finds,
+        # which may be an empty file prepared for later.
         files = [self._segment(first), self._segment(last - 1)]
         command += ["--start", begin, "--end", f"{last >> 32:X}/{last & 0xFFFFFFFF:X}", *options, *files]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:
@@ -119,9 +120,9 @@ class PrivateLog:
             assert dump.stderr
             while chunk := dump.stdout.read(_CHUNK):
                 yield chunk
-            said = dump.stderr.read().decode("utf-8", "replace")
+            message = dump.stderr.read().decode("utf-8", "replace")
             if dump.wait():
-                raise WalUnreadableError(f"pg_waldump failed: {' '.join(said.split())}")
+                raise WalUnreadableError(f"pg_waldump failed: {' '.join(message.split())}")
 
 
 def _number(position: str) -> int:

@@ -1,4 +1,7 @@
-"""A writer's connection: one COPY a transaction, its whole text made beforehand; reads and deletions in binary."""
+"""A writer's connection. Each transaction is one COPY, whose text is prepared in advance.
+
+Reads and deletions are in binary.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from keybench.model.table import Table
 
 _BINARY = pq.Format.BINARY
 
-# Types of the elements of `= ANY($1)`: fixed numbers of the system catalogue (pg_type.dat).
+# The type numbers of the elements of `= ANY($1)`. They are fixed in the system catalogue (pg_type.dat).
 _TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20}
 
 
@@ -68,7 +71,7 @@ class PostgresSession:
         self._raw = connection.connect_raw(address)
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch | Family]:
-        """The text of `rows_per_tx` rows a batch; all of the batches lie in one buffer; those of children too."""
+        """Batches with the text of `rows_per_tx` rows each. All batches share one buffer, their children another."""
         text, texts = key_text(self._table.column, keys), payload.rows(start, len(keys))
         if self._table.by_date:
             text = beside(moment_text(payload.moments(start, len(keys))), text)
@@ -84,7 +87,7 @@ class PostgresSession:
         return pack(np.empty((rows, 0), np.uint8), payload.rows(start, rows), rows_per_tx)
 
     def send(self, batch: object) -> int:
-        """One COPY, its own transaction; the rows of the server's command tag. With children two in a transaction."""
+        """Sends one COPY as a transaction, or with children two COPYs. Returns the rows of the server's command tag."""
         if isinstance(batch, Batch):
             return self._send(self._copies[0], batch)
         assert isinstance(batch, Family)
@@ -115,7 +118,7 @@ class PostgresSession:
         return done.command_tuples or 0
 
     def prepare_keys(self, keys: Keys) -> KeyParameters:
-        """The keys in binary. The first time, statements are prepared and the planner's statistics gathered."""
+        """The keys in binary. The first call also prepares statements and gathers the planner's statistics."""
         if not self._prepared:
             self._prepare_statements()
         return KeyParameters(wire(self._table.column, keys))
@@ -143,7 +146,7 @@ class PostgresSession:
         self._raw.finish()
 
     def _prepare_statements(self) -> None:
-        """ANALYZE first: autovacuum, which is off, would have done it by the time that anybody reads."""
+        """Prepares statements, after ANALYZE. Autovacuum, which is off, would have analysed the table before reads."""
         name, columns = ddl.name(self._table), ddl.columns(self._table)
         with connection.server_errors():
             self._expect(self._raw.exec_(f"ANALYZE {name}".encode()), pq.ExecStatus.COMMAND_OK)
@@ -163,8 +166,8 @@ class PostgresSession:
     def _expect(self, result: pq.abc.PGresult | None, *statuses: pq.ExecStatus) -> pq.abc.PGresult:
         if result is not None and result.status in statuses:
             return result
-        said = result.get_error_message() if result is not None else self._raw.get_error_message()
-        raise ServerError(f"PostgreSQL: {with_next_step(' '.join(said.split()))}")
+        message = result.get_error_message() if result is not None else self._raw.get_error_message()
+        raise ServerError(f"PostgreSQL: {with_next_step(' '.join(message.split()))}")
 
 
 def _rows(keys: Sequence[object]) -> NDArray[np.uint8]:

@@ -1,7 +1,7 @@
-"""Rows as COPY takes them in its text format, packed by numpy.
+"""Rows in COPY's text format, packed by numpy.
 
-Text, not binary: PostgreSQL 15 and 18 take in binary rows more slowly (`make bench` loads 300,000 rows beside `psql`;
-binary took 1.18 to 1.24 times as long as psql's text, text 0.98 to 1.05 times).
+The format is text, not binary, because PostgreSQL 15 and 18 read binary rows more slowly. `make bench` loads 300,000
+rows and compares with `psql`: binary took 1.18 to 1.24 times as long as psql's text, text 0.98 to 1.05 times.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from keybench.model.column import Column
 from keybench.model.keys import Bytes, Keys
 
 _PART_BYTES = 32_768
-"""Bytes a message: the server reads one in while the next is sent. Larger and smaller ones measured slower."""
+"""Bytes per message: the server reads one message while the next is sent. Larger and smaller messages were slower."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Family:
 
 
 def key_text(column: Column, keys: Keys) -> Bytes:
-    """The keys as the column's type reads them in COPY: uint8 (n, width). No character but a backslash is escaped."""
+    """The keys as the column's type reads them in COPY: uint8 (n, width). Only backslashes need escaping."""
     encoded = column.encode(keys)
     if column.form == "int":
         return decimal(keys.data.astype(np.int64, copy=False))
@@ -49,14 +49,14 @@ def key_text(column: Column, keys: Keys) -> Bytes:
 
 
 def moment_text(moments: NDArray[np.int64]) -> Bytes:
-    """The moments of creation and the tab behind them: uint8 (n, width)."""
+    """The moments of creation, each with a tab after it: uint8 (n, width)."""
     return beside(decimal(moments), repeated(b"\t", len(moments)))
 
 
 def pack(keys: Bytes, payload: Bytes, rows_per_tx: int) -> list[Batch]:
     """Batches of `rows_per_tx` rows (the last may be shorter), all in one buffer.
 
-    `keys` is (n, width), `payload` (n, characters); one of them that has no characters is no field of the rows.
+    `keys` is (n, width), `payload` (n, characters). If one of them has no characters, rows do not have that field.
     """
     n = len(keys)
     tab = repeated(b"\t" if keys.shape[1] and payload.shape[1] else b"", n)
