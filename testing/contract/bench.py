@@ -30,7 +30,7 @@ class Bench:
     def table(
         self, column: Column, payload: int = 0, key: KeyRole | None = None, name: str = "contract", children: int = 1
     ) -> Table:
-        """A table whose key has that role (default: the engine's first). Skips the test if the engine lacks the role."""
+        """A table whose key has that role (default: the engine's first). Skips the test if the engine lacks it."""
         role = key or self.engine.key_roles[0]
         if role not in self.engine.key_roles:
             pytest.skip(f"{self.engine.title} declares no tables with a {role} key")
