@@ -1,4 +1,4 @@
-"""The unit of every comparison: the trials of one layout in one column, server and payload, one trial a block."""
+"""The unit of every comparison: the trials of one layout in one column, server and payload, one trial per block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ByBlock = Mapping[int, Reading]
 
 @dataclass(frozen=True)
 class Arm:
-    """Trials and what they are of. Two arms are equal where they are of the same."""
+    """Trials, and the layout, column, server and payload that they share. Two arms are equal if these are equal."""
 
     database: str
     server: str
@@ -30,12 +30,12 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """Layout and column, if it has one."""
+        """The layout, with the column if there is one."""
         return f"{self.layout} · {self.column}" if self.column else self.layout
 
     @property
     def is_control(self) -> bool:
-        """Whether ratios are taken to it."""
+        """Whether it is the control, to which ratios are taken."""
         return self.layout == CONTROL
 
     @cached_property
@@ -50,7 +50,7 @@ class Arm:
 
     @cached_property
     def readings(self) -> Mapping[Subject, Mapping[Metric, ByBlock]]:
-        """The readings of good trials, absent ones too, by subject, metric and block."""
+        """The readings of good trials, including absent ones, by subject, metric and block."""
         readings: dict[Subject, dict[Metric, dict[int, Reading]]] = defaultdict(lambda: defaultdict(dict))
         for trial in sorted(self.good, key=lambda trial: trial.block):
             for reading in trial.readings:
@@ -63,7 +63,7 @@ class Arm:
         return {subject: own for subject, own in self.readings.items() if subject.kind == SubjectKind.MODEL}
 
     def by_block(self, metric: Metric, subject: Subject = KEY) -> ByBlock:
-        """The readings of one metric, absent ones too; empty where no trial mentions it."""
+        """The readings of one metric, including absent ones; empty if no trial mentions it."""
         return self.readings.get(subject, {}).get(metric, {})
 
     def values(self, metric: Metric, subject: Subject = KEY) -> dict[int, float]:
@@ -72,7 +72,7 @@ class Arm:
         return {block: reading.value for block, reading in readings.items() if reading.value is not None}
 
     def summary(self, metric: Metric) -> Summary | None:
-        """The metric over blocks; None where no block has a value."""
+        """The metric over blocks; None if no block has a value."""
         return summarise(self.values(metric).values())
 
     def origins(self, metric: Metric) -> set[Origin]:
@@ -89,7 +89,7 @@ class Arm:
 
 
 def arms_of(trials: Iterable[Trial]) -> tuple[Arm, ...]:
-    """The trials by database, server, column, layout and payload."""
+    """The trials grouped by database, server, column, layout and payload."""
     arms: dict[tuple[str, str, str, str, int], list[Trial]] = defaultdict(list)
     for trial in trials:
         arms[trial.database, trial.server, trial.column, trial.layout, trial.payload].append(trial)
@@ -97,9 +97,10 @@ def arms_of(trials: Iterable[Trial]) -> tuple[Arm, ...]:
 
 
 def with_known_servers(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials of a run, each on a server on which a trial of its database was good, if any was.
+    """The trials of a run, with the servers of failed trials corrected.
 
-    A trial that failed before its server was up may have the name under which the server was asked for.
+    A trial that failed before its server was up may have the name by which the user requested the server. It gets a
+    server on which a trial of the same database succeeded, if there is one.
     """
     good: dict[str, set[str]] = defaultdict(set)
     for trial in trials:

@@ -1,9 +1,9 @@
-"""The bootstrap interval of a median over few blocks, without drawing anything.
+"""The bootstrap interval of a median over few blocks, computed exactly instead of by random resampling.
 
-The bootstrap distribution of a median is known exactly (Efron 1979). Its plain percentiles cover too little with few
-values (88 % with seven): the levels are widened as Hesterberg (2015, "expanded percentile") says. From six values on
-the 95 % interval then covers 95 % to 98 %, also of skewed ones; with fewer no interval of a median can, and this one
-goes from the lowest to the highest.
+The bootstrap distribution of a median is known exactly (Efron 1979). With few values its plain percentiles cover too
+little (88 % with seven values), so the levels are widened as in Hesterberg (2015, "expanded percentile"). With six
+values or more, the 95 % interval then covers 95 % to 98 %, also for skewed values. With fewer values no interval of a
+median can do that, and this one extends from the lowest to the highest.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Floats = NDArray[np.float64]
 
 
 def interval(values: Floats, confidence: float) -> tuple[float, float]:
-    """Of the median of two values or more."""
+    """The interval (low, high) of the median of two or more values."""
     return _percentiles(*_medians(values), _widened(len(values), confidence))
 
 
 def interval_between(before: Floats, after: Floats, confidence: float) -> tuple[float, float]:
-    """Of median(after) − median(before), two independent samples of two values or more each."""
+    """The interval of median(after) − median(before), for two independent samples of two or more values each."""
     (a, p), (b, q) = _medians(before), _medians(after)
     level = _widened(min(len(before), len(after)), confidence)
     return _percentiles((b[:, None] - a).ravel(), (q[:, None] * p).ravel(), level)
@@ -37,7 +37,7 @@ def _widened(n: int, confidence: float) -> float:
 
 
 def _medians(values: Floats) -> tuple[Floats, Floats]:
-    """All medians that resampling the values can give, and their chances."""
+    """All medians that resampling the values can give, and their probabilities."""
     ordered = np.sort(values)
     first, second, chances = _middles(len(ordered))
     return (ordered[first] + ordered[second]) / 2, chances
@@ -45,16 +45,19 @@ def _medians(values: Floats) -> tuple[Floats, Floats]:
 
 @cache
 def _middles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Which places of n ordered values are the two middle ones of a resample (if n is odd, one), and their chances."""
+    """The places, among n ordered values, of the two middle values of a resample, and their probabilities.
+
+    If n is odd, both places are the same.
+    """
     from scipy.special import bdtrc
 
     at_most = np.arange(n + 1) / n
     k = (n + 1) // 2
-    # P(the k-th smallest of the resample is among the i lowest values): at least k of n draws are.
+    # P(the k-th smallest of the resample is among the i lowest values) = P(at least k of n draws are among them).
     single = np.diff(bdtrc(k - 1, n, at_most))
     if n % 2:
         return np.arange(n), np.arange(n), single
-    # P(k-th among the i lowest, next above the j lowest), i ≤ j: k draws there, the others here.
+    # P(k-th among the i lowest, the next above the j lowest), i ≤ j: k draws are below, the remaining n − k above.
     apart = comb(n, k) * at_most[:, None] ** k * (1 - at_most) ** (n - k)
     pairs = np.triu(np.diff(apart, axis=0)[:, :-1] - np.diff(apart, axis=0)[:, 1:], 1)
     pairs[np.diag_indices(n)] = single - pairs.sum(axis=1)

@@ -1,4 +1,4 @@
-"""What the times of a group prove: each layout against the control, and which layouts share the first place."""
+"""What the times of a group show: each layout against the control, and which layouts share the first place."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from keybench.results.analysis.summary import Summary
 from keybench.results.analysis.verdict import Verdict, verdict
 
 _FOLDED = 8
-"""Blocks are averaged into at most this number before the first place is sought: 2 / 2**8 is far below alpha."""
+"""Blocks are averaged into at most this number before the first place is determined: 2 / 2**8 is far below alpha."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """An arm against the control. With too few blocks `p` is NaN and the verdict `unclear`."""
+    """An arm compared with the control. With too few blocks, `p` is NaN and the verdict is `unclear`."""
 
     arm: Arm
     ratio: Summary
@@ -38,8 +38,8 @@ class Judgement:
     treatments: tuple[Judged, ...]
     """The cheapest first."""
     first: tuple[Arm, ...]
-    """Arms that share the first place, perhaps the control: not shown to be slower than the fastest. Empty where there
-    are too few blocks to show anything."""
+    """Arms that share the first place, possibly with the control: they are not shown to be slower than the fastest.
+    Empty if there are too few blocks."""
 
     @property
     def enough(self) -> bool:
@@ -47,7 +47,7 @@ class Judgement:
         return any(one.ratio.interval for one in self.treatments)
 
     def find(self, arm: Arm) -> Judged | None:
-        """What is known of that arm; None for the control and for arms without a common block."""
+        """The result of that arm; None for the control and for arms that share no block with it."""
         return next((one for one in self.treatments if one.arm is arm), None)
 
     def with_verdict(self, verdict: Verdict) -> list[Judged]:
@@ -56,12 +56,13 @@ class Judgement:
 
 
 def time_metric(group: Group) -> Metric:
-    """What is judged: the second half of the rows, when caches and pages have settled, where it was timed."""
+    """The metric to compare: the time of the second half of the rows, when caches and pages have settled, if it was
+    measured; else the time of all rows."""
     return Metric.SECOND_HALF_SECONDS if group.values(Metric.SECOND_HALF_SECONDS) else Metric.INSERT_SECONDS
 
 
 def judge(group: Group) -> Judgement | None:
-    """None without times, without the control, or without another arm that shares a block with it."""
+    """Compares the arms of a group. None without times, without the control, or if no arm shares a block with it."""
     metric, control = time_metric(group), group.control
     if control is None:
         return None
@@ -86,10 +87,11 @@ def _judged(arm: Arm, ratio: Summary, p: float) -> Judged:
 
 
 def first_place(logs: Floats) -> list[int]:
-    """The arms that may be the fastest, the fastest first, of (blocks, arms) logs of times or of ratios to one arm.
+    """The indices of the arms that may be the fastest, sorted by median.
 
-    Each arm in turn is the control, and the question is whether the fastest beats it. So the fastest, which the data
-    chose, has no advantage (Hsu's comparisons with the best, 1984, here by sign flips): the truly fastest is among them
+    `logs` (blocks, arms) are logarithms of times, or of ratios to one arm. Each arm in turn takes the role of the
+    control, and the test is whether the arm with the lowest median beats it. So that arm, which the data selected, has
+    no advantage (Hsu's comparisons with the best, 1984, here by sign flips): the truly fastest arm is among the result
     in all but alpha of cases. A lead within the margin does not count. Arms with too few blocks are left out.
     """
     enough = np.flatnonzero((~np.isnan(logs)).sum(axis=0) >= ENOUGH_BLOCKS)
@@ -110,7 +112,7 @@ def first_place(logs: Floats) -> list[int]:
 
 
 def _fold(logs: Floats) -> Floats:
-    """(blocks, arms) as means of neighbouring blocks, at most `_FOLDED`: their signs can be flipped as well."""
+    """(blocks, arms) as means of neighbouring blocks, at most `_FOLDED` rows; their signs can be flipped too."""
     if len(logs) <= _FOLDED:
         return logs
     parts = np.array_split(logs, _FOLDED)

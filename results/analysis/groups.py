@@ -1,4 +1,4 @@
-"""Trials as a report compares them: arms in groups of one run, database, server, payload and number of rows."""
+"""Groups the trials of a report: arms of one run, database, server, payload and number of rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keybench.results.store.records import Environment, Run, Trial
 
 @dataclass(frozen=True)
 class Group:
-    """Arms that are compared with one another: one run, database, server, payload; the control first."""
+    """Arms that are compared with one another: of one run, database, server and payload; the control comes first."""
 
     run: Run
     database: str
@@ -26,13 +26,13 @@ class Group:
     payload: int
     rows: int
     column: str
-    """The one column of this group where the run has each layout in several; else empty."""
+    """The column of this group if the run has layouts in several columns; else empty."""
     arms: tuple[Arm, ...]
     environment: Environment | None
 
     @cached_property
     def control(self) -> Arm | None:
-        """The control, where it has at least one good trial."""
+        """The control, if it has at least one good trial."""
         return next((arm for arm in self.arms if arm.is_control and len(arm.failed) < len(arm.trials)), None)
 
     @property
@@ -42,12 +42,12 @@ class Group:
 
     @cached_property
     def several_columns(self) -> bool:
-        """Whether the layouts, the control aside, lie in more than one column."""
+        """Whether the layouts other than the control are in more than one column."""
         return len({arm.column for arm in self.treatments}) > 1
 
     @property
     def only_keys(self) -> bool:
-        """Whether the trials made keys and put them nowhere."""
+        """Whether the trials only made keys, without a database."""
         return self.database == NO_DATABASE
 
     def label(self, arm: Arm) -> str:
@@ -66,7 +66,7 @@ class Group:
 
     @cached_property
     def blocks(self) -> tuple[int, ...]:
-        """Numbers of the blocks of which at least one trial is recorded."""
+        """Numbers of the blocks with at least one recorded trial."""
         return tuple(sorted({trial.block for arm in self.arms for trial in arm.trials}))
 
     @property
@@ -75,29 +75,29 @@ class Group:
         return tuple(trial for arm in self.arms for trial in arm.trials)
 
     def ratio(self, arm: Arm, metric: Metric) -> Summary | None:
-        """The arm's value over the control's in the same block, over blocks; None without such a pair."""
+        """The arm's value divided by the control's in the same block, over blocks; None without such a pair."""
         return self.ratio_between(arm, self.control, metric) if self.control else None
 
     def ratio_between(self, arm: Arm, base: Arm, metric: Metric) -> Summary | None:
-        """The arm's value over another arm's in the same block, over blocks; None without such a pair."""
+        """The arm's value divided by another arm's in the same block, over blocks; None without such a pair."""
         if (arm, base, metric) not in self._ratios:
             self._ratios[arm, base, metric] = summarise_ratio(arm.values(metric), base.values(metric))
         return self._ratios[arm, base, metric]
 
     @cached_property
     def _ratios(self) -> dict[tuple[Arm, Arm, Metric], Summary | None]:
-        """The ratios so far: text, tables and pictures ask for the same ones."""
+        """A cache of ratios: text, tables and pictures use the same ones."""
         return {}
 
     def values(self, metric: Metric) -> list[tuple[Arm, Summary]]:
-        """Arms that have the metric."""
+        """The arms that have the metric, with its summary."""
         return [(arm, summary) for arm in self.arms if (summary := arm.summary(metric)) is not None]
 
 
 def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[Group]:
     """All trials of a run in groups, by database, server, rows and payload.
 
-    Where layouts were put into several columns each, each of these columns is a group of its own, with the control.
+    If layouts were measured in several columns, each of these columns is a separate group, with the control.
     """
     servers = {(one.database, one.server): one for one in environments}
     parts: dict[tuple[str, str, int, int], list[Trial]] = defaultdict(list)
@@ -112,7 +112,7 @@ def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Envir
 
 
 def incomplete(run: Run, trials: Sequence[Trial]) -> str:
-    """What the run still lacks, as a sentence; empty where all blocks are complete."""
+    """What the run still lacks, as a sentence; empty if all blocks are complete."""
     counts = Counter(trial.block for trial in trials)
     if not counts:
         return "No trial is recorded yet."
@@ -126,7 +126,7 @@ def incomplete(run: Run, trials: Sequence[Trial]) -> str:
 
 
 def _by_column(arms: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
-    """Layouts in several columns: (column, its arms with the control) for each; else all arms, without a column."""
+    """(column, its arms and the control) for each column if layouts are in several; else all arms, without a column."""
     controls = [arm for arm in arms if arm.is_control]
     treatments = [arm for arm in arms if not arm.is_control]
     columns = Counter(arm.layout for arm in treatments)
@@ -140,7 +140,7 @@ def _by_column(arms: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
 
 
 def _in_order(group: Group) -> Group:
-    """The control first, then from the smallest ratio of time to the largest, then by pages and name."""
+    """The group with its arms sorted: the control first, then by ratio of time, by pages, and by name."""
 
     def place(arm: Arm) -> tuple[bool, float, float, str]:
         metrics = (Metric.SECOND_HALF_SECONDS, Metric.INSERT_SECONDS, Metric.KEY_NS)
@@ -152,7 +152,7 @@ def _in_order(group: Group) -> Group:
 
 
 def _cost(group: Group, arm: Arm, metric: Metric) -> float | None:
-    """The median ratio to the control, without its interval; the metric itself where there is no control."""
+    """The median ratio to the control, without its interval; the metric itself if there is no control."""
     own, base = arm.values(metric), group.control.values(metric) if group.control else {}
     costs = [own[block] / base[block] for block in own if base.get(block, 0) > 0] or list(own.values())
     return median(costs) if costs else None

@@ -1,6 +1,6 @@
-"""p-values of times, corrected for all arms together: permutation tests within one run, and between two runs.
+"""p-values of times, corrected for multiple arms: permutation tests within one run, and between two runs.
 
-Both take logarithms, blocks down and arms across, with NaN for values that are missing. `ratios` says why.
+Both take logarithms in arrays (blocks, arms), with NaN for missing values. `ratios` says why.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from numpy.typing import NDArray
 from keybench.results.analysis.bootstrap import Floats
 
 ALPHA: Final = 0.05
-"""Share of families of comparisons in which a difference may be claimed though there is none."""
+"""The family-wise error rate: the share of families of comparisons in which a difference may be claimed though none
+exists."""
 
 BLOCKS_PER_RUN: Final = 4
 """The fewest blocks of each of two runs whose smallest possible p reaches 0.05: 2 / C(8, 4) is 0.029."""
 
 _STEADY = 0.1
-"""Added to each arm's spread: six blocks may by chance be far closer together than they usually are."""
+"""Added to each arm's spread: by chance, six blocks may be far closer together than usual."""
 
 _EXACT_BLOCKS = 17
-"""Up to this number of blocks all 2**16 sign patterns are tried (a pattern and its opposite are one); then a sample."""
+"""Up to this number of blocks all 2**16 sign patterns are tried (a pattern and its opposite count once); beyond it, a
+sample."""
 
 _EXACT_DEALS = 2**16
-"""Up to this number of ways to deal blocks to two runs all are tried; then so many are drawn."""
+"""Up to this number of ways to assign blocks to two runs, all are tried; beyond it, this many are drawn at random."""
 
 _SLACK = 1e-9
 
@@ -36,7 +38,7 @@ _SLACK = 1e-9
 def blocks_needed(alpha: float = ALPHA) -> int:
     """The fewest blocks of one run whose smallest possible p, two-sided by sign flips, reaches `alpha`.
 
-    Their number does not grow with the arms.
+    The number does not depend on the number of arms.
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha {alpha} is not between 0 and 1")
@@ -44,27 +46,28 @@ def blocks_needed(alpha: float = ALPHA) -> int:
 
 
 ENOUGH_BLOCKS: Final = blocks_needed()
-"""From so many blocks on a ratio has an interval and a test can find a difference; with fewer there is only a range."""
+"""With this many blocks a ratio has an interval and a test can find a difference; with fewer there is only a range."""
 
 
 def sign_flip_max(log_ratios: Floats, *, seed: int = 0) -> Floats:
     """(…, arms) p-values of one run's log ratios to the control, (…, blocks, arms); NaN where an arm has none.
 
-    One joint test. If a layout costs what the control costs, a block's log ratio may as well have the other sign: every
-    pattern of signs, one a block for all arms alike, is as likely as the observed one, whatever the arms have in common
+    This is one joint test. If a layout costs as much as the control, the sign of a block's log ratio is random: every
+    pattern of signs, one sign per block for all arms, is as likely as the observed one, however the arms are correlated
     (all share the block's control). An arm's p is the share of patterns under which any arm not yet decided has a
     statistic as large (max-T, stepping down from the largest: Westfall & Young 1993, Romano & Wolf 2005). So k blocks
     can reach p = 2 / 2**k whatever the number of arms: 6 suffice at 0.05.
 
-    The statistic is |mean| / (standard deviation + 0.1), of the arm's own blocks under the pattern. Student's t alone
-    depends on standard deviations of six blocks and finds a fifth less; the mean alone lets one noisy layout hide the
-    others; adding a constant (as in SAM: Tusher et al. 2001) avoids both. A scale taken from all arms would too, but it
-    ties an arm's statistic to the others' effects, and the steps then raise false alarms far beyond alpha.
+    The statistic is |mean| / (standard deviation + 0.1), over the arm's own blocks under the pattern. Student's t alone
+    depends on standard deviations of six blocks and finds a fifth fewer differences. With the mean alone, one noisy
+    layout hides the other layouts. Adding a constant (as in SAM: Tusher et al. 2001) avoids both. A scale taken from
+    all arms would avoid both too, but it makes an arm's statistic depend on the effects of other arms, and stepping
+    down then raises false alarms far beyond alpha.
 
-    An arm with too few blocks to be found different could hide the others if its two or three blocks were steady: arms
-    that have enough blocks are tested without it.
+    An arm with too few blocks to be found different could hide other arms if its two or three blocks were steady, so
+    arms that have enough blocks are tested without it.
 
-    Beyond 17 blocks a sample of 2**16 patterns, drawn by `seed`, stands for all.
+    Beyond 17 blocks, a sample of 2**16 patterns, drawn with `seed`, replaces the full set.
     """
     known = ~np.isnan(log_ratios)
     blocks, arms = log_ratios.shape[-2:]
@@ -77,12 +80,13 @@ def sign_flip_max(log_ratios: Floats, *, seed: int = 0) -> Floats:
 
 
 def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
-    """(arms,) p-values of two runs' logs, (blocks before, arms) and (blocks after, arms); NaN where a run has no arm.
+    """(arms,) p-values of two runs' logs, (blocks before, arms) and (blocks after, arms); NaN if a run lacks the arm.
 
-    One joint test of runs whose blocks have nothing in common. If nothing has changed, any way to deal all blocks to
-    the two runs is as likely as the observed one, all arms of a block together (max-T, stepping down). The statistic is
-    the difference of means over (the spread within the runs + 0.1). k blocks a run can reach p = 2 / C(2k, k): 4
-    suffice at 0.05 whatever the number of arms. Arms that have as many are tested without those that have fewer.
+    This is one joint test of two runs with independent blocks. If nothing has changed, any way to assign all blocks to
+    the two runs is as likely as the observed one, with all arms of a block kept together (max-T, stepping down). The
+    statistic is the difference of means over (the spread within the runs + 0.1). With k blocks per run it can reach
+    p = 2 / C(2k, k): 4 blocks suffice at 0.05 whatever the number of arms. Arms with enough blocks are tested without
+    those that have fewer.
     """
     logs = np.vstack([before, after])
     known = (~np.isnan(logs)).astype(np.float64)
@@ -100,7 +104,7 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
 
 
 def _step_down(statistics: Floats, tested: NDArray[np.bool_]) -> Floats:
-    """`step_down_max`: the arms that are `tested` without the others, the others with all."""
+    """`step_down_max`, where arms that are `tested` are compared only among themselves, and the rest with all arms."""
     p = step_down_max(statistics)
     if tested.all():
         return p
@@ -108,17 +112,18 @@ def _step_down(statistics: Floats, tested: NDArray[np.bool_]) -> Floats:
 
 
 def _have_enough(counts: NDArray[np.int64], needed: int) -> NDArray[np.bool_]:
-    """(…, arms): which numbers of blocks are at least `needed`, or where none is, equal the largest."""
+    """(…, arms): whether the number of blocks is at least `needed` or, if no arm has as many, equals the largest."""
     most = counts.max(axis=-1, keepdims=True)
     enough: NDArray[np.bool_] = counts >= np.clip(most, 1, needed)
     return enough
 
 
 def step_down_max(statistics: Floats) -> Floats:
-    """(…, arms) p-values of (…, arrangements, arms) statistics, of which the first arrangement is the observed one.
+    """(…, arms) p-values of (…, arrangements, arms) statistics; the first arrangement is the observed one.
 
-    An arm's p is the share of arrangements under which the largest statistic, of the arms whose own is no larger than
-    the arm's, reaches the arm's; and no less than that of any arm with a larger one.
+    Take the arms whose observed statistic is no larger than this arm's. The arm's p is the share of arrangements under
+    which the largest statistic of these arms reaches this arm's observed one. It is at least the p of every arm with a
+    larger observed statistic.
     """
     observed = statistics[..., 0, :]
     order = np.argsort(-observed, axis=-1, kind="stable")
@@ -142,7 +147,8 @@ def _statistics(values: Floats, counts: NDArray[np.int64], patterns: Floats) -> 
 
 @cache
 def _patterns(blocks: int, seed: int) -> Floats:
-    """(patterns, blocks) of ±1, the observed one (all +1) first; opposites are one: the first block's sign stays."""
+    """(patterns, blocks) of ±1; the observed pattern (all +1) comes first. The first block is always +1, because a
+    pattern and its opposite are equivalent."""
     rest = blocks - 1
     if blocks <= _EXACT_BLOCKS:
         flipped = (np.arange(2**rest)[:, None] >> np.arange(rest)) & 1
@@ -153,13 +159,13 @@ def _patterns(blocks: int, seed: int) -> Floats:
 
 
 def _sums_by_run(first: Floats, values: Floats) -> Floats:
-    """(2, deals, arms): sums over the blocks dealt to the first side, and to the second."""
+    """(2, deals, arms): sums over the blocks assigned to the first run, and over those assigned to the second."""
     return np.stack([first @ values, (1 - first) @ values])
 
 
 @cache
 def _deals(before: int, after: int, seed: int) -> NDArray[np.float64]:
-    """(deals, blocks): 1 for the first side's blocks; the observed deal first."""
+    """(deals, blocks): 1 for blocks that are assigned to the first run; the observed assignment comes first."""
     blocks = before + after
     observed = np.arange(blocks) < before
     if comb(blocks, before) <= _EXACT_DEALS:

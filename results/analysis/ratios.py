@@ -1,9 +1,9 @@
 """Ratios of times to the control, with their intervals.
 
-The independent unit is the block: all trials once, in shuffled order, so that what the machine does meanwhile affects
-every layout alike and cancels in the ratio to the control of the same block. Everything is on the scale of logarithms,
-where twice as slow and half as slow are equally far from 1. Rows, transactions and intervals of one trial are no
-repetitions and never enter here. Counts that repeat exactly need no statistics: they are compared as they are.
+The independent unit is the block: all trials once, in shuffled order. What the machine does meanwhile affects every
+layout alike and cancels in the ratio to the control of the same block. All calculations use logarithms, where twice as
+slow and half as slow are equally far from 1. Rows, transactions and intervals of one trial are not repetitions and are
+never used as such. Counts that repeat exactly need no statistics and are compared directly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from keybench.results.analysis.bootstrap import Floats, interval, interval_betwe
 
 @dataclass(frozen=True)
 class Estimate:
-    """A ratio with its interval over `blocks` blocks; `low` and `high` are NaN for one block, which shows no spread."""
+    """A ratio with its interval over `blocks` blocks; `low` and `high` are NaN for a single block."""
 
     ratio: float
     low: float
@@ -36,15 +36,15 @@ class Estimate:
 def ratio_to_control(
     treated: Mapping[int, float], control: Mapping[int, float], *, confidence: float = 0.95
 ) -> Estimate | None:
-    """The median over blocks of treated / control of the same block; values by block number.
+    """The median over blocks of treated / control in the same block; both map block numbers to values.
 
-    Blocks in which either value is missing or not positive are left out; None where no block remains.
+    Blocks in which either value is missing or not positive are left out; None if no block remains.
     """
     return estimate(log_ratios([treated], control)[:, 0], confidence=confidence)
 
 
 def estimate(logs: Floats, *, confidence: float = 0.95) -> Estimate | None:
-    """The median of log ratios (one a block, NaN where there is none) as a ratio with its bootstrap interval.
+    """The median of log ratios (one per block, NaN if missing) as a ratio with its bootstrap interval.
 
     None without any ratio.
     """
@@ -72,7 +72,7 @@ def estimate_between(before: Floats, after: Floats, *, confidence: float = 0.95)
 
 
 def log_ratios(arms: Sequence[Mapping[int, float]], control: Mapping[int, float]) -> Floats:
-    """(blocks, arms): log of each arm's value over the control's in the same block; NaN where either has none > 0."""
+    """(blocks, arms): log of each arm's value over the control's in the same block; NaN if either is not above 0."""
     blocks = sorted(block for block, value in control.items() if value > 0)
     base = np.array([control[block] for block in blocks])
     own = np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))

@@ -1,4 +1,4 @@
-"""Values of one run's blocks in three numbers."""
+"""Summarises the values of a run's blocks in three numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keybench.results.analysis.ratios import ratio_to_control
 
 @dataclass(frozen=True)
 class Summary:
-    """Median over `blocks` blocks; `low` to `high` is their range, or a 95 % interval where `interval` says so."""
+    """Median over `blocks` blocks; `low` to `high` is a 95 % interval if `interval` is set, else the range."""
 
     median: float
     low: float
@@ -27,7 +27,7 @@ def summarise(values: Collection[float]) -> Summary | None:
 
 
 def summarise_ratio(values: Mapping[int, float], base: Mapping[int, float]) -> Summary | None:
-    """Each value over the base of the same block, both by block; None where no block has both above 0."""
+    """Each value over the base of the same block, both by block; None if no block has both above 0."""
     estimate = ratio_to_control(values, base)
     if estimate is None:
         return None

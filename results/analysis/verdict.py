@@ -1,4 +1,4 @@
-"""From an estimate and its p-value to a verdict."""
+"""Derives a verdict from an estimate and its p-value."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from keybench.results.analysis.ratios import Estimate
 Verdict = Literal["faster", "slower", "same", "unclear"]
 
 MARGIN: Final = 0.05
-"""Ratios within 1 / (1 + MARGIN) … 1 + MARGIN make no difference to anybody's choice."""
+"""Ratios within 1 / (1 + MARGIN) … 1 + MARGIN are too small to matter for a choice of layout."""
 
 
 def equivalent(estimate: Estimate, margin: float = MARGIN) -> bool:
-    """Whether the whole interval lies within 1 / (1 + margin) … 1 + margin: not "no difference found", but "none".
+    """Whether the whole interval lies within 1 / (1 + margin) … 1 + margin.
 
-    Two one-sided tests by interval (Schuirmann 1987), at half of 1 − confidence each. False where the blocks are too
-    few for an interval of that confidence.
+    This shows that there is no relevant difference, which is more than finding none: two one-sided tests by interval
+    (Schuirmann 1987), each at half of 1 − confidence. False if there are too few blocks for an interval of that
+    confidence.
     """
     enough = estimate.blocks >= blocks_needed(1 - estimate.confidence)
     return enough and 1 / (1 + margin) <= estimate.low and estimate.high <= 1 + margin
 
 
 def verdict(estimate: Estimate | None, p: float, alpha: float = ALPHA, floor: float = MARGIN) -> Verdict:
-    """`same` within the floor; `faster` or `slower` if p reaches alpha beyond it; else `unclear`: more blocks may tell.
+    """`same` if the interval lies within the floor; `faster` or `slower` if the ratio lies beyond it and p reaches
+    alpha; else `unclear`, and more blocks may decide.
 
-    Less of the estimated quantity is better. A real difference within the floor is `same` where the whole interval is
-    within it, else `unclear`.
+    Less of the estimated quantity is better. A significant difference within the floor is `same` if the whole interval
+    is within it, else `unclear`.
     """
     if estimate is None:
         return "unclear"

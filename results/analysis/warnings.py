@@ -1,4 +1,4 @@
-"""What weakens a run's figures, and what to do: one sentence each, naming the option that helps and was not used."""
+"""Warnings about what weakens a run's figures. Each is one sentence and names an unused option that helps."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ BEYOND_CACHE = "beyond-cache"
 """The scenario whose index outgrows the cache."""
 
 _ENOUGH_TRIALS = 8
-"""The machine is observed for a short time in each trial: fewer observations say little."""
+"""Minimum number of trials with an observation of the machine: each observes it only briefly, so fewer say little."""
 
 _DRIFT, _OTHER_PROGRAMS, _DISK, _STOLEN = 0.05, 0.2, 20.0, 2.0
-"""There is a warning beyond: the sentinel's drift, processors, % of wall time, % of processor time."""
+"""Limits of the warnings: drift of the sentinel, busy processors, % of wall time, % of processor time."""
 
 
 def warnings(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[str]:
-    """Everything that weakens a run's times; empty where it measured none (page models)."""
+    """Everything that weakens a run's times; empty if it measured no times (page models)."""
     timed = [trial for trial in trials if trial.status == "ok" and any(_values([trial], metric) for metric in TIMED)]
     if not timed:
         return []
@@ -60,7 +60,7 @@ def _pace(run: Run, timed: Sequence[Trial]) -> str:
 
 
 def _drift(trials: Sequence[Trial]) -> float | None:
-    """Relative change of the sentinel from the first to the last quarter; None of few trials."""
+    """Relative change of the sentinel from the first to the last quarter; None if there are too few trials."""
     values = _values(trials, Metric.SENTINEL_MS)
     if len(values) < _ENOUGH_TRIALS:
         return None
@@ -96,7 +96,7 @@ def _stolen(timed: Sequence[Trial]) -> str:
 
 
 def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment]) -> Iterable[str]:
-    """For each database whose largest index fits into its cache."""
+    """A warning for each database whose largest index fits into its cache."""
     for one in environments:
         own = [t for t in timed if (t.database, t.server) == (one.database, one.server)]
         sizes = [(size, trial.rows) for trial in own for size in _values([trial], Metric.INDEX_BYTES, KEY)]
@@ -115,7 +115,7 @@ def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment
 
 
 def _values(trials: Iterable[Trial], metric: Metric, of: Subject | None = None) -> list[float]:
-    """The metric's values, of any subject or of one."""
+    """The metric's values, for one subject, or for all if `of` is None."""
     readings = (r for trial in trials for r in trial.readings if r.metric == metric and of in (None, r.subject))
     return [reading.value for reading in readings if reading.value is not None]
 
@@ -126,7 +126,7 @@ def _mean(timed: Sequence[Trial], metric: Metric) -> float:
 
 
 def _rounded(value: float) -> int:
-    """Upwards to two digits."""
+    """The value rounded up to two significant digits."""
     unit: int = 10 ** max(0, floor(log10(value)) - 1)
     return ceil(value / unit) * unit
 

@@ -1,7 +1,8 @@
-"""What a trial keeps for pictures beside its values and series: samples, small at any number of rows.
+"""The data that a trial stores for pictures, beside its values and series: samples that stay small for any number of
+rows.
 
-A blob is a few equally long arrays and facts about them, in zlib of a line of JSON and the arrays' bytes. Only the
-first block of a run has blobs: pictures show one block, and the others would look the same.
+A blob is a few arrays of equal length and facts about them, stored as a line of JSON and the arrays' bytes, compressed
+by zlib. Only the first block of a run has blobs: pictures show one block, and the other blocks would look the same.
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ from numpy.typing import NDArray
 from keybench.model.reading import Origin
 
 MOST_LEAVES: Final = 4_096
-"""Most leaf pages of a page map; of a larger index this many, evenly spaced in key order."""
+"""Maximum number of leaf pages in a page map. Of a larger index, this many are kept, evenly spaced in key order."""
 
 MOST_POINTS: Final = 4_000
-"""Most insertions whose position is kept."""
+"""Maximum number of insertions whose position is kept."""
 
 PAGES: Final = "pages"
-"""Kind of a server's own page map."""
+"""The kind of a page map that was read from a server."""
 
 MODEL_PAGES: Final = "pages: model"
-"""Kind of the page map that the page model predicts."""
+"""The kind of a page map that a page model predicts."""
 
 GROWTH: Final = "growth: model"
-"""Kind of the leaf level along the load, as the page model predicts it."""
+"""The kind of a blob with the growth of the leaf level during the load, as a page model predicts it."""
 
 POSITIONS: Final = "positions"
-"""Kind of sampled insertions."""
+"""The kind of a blob with the positions of sampled insertions."""
 
 
 @dataclass(frozen=True)
 class Blob:
-    """Arrays by name and facts about them, as stored; they are unpacked on first use."""
+    """Named arrays and facts about them, in stored form; they are unpacked on first use."""
 
     kind: str
     content: bytes
@@ -74,10 +75,11 @@ class Blob:
 
 
 def page_map(numbers: NDArray[np.int64], rows: NDArray[np.int64], origin: Origin, note: str = "") -> Blob:
-    """The leaf level of an index in key order: the page number of each leaf, (n,), and the rows on it.
+    """The leaf level of an index, in key order: `numbers` and `rows` are the page number of each leaf and the rows on
+    it, both (n,).
 
-    Arrays: `place` of the leaf in key order, its page `number`, its `rows`. Facts: `leaves` in all, `first` and `last`
-    page number of them, `origin`, and what is in doubt (`note`). `PAGES` where measured, else `MODEL_PAGES`.
+    Arrays: `place` of the leaf in key order, its page `number`, its `rows`. Facts: number of `leaves`, their `first`
+    and `last` page number, `origin`, and any doubt (`note`). The kind is `PAGES` if measured, else `MODEL_PAGES`.
     """
     places = np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), MOST_LEAVES)).round().astype(np.int64))
     ends = {"first": int(numbers.min()), "last": int(numbers.max())} if len(numbers) else {"first": 0, "last": 0}
@@ -99,12 +101,12 @@ def positions(
     shares: NDArray[np.float64],
     note: str = "",
 ) -> Blob:
-    """Where keys went. For each row in order of arrival: its writer's index, its second of the scenario, and the share
-    of the keys present above it, from 0 to 1; all (n,).
+    """The positions at which keys were inserted. For each row in order of arrival: the index of its writer, its time in
+    seconds of the scenario, and the share of the keys present above it, from 0 to 1; all (n,).
 
-    One row of each of `MOST_POINTS` equal stretches is kept, drawn at random: if writers take turns, a sample of every
-    nth row could show only one of them. Arrays: `row` (place in the order of arrival), `second`, `above`,
-    `writer`. Facts: `rows`, the `writers`' ids, and what is in doubt about the order of arrival (`note`).
+    The rows are divided into `MOST_POINTS` equal parts, and one row of each part is drawn at random: if writers take
+    turns, a sample of every nth row could show only one of them. Arrays: `row` (place in the order of arrival),
+    `second`, `above`, `writer`. Facts: `rows`, the `writers`' ids, and any doubt about the order of arrival (`note`).
     """
     edges = np.linspace(0, len(owner), min(len(owner), MOST_POINTS) + 1).astype(np.int64)
     chosen = np.random.Generator(np.random.PCG64(1)).integers(edges[:-1], edges[1:]) if len(owner) else edges[:0]
@@ -123,9 +125,9 @@ def positions(
 def growth(
     rows: Sequence[int], leaf_pages: Sequence[int], interior_splits: Sequence[int], density: Sequence[float], note: str
 ) -> Blob:
-    """The leaf level after numbers of `rows`, all (n,): pages, interior splits up to there, density in %.
+    """The leaf level after each number of `rows`: pages, interior splits so far, and density in %; all (n,).
 
-    Arrays by these names; fact: what is in doubt about the order of arrival (`note`).
+    The arrays have these names. The only fact is `note`, any doubt about the order of arrival.
     """
     counts = {"rows": rows, "leaf_pages": leaf_pages, "interior_splits": interior_splits}
     arrays: dict[str, NDArray[Any]] = {name: np.array(values, np.int64) for name, values in counts.items()}

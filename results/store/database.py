@@ -1,4 +1,4 @@
-"""The results database: runs, their environments, and every trial with all it measured, failed ones included."""
+"""The results database: runs, their environments, and every trial with all its measurements, including failed ones."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _SHOWN_RUNS = 5
 
 
 class Store:
-    """An open results database. Any method raises a KeybenchError where the database refuses or is gone."""
+    """An open results database. Any method raises a KeybenchError if the database refuses or does not answer."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
     @classmethod
     def open(cls, url: str, *, write: bool) -> Store:
-        """Opens a file, or a SQLAlchemy URL of SQLite or PostgreSQL; only `write` creates and locks.
+        """Opens a file, or a SQLAlchemy URL of SQLite or PostgreSQL. Only with `write` is it created and locked.
 
-        Raises UsageError: no file to read, another run is writing, not a results database, damaged, of a newer
-        keybench, not writable. Raises EnvironmentMissing: the disk is full, the server does not answer. A file that
-        is refused is left as it was.
+        Raises UsageError: no file to read, another run is writing, not a results database, damaged, written by a newer
+        keybench, not writable. Raises EnvironmentMissing: the disk is full, or the server does not answer. A file that
+        is refused is left unchanged.
         """
         return cls(open_storage(url, write=write))
 
@@ -44,13 +44,13 @@ class Store:
             connection.execute(tables.run.insert().values(**_plain(run)))
 
     def runs(self) -> list[Run]:
-        """All runs, the oldest first."""
+        """All runs, oldest first."""
         with self._storage.transaction() as connection:
             rows = connection.execute(select(tables.run).order_by(tables.run.c.started, tables.run.c.id)).all()
         return [Run(**row._asdict()) for row in rows]
 
     def run(self, name: str) -> Run:
-        """The run of that id, of that unique prefix of an id, or the `latest`; UsageError otherwise."""
+        """The run with this id or unique prefix of an id, or the `latest`; UsageError if there is none."""
         runs = self.runs()
         if not runs:
             raise UsageError(f"{self._storage.where} holds no runs yet: measure with `keybench run`.")
@@ -60,11 +60,11 @@ class Store:
         if not matches:
             raise UsageError(f"no run {name!r} in {self._storage.where}: use latest, or one of {_listed(runs)}.")
         if len(matches) > 1:
-            raise UsageError(f"run {name!r} is ambiguous: add letters to tell apart {_listed(matches)}.")
+            raise UsageError(f"run {name!r} is ambiguous: add characters to tell apart {_listed(matches)}.")
         return matches[0]
 
     def add_environment(self, run_id: str, environment: Environment) -> None:
-        """Records a server's environment, in place of an earlier record of the same database and server."""
+        """Records a server's environment. It replaces an earlier record of the same database and server."""
         table = tables.environment
         same = and_(
             table.c.run == run_id,
@@ -84,9 +84,9 @@ class Store:
         return [Environment(*row[1:]) for row in rows]
 
     def record(self, run_id: str, trial: Trial) -> None:
-        """Records a trial with all it measured, in one transaction: wholly or, where an error is raised, not at all.
+        """Records a trial with all its measurements, in one transaction: if an error is raised, nothing is recorded.
 
-        ValueError where that block and position of the run is recorded already or the run is unknown.
+        Raises ValueError if that block and position of the run is already recorded, or the run is unknown.
         """
         try:
             with self._storage.transaction() as connection:
@@ -104,9 +104,9 @@ class Store:
         return {(block, position) for block, position in rows}
 
     def trials(self, run_id: str, *, blobs: bool = False) -> list[Trial]:
-        """Every trial by block and position; readings in the order of Metric, the key's own before a model's.
+        """Every trial, sorted by block and position; readings in the order of Metric, the key's before a model's.
 
-        Blobs, which only pictures need, where asked for, by kind.
+        Blobs, which only pictures need, are read if `blobs` is set; they are sorted by kind.
         """
         with self._storage.transaction() as connection:
             return trial_rows.load(connection, run_id, trial_rows.Names(self._metric, self._subject), blobs=blobs)
@@ -130,14 +130,14 @@ class Store:
             ) from None
 
     def warn(self, run_id: str, text: str) -> None:
-        """Records what a reader of the run's results has to know; the same text only once."""
+        """Records a warning for readers of the run's results; the same text is stored only once."""
         table = tables.warning
         with self._storage.transaction() as connection:
             if text not in connection.execute(select(table.c.text).where(table.c.run == run_id)).scalars().all():
                 connection.execute(table.insert().values(run=run_id, text=text))
 
     def warnings(self, run_id: str) -> list[str]:
-        """The warnings of a run, in the order in which they came."""
+        """The warnings of a run, in the order in which they were recorded."""
         table = tables.warning
         with self._storage.transaction() as connection:
             query = select(table.c.text).where(table.c.run == run_id).order_by(table.c.id)

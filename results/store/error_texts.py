@@ -1,4 +1,4 @@
-"""What users read where a results database cannot be used."""
+"""The messages that users read if a results database cannot be used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ANOTHER: Final = "give --results another file"
 
 
 def explained(error: DBAPIError, where: str) -> KeybenchError:
-    """The error for users where the database refused; never holds SQL, parameters or a password."""
+    """The user's error for a database error; it never contains SQL, parameters or a password."""
     cause: Any = error.orig
     name = getattr(cause, "sqlite_errorname", "") or ""
     state = getattr(cause, "sqlstate", "") or ""

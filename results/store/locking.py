@@ -12,9 +12,10 @@ _UNUSED_BYTE: Final = 1 << 62
 
 
 def lock(path: Path) -> int | None:
-    """Creates the file where it is missing and locks it: the descriptor that holds the lock, None where another has it.
+    """Locks the file, and creates it if it is missing. Returns the descriptor that holds the lock, or None if another
+    process holds it.
 
-    OSError where the file cannot be opened for writing.
+    Raises OSError if the file cannot be opened for writing.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -26,10 +27,10 @@ def lock(path: Path) -> int | None:
 
 
 def _try_lock(descriptor: int) -> None:
-    """Never waits; OSError where another process has the lock.
+    """Locks without waiting; OSError if another process has the lock.
 
-    On Linux this lock is independent of the byte ranges that SQLite locks. Elsewhere both are of one kind, so there it
-    is one byte that SQLite does not use (never run by us on macOS and Windows).
+    On Linux this lock is independent of the byte ranges that SQLite locks. Elsewhere both locks are of the same kind,
+    so a byte that SQLite does not use is locked. We have never run this on macOS or Windows.
     """
     if sys.platform == "win32":
         import msvcrt

@@ -1,6 +1,6 @@
-"""The schema's version, and how a results database of an older version becomes one of the next.
+"""The schema version, and the migrations from each older version to the next.
 
-Each migration has the tables as they were at its time: `tables` has only today's.
+Each migration declares the tables as they were at its time, because `tables` has only the current ones.
 """
 
 from __future__ import annotations
@@ -65,4 +65,4 @@ def _statement(text: str, table: Table) -> ExecutableDDLElement:
 
 
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_subjects,)
-"""MIGRATIONS[v - 1] leads from version v to v + 1, in the transaction that also writes the new version."""
+"""MIGRATIONS[v - 1] migrates from version v to v + 1, in the transaction that also writes the new version."""

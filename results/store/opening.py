@@ -1,7 +1,7 @@
 """Opens a results database: a SQLite file, or a PostgreSQL URL.
 
-A file is SQLite without write-ahead log, so that a copy of it is complete. Its one writer holds a lock on the file
-itself; readers come and go meanwhile. A PostgreSQL database has many writers and needs no lock.
+A file is a SQLite database without a write-ahead log, so that a copy of the file is complete. Its only writer holds a
+lock on the file itself; readers may come and go. A PostgreSQL database has many writers and needs no lock.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def open_storage(place: str, *, write: bool) -> Storage:
     try:
         open_storage(place, write=True).close()
     except UsageError as error:
-        raise UsageError(f"{opened.where} is of an older keybench and has to be updated first: {error}") from None
+        raise UsageError(
+            f"{opened.where} was written by an older keybench and must be updated first: {error}"
+        ) from None
     return open_storage(place, write=False)
 
 
@@ -93,7 +95,7 @@ def _open_file(path: Path, *, write: bool) -> Storage:
 
 
 def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Engine:
-    # A reader opens the file for writing too where it may: it must undo what a killed writer left half done.
+    # A reader, too, opens the file for writing if it may: it must roll back what a killed writer left unfinished.
     uri = f"{path.absolute().as_uri()}?mode=rw"
 
     def connect() -> sqlite3.Connection:
@@ -103,9 +105,9 @@ def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Eng
         connection.execute(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
         return connection
 
-    # One connection, kept: where locks belong to the process (`locking`), closing one would give up the lock.
+    # One connection stays open: where locks belong to the process (`locking`), closing it would release the lock.
     engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=1, max_overflow=0)
-    # sqlite3 begins transactions late and not at all for CREATE TABLE: begin them here.
+    # sqlite3 begins transactions late, and does not begin one for CREATE TABLE, so they are begun here.
     event.listen(
         engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
     )
@@ -113,7 +115,7 @@ def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Eng
 
 
 def _locked(path: Path) -> int:
-    """The descriptor that holds the lock of the file; UsageError where another run writes, or it cannot be written."""
+    """The descriptor that holds the file's lock; UsageError if another run is writing or the file is not writable."""
     try:
         descriptor = lock(path)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What a results database holds: runs, their environments, and trials."""
+"""The records of a results database: runs, their environments, and trials."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keybench.results.store.blobs import Blob
 
 @dataclass(frozen=True)
 class Run:
-    """What was asked for and where it ran. `started` is aware; `definition` is all that a resume needs."""
+    """What was requested and where it ran. `started` has a time zone; `definition` is all that a resume needs."""
 
     id: str
     started: datetime
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Environment:
-    """A server as it reports itself; `cache_bytes` is its page cache."""
+    """A server as it reports itself; `cache_bytes` is the size of its page cache."""
 
     database: str
     server: str
@@ -53,10 +53,10 @@ class Environment:
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial as it ended. `block` counts from 1; `position` is its place in the block's shuffled order, from 0.
+    """One finished trial. `block` counts from 1; `position` is its place in the block's shuffled order, from 0.
 
-    `started` is aware, `seconds` the whole trial's duration. A failed one has an `error`, a `traceback` where the error
-    was unexpected, and need not have readings.
+    `started` has a time zone; `seconds` is the duration of the whole trial. A failed trial has an `error`, a
+    `traceback` if the error was unexpected, and possibly no readings.
     """
 
     block: int

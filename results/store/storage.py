@@ -1,4 +1,4 @@
-"""An open results database below its records: transactions, the schema's version, migrations."""
+"""The layer below the records of an open results database: transactions, the schema version, migrations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from keybench.results.store import migrations, tables
 from keybench.results.store.error_texts import ANOTHER, explained
 
 _ADVISORY_LOCK: Final = 0x6B657962
-"""Held while a writer makes or migrates the tables of a PostgreSQL database."""
+"""Held while a writer creates or migrates the tables of a PostgreSQL database."""
 
 
 class Storage:
@@ -31,9 +31,9 @@ class Storage:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """One transaction. Raises a KeybenchError, and changes nothing, where the database refuses.
+        """One transaction. If the database refuses, a KeybenchError is raised and nothing changes.
 
-        IntegrityError passes through: it is a mistake of the caller's, not the database's state.
+        IntegrityError passes through: it is the caller's mistake and says nothing about the database's state.
         """
         try:
             with self._engine.begin() as connection:
@@ -58,10 +58,10 @@ class Storage:
         close()
 
     def prepare(self, *, write: bool) -> bool:
-        """Checks the version; with `write` makes the tables where there are none and migrates older ones.
+        """Checks the version; with `write`, creates missing tables and migrates older ones.
 
-        False where a reader found an older version, which a writer has to migrate first. Raises UsageError where the
-        database holds other tables, is empty for a reader, or was written by a newer keybench.
+        False if a reader opened an older version, which a writer must migrate first. Raises UsageError if the database
+        holds other tables, is empty for a reader, or was written by a newer keybench.
         """
         with self.transaction() as connection:
             if write and self._schema is not None:
@@ -101,7 +101,7 @@ class Storage:
         return int(text)
 
     def _foreign(self) -> UsageError:
-        return UsageError(f"{self.where} is a database, but not one of keybench's results: {ANOTHER}.")
+        return UsageError(f"{self.where} is a database, but it does not hold keybench results: {ANOTHER}.")
 
     def _note(self, connection: Connection, key: str, value: str) -> None:
         connection.execute(tables.meta.delete().where(tables.meta.c.key == key))
@@ -113,4 +113,4 @@ class Storage:
 
 
 def do_nothing() -> None:
-    """Closes nothing: readers hold no lock."""
+    """Does nothing: readers hold no lock that must be released."""

@@ -1,7 +1,7 @@
-"""The tables of the results database. `migrations` has their version and the way from older ones.
+"""The tables of the results database. `migrations` has their version and updates older ones.
 
-One run has blocks, a block has trials, a trial has values, series and blobs. Nothing computed is stored: ratios and
-differences are made when they are looked at.
+A run has blocks, a block has trials, a trial has values, series and blobs. Nothing computed is stored: ratios and
+differences are computed when they are needed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from sqlalchemy import (
 )
 
 POSTGRESQL_SCHEMA = "keybench"
-"""A team's PostgreSQL database holds other tables: ours have a schema of their own."""
+"""A team's PostgreSQL database may hold other tables, so ours have a schema of their own."""
 
 
 class _Utc(TypeDecorator[datetime]):
-    """An aware UTC time; SQLite has no type for one and keeps it without its zone."""
+    """A UTC time with its time zone. SQLite has no such type and stores it without the zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -48,7 +48,7 @@ class _Utc(TypeDecorator[datetime]):
 
 
 class _Words(TypeDecorator[str]):
-    """Text that any server takes: NUL and halves of surrogate pairs (file names, driver errors) are escaped."""
+    """Text that any server accepts: NUL and lone surrogates (in file names or driver errors) are escaped."""
 
     impl = Text
     cache_ok = True

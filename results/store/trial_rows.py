@@ -1,4 +1,5 @@
-"""The rows of trials: one trial is written at a time; all of a run are read at once, which may be a million values."""
+"""Reads and writes trials. One trial is written at a time; all trials of a run are read at once, which may be a
+million values."""
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ _Place = tuple[int, bool, str]
 
 @dataclass(frozen=True)
 class Names:
-    """Turns names in the database into what they stand for; a name of a newer keybench raises."""
+    """Turns names in the database into metrics and subjects; raises for a name of a newer keybench."""
 
     metric: Callable[[str], Metric]
     subject: Callable[[str, str], Subject]
 
 
 def insert(connection: Connection, run_id: str, trial: Trial) -> None:
-    """Writes a trial with all it measured, and its block where it is the first of it."""
+    """Writes a trial with all its measurements, and its block if this is the block's first trial."""
     block, key = tables.block, {"run": run_id, "number": trial.block}
     known = and_(block.c.run == run_id, block.c.number == trial.block)
     if connection.execute(select(block.c.number).where(known)).first() is None:
@@ -51,7 +52,8 @@ def insert(connection: Connection, run_id: str, trial: Trial) -> None:
 
 
 def load(connection: Connection, run_id: str, names: Names, *, blobs: bool) -> list[Trial]:
-    """Every trial of a run by block and position; readings in the order of Metric, the key's own before a model's."""
+    """Every trial of a run, sorted by block and position; readings in the order of Metric, the key's before a
+    model's."""
     trial = tables.trial
     query = select(trial).where(trial.c.run == run_id).order_by(trial.c.block, trial.c.position)
     rows = connection.execute(query).all()
@@ -69,7 +71,7 @@ def load(connection: Connection, run_id: str, names: Names, *, blobs: bool) -> l
 
 
 def _readings(connection: Connection, run_id: str, names: Names) -> defaultdict[int, tuple[Reading, ...]]:
-    """By the trial's number; in the order of Metric, the key's own before a model's."""
+    """Readings by trial number; in the order of Metric, the key's before a model's."""
     trial, value = tables.trial, tables.value
     names_of = (value.c.metric, value.c.subject_kind, value.c.subject_name)
     columns = (value.c.trial, *names_of, value.c.value, value.c.origin, value.c.reason)
@@ -88,7 +90,7 @@ def _readings(connection: Connection, run_id: str, names: Names) -> defaultdict[
 
 
 def _series(connection: Connection, run_id: str, names: Names) -> defaultdict[int, tuple[Series, ...]]:
-    """By the trial's number; in the order of Metric."""
+    """Series by trial number; in the order of Metric."""
     trial, table = tables.trial, tables.series
     columns = (table.c.trial, table.c.metric, table.c.x, table.c.y)
     series: dict[int, list[Series]] = defaultdict(list)
@@ -99,7 +101,7 @@ def _series(connection: Connection, run_id: str, names: Names) -> defaultdict[in
 
 
 def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, ...]]:
-    """By the trial's number; in the order of their kinds."""
+    """Blobs by trial number; sorted by kind."""
     trial, table = tables.trial, tables.blob
     columns = (table.c.trial, table.c.kind, table.c.content)
     rows = connection.execute(select(*columns).join(trial).where(trial.c.run == run_id).order_by(table.c.kind)).all()
@@ -110,13 +112,13 @@ def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, 
 
 
 def _unpacked(content: bytes, dtype: str) -> NDArray[Any]:
-    # A copy in the machine's own byte order; an array over bytes could not be written to.
+    # A copy in the machine's own byte order; an array over bytes would be read-only.
     return np.frombuffer(zlib.decompress(content), dtype).astype(dtype[1:])
 
 
 def _value_row(trial: int | None, reading: Reading) -> dict[str, Any]:
     if reading.value is not None and not math.isfinite(reading.value):
-        why = f"the probe gave {reading.value}, which is no number"
+        why = f"the probe gave {reading.value}, which is not a finite number"
         reading = replace(reading, value=None, origin="absent", reason=why)
     return {
         "trial": trial,

@@ -92,8 +92,8 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(version_1: Path) -> No
     with pytest.raises(UsageError) as refused:
         Store.open(str(version_1), write=False)
     assert str(refused.value) == (
-        f"{version_1} is of an older keybench and has to be updated first: {version_1} cannot be updated ('moon' is "
-        "not the subject of a reading): give --results another file."
+        f"{version_1} was written by an older keybench and must be updated first: {version_1} cannot be "
+        "updated ('moon' is not the subject of a reading): give --results another file."
     )
     assert version_1.read_bytes() == before
 
@@ -107,7 +107,7 @@ def test_an_older_file_in_use_says_why_it_cannot_be_read(version_1: Path, monkey
         Store.open(str(version_1), write=False)
     writer.close()
     assert str(refused.value).startswith(
-        f"{version_1} is of an older keybench and has to be updated first: another run is writing to {version_1}"
+        f"{version_1} was written by an older keybench and must be updated first: another run is writing to {version_1}"
     )
 
 

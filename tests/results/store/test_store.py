@@ -118,7 +118,7 @@ def test_any_text_and_number_is_recordable(
         assert back.readings == (replace(reading, reason=printable),)
     else:
         assert back.readings == (
-            Reading(Metric.LOG_BYTES, None, "absent", f"the probe gave {value}, which is no number"),
+            Reading(Metric.LOG_BYTES, None, "absent", f"the probe gave {value}, which is not a finite number"),
         )
 
 
@@ -181,7 +181,7 @@ def test_an_unknown_or_ambiguous_run_lists_what_there_is(store: Store, file: str
     store.add_run(a_run("0a99", START + timedelta(hours=1)))
     assert message(lambda: store.run("x")) == f"no run 'x' in {file}: use latest, or one of 0a99, 0a1b2c3d4e."
     assert message(lambda: store.run("")) == f"no run '' in {file}: use latest, or one of 0a99, 0a1b2c3d4e."
-    assert message(lambda: store.run("0a")) == "run '0a' is ambiguous: add letters to tell apart 0a99, 0a1b2c3d4e."
+    assert message(lambda: store.run("0a")) == "run '0a' is ambiguous: add characters to tell apart 0a99, 0a1b2c3d4e."
     for number in range(5):
         store.add_run(a_run(f"b{number}", START + timedelta(days=number + 1)))
     assert message(lambda: store.run("x")).endswith("use latest, or one of b4, b3, b2, b1, b0 … (7 in all).")
@@ -274,7 +274,7 @@ def test_somebody_elses_database_is_left_alone(tmp_path: Path, write: bool, tabl
         other.execute(f"CREATE TABLE {table} (key, value)")
     other.close()
     before = file.read_bytes()
-    expected = f"{file} is a database, but not one of keybench's results: give --results another file."
+    expected = f"{file} is a database, but it does not hold keybench results: give --results another file."
     assert opening(file, write=write) == expected
     assert file.read_bytes() == before
 
