@@ -30,7 +30,7 @@ class Bench:
     def table(
         self, column: Column, payload: int = 0, key: KeyRole | None = None, name: str = "contract", children: int = 1
     ) -> Table:
-        """A table whose key has that role, else the engine's first one; skips the test where the engine has no such."""
+        """A table whose key has that role (default: the engine's first). Skips the test if the engine lacks it."""
         role = key or self.engine.key_roles[0]
         if role not in self.engine.key_roles:
             pytest.skip(f"{self.engine.title} declares no tables with a {role} key")
@@ -40,12 +40,12 @@ class Bench:
         return self.engine.session(self.address, table)
 
     def send(self, table: Table, keys: Keys, rows_per_tx: int = 1000, start: int = 0) -> list[int]:
-        """Sends the keys in their order by one session; the rows that each batch was acknowledged with."""
+        """Sends the keys in order through one session. Returns the number of rows acknowledged for each batch."""
         with closing(self.session(table)) as session:
             return [session.send(batch) for batch in session.prepare(keys, Payload(table.payload), start, rows_per_tx)]
 
     def measured(self, table: Table, keys: Keys) -> Mapping[Metric, Reading]:
-        """Creates the table, loads it, and gives all readings: one for each metric that its probe supplies."""
+        """Creates and loads the table and returns all readings, one for each metric that the probes supply."""
         self.admin.create(table)
         probes = self.admin.probes()
         for probe in probes:
@@ -65,6 +65,6 @@ def open_bench(engine: Engine, address: Address) -> Iterator[Bench]:
 
 
 def accepted(column: Column, keys: Keys) -> tuple[Column, Keys]:
-    """The column and those of the keys (`taken_by`) that it accepts."""
+    """The column, and the keys for it (`taken_by`) that it accepts."""
     sized, keys = taken_by(column, keys)
     return sized, keys[sized.accepts(keys).nonzero()[0]]

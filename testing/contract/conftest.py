@@ -19,9 +19,9 @@ from keybench.testing.contract.servers import Base, Servers, folder_for_servers
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Gives each test its servers.
 
-    `place`: every server on which the suite runs. `private`: keybench's own servers among them, without containers,
-    which Docker alone may kill. With `column`, `native` or `made`, also each column, each native column, or each layout
-    that the engine's server makes.
+    `place` is every server on which the suite runs. `private` is only the servers that keybench starts, without
+    containers, whose processes the tests cannot kill. `column`, `native` and `made` add each column, each native
+    column, and each layout that the engine's server makes.
     """
     wanted = {"place", "private", "column", "native", "made"} & set(metafunc.fixturenames)
     if not wanted:

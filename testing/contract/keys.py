@@ -1,4 +1,4 @@
-"""Keys that a column takes, made from GUIDs."""
+"""Keys for the columns of all kinds, made from GUIDs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from keybench.model.column import Column
 from keybench.model.keys import Keys
 
 BYTES = 12
-"""Width of keys of kind bytes; those of kind text have twice as many characters."""
+"""Width of keys of kind bytes. Keys of kind text have twice as many characters."""
 
 
 def taken_by(column: Column, guids: Keys) -> tuple[Column, Keys]:
-    """The column for the keys that come of the GUIDs' first bytes where it takes no GUIDs, and those keys."""
+    """The column, sized for the keys, and keys that it accepts.
+
+    The keys are the GUIDs themselves or, if the column takes no GUIDs, keys made from their first bytes.
+    """
     first = guids.data[:, :BYTES].copy().view(np.uint8)
     if "int" in column.kinds:
         return column, Keys(guids.data[:, :8].copy().view(">i8").ravel().astype(np.int64), "int")
@@ -37,7 +40,7 @@ def random(n: int) -> Keys:
 
 
 def lagging(n: int, generators: int = 4, lag: int = 5000) -> Keys:
-    """Each key from one of `generators` ascending ones, drawn at random; the p-th runs p × lag rows behind."""
+    """Keys from ascending generators, each drawn at random from one of them; the p-th is p × lag rows behind."""
     who = np.random.Generator(np.random.PCG64(11)).integers(0, generators, n)
     data = numbered(np.arange(n) - who * lag + generators * lag)
     data[:, 15] = who
@@ -57,8 +60,8 @@ def integers(keys: Keys) -> Keys:
 
 
 def adversarial() -> Keys:
-    """Some 20,000 keys that differ in one place or few, shuffled: bytes around the sign bit and the extremes, single
-    bits in each byte, equal prefixes of each length, all versions with all variants."""
+    """Some 20,000 keys that differ in one or few places, shuffled. They have bytes around the sign bit and the
+    extremes, single bits in each byte, equal prefixes of each length, and all versions with all variants."""
     chance = np.random.Generator(np.random.PCG64(3))
     edges = np.array([0x00, 0x01, 0x09, 0x0A, 0x7F, 0x80, 0x9F, 0xA0, 0xFE, 0xFF], np.uint8)
     parts = [chance.choice(edges, (9000, 16)), chance.choice(np.array([0, 255], np.uint8), (1000, 16))]
@@ -81,7 +84,7 @@ def distinct(keys: Keys) -> Keys:
 
 
 def extremes() -> Keys:
-    """Some 11,000 integers: the least and the greatest, those around each power of two, and of all sizes between."""
+    """Some 11,000 integers: the least, the greatest, those around each power of two, and some of every size."""
     chance = np.random.Generator(np.random.PCG64(3))
     near = [sign * (1 << shift) + by for shift in range(64) for sign in (1, -1) for by in range(-40, 40)]
     near = [value for value in near if -(1 << 63) <= value < 1 << 63] + [(1 << 63) - 1]

@@ -1,7 +1,7 @@
-"""Where the suite runs.
+"""The servers on which the suite runs.
 
-By default: every engine of the registry, on every kind of server that can be started here. `KEYBENCH_CONTRACT` (or
-`make contract DB=…`) names others: engines, engine=kind, URLs, engine=URL, separated by spaces or commas.
+By default it runs every engine of the registry on every kind of server that can be started here. `KEYBENCH_CONTRACT`
+(or `make contract DB=…`) names others: engines, engine=kind, URLs, engine=URL, separated by spaces or commas.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Place:
 
 
 def asked() -> list[Place]:
-    """The places that the environment names; empty where it names none. UsageError for an unknown name."""
+    """The places that the environment names; empty if it names none. Raises UsageError for an unknown name."""
     named = os.environ.get(VARIABLE, "").replace(",", " ").split()
     return [place for name in named for place in _named(name)]
 
@@ -61,13 +61,13 @@ def _engine_of_scheme(scheme: str) -> Engine:
 
 
 def missing(place: Place) -> str:
-    """Why the suite cannot run there."""
+    """Why the suite cannot run there; empty if it can."""
     return "" if place.is_url else place.engine.missing(place.server)
 
 
 @cache
 def places() -> list[Place]:
-    """Where the suite runs. The tests end if none of the places that were named can be had."""
+    """The places on which the suite runs. The tests end if places were named and none of them is available."""
     try:
         named = asked()
         available = [place for place in named if not missing(place)]

@@ -1,4 +1,4 @@
-"""Servers that live as long as the tests, folders for private servers, and what is left of what ran in them."""
+"""Servers that live as long as the tests, folders for private servers, and checks that nothing is left in them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MEMORY, _ROOM = Path("/dev/shm"), 8 << 30
 
 
 def folder_for_servers() -> Path:
-    """A new directory for private servers, which every user can enter; it is removed when this process ends.
+    """A new directory for private servers, which every user can enter. It is removed when this process ends.
 
-    It is in memory where there is plenty, because the tests do not look at how long a disk takes to sync.
+    It is in memory if there is enough of it, because the tests do not measure how long a disk takes to sync.
     """
     in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
     folder = Path(tempfile.mkdtemp(prefix="kb-", dir=_MEMORY if in_memory else None))
@@ -48,11 +48,11 @@ class Base:
         return lines
 
     def left(self) -> list[str]:
-        """Files and processes that are left."""
+        """The files and processes that are left."""
         return [str(path) for path in self.path.iterdir()] + self.processes()
 
     def assert_nothing_left(self, within: float = 5.0) -> None:
-        """Waits until nothing is left, at most `within` seconds."""
+        """Waits up to `within` seconds until nothing is left."""
         deadline = time.monotonic() + within
         while (left := self.left()) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -69,7 +69,7 @@ class Servers:
         self._started: dict[tuple[str, str], Address] = {}
 
     def address(self, engine: Engine, server: str) -> Address:
-        """The running server; skips the test where the server cannot be started."""
+        """The running server. Skips the test if the server cannot be started."""
         if (engine.name, server) not in self._started:
             if "://" not in server and (reason := engine.missing(server)):
                 pytest.skip(reason)

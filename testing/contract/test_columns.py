@@ -1,4 +1,4 @@
-"""What a column stores, sorts and refuses is what `byteorder` says: 10,000 adversarial keys, sorted by the server."""
+"""Columns store, sort and refuse keys as `byteorder` says. The server sorts 10,000 adversarial keys."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_server_orders_a_column_as_byteorder_says(bench: Bench, column: Colu
             assert arrived is not None or role == "clustered"
             assert arrived is None or np.array_equal(arrived, sent)
 
-    # By look-ups alone: exactly the two of each neighbouring pair lie between them.
+    # Checked by look-ups alone: a range from one key to the next contains exactly these two keys.
     some = keys[np.argsort(rank(keys, sized.order))[4900:5000]]
     with closing(bench.session(table)) as session:
         ordered = session.prepare_keys(some)
@@ -84,7 +84,7 @@ def test_keys_that_a_column_refuses_are_refused_by_the_server(bench: Bench, colu
     assert list(bench.admin.stored_keys(table)) == []
 
 
-def test_default_columns_go_by_order_and_never_stand_in(bench: Bench) -> None:
+def test_default_columns_have_the_layouts_order_and_never_imitate_another_server(bench: Bench) -> None:
     for on in bench.engine.columns:
         for kind in on.kinds:
             chosen = bench.engine.default_column(kind, on.order)

@@ -1,4 +1,4 @@
-"""What goes wrong is a clear error, nothing is left behind, and the next trial runs on a fresh server."""
+"""Every failure is a clear error, nothing is left behind, and the next trial runs on a fresh server."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def send_all(bench: Bench, table: Table, rows: int, rows_per_tx: int) -> None:
 
 
 def processes(base: Base) -> list[int]:
-    """The server's own processes: not the keeper."""
+    """The server's own processes, without the keeper."""
     return [int(line.split()[0]) for line in base.processes() if "keybench.databases.hosting.folder_keeper" not in line]
 
 
 def shared_memory() -> set[str]:
-    """Shared memory that dead servers left: System V segments without their maker, and files of PostgreSQL's."""
+    """Shared memory that dead servers left: System V segments whose creator is gone, and PostgreSQL's files."""
     rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
     orphans = {row[1] for row in rows if row[6] == "0" and not Path(f"/proc/{row[4]}").exists()}
     return orphans | {path.name for path in Path("/dev/shm").glob("PostgreSQL.*")}
@@ -80,7 +80,7 @@ def shared_memory() -> set[str]:
 
 @pytest.fixture
 def no_shared_memory_left() -> Iterator[None]:
-    """Other servers on the machine may be on their way out: what stays is what counts."""
+    """Asserts that no shared memory is left. It waits, because other servers on the machine may be just ending."""
     before = shared_memory()
     yield
     deadline = time.monotonic() + 5
@@ -124,7 +124,7 @@ def test_a_killed_server_is_an_error_and_the_next_trial_runs_on_a_fresh_one(base
                         deque(map(session.send, batches[1:]))
                     with pytest.raises(ServerError, match=rf"^{engine.title}: \S"):
                         admin.index_bytes(table)
-                else:  # it runs in this process: its folder's keeper can die
+                else:  # the server runs in this process, so the test kills the keeper of its folder
                     (keeper,) = [int(line.split()[0]) for line in base.processes()]
                     os.kill(keeper, signal.SIGKILL)
         deadline = time.monotonic() + 10
@@ -167,12 +167,12 @@ def test_a_runner_killed_at_a_random_moment_leaves_nothing(base: Base, private: 
 
 def sockets() -> set[int]:
     """Descriptors of this process that are sockets."""
-    found = set()
+    descriptors = set()
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
             if stat.S_ISSOCK(entry.stat().st_mode):
-                found.add(int(entry.name))
-    return found
+                descriptors.add(int(entry.name))
+    return descriptors
 
 
 @linux
@@ -194,12 +194,12 @@ def test_a_dropped_connection_is_an_error_and_its_batch_is_not_there(bench: Benc
         with pytest.raises(ServerError, match=rf"^{bench.engine.title}: \S"):
             session.prepare_keys(random(1))
     assert sum(map(len, bench.admin.stored_keys(table))) == 1000
-    assert sum(bench.send(table, random(2000)[1000:])) == 1000  # nor does anything lock it
+    assert sum(bench.send(table, random(2000)[1000:])) == 1000  # no lock is left either
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A file system of its own for private servers."""
+    """A small file system for private servers."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("only root can mount a small file system")
     folder = Path("/tmp") / f"kb-{os.urandom(4).hex()}"
@@ -228,10 +228,10 @@ def test_a_full_disk_is_an_error_with_the_next_step_and_nothing_is_left(small_di
             subprocess.run(["mount", "-o", f"remount,size={used + 6 * MB}", small_disk], check=True)
             with pytest.raises(KeybenchError) as full:
                 send_all(Bench(engine, address, admin), table, 40_000, 100)
-        said = str(full.value)
-        assert said.startswith(f"{engine.title}: ")
-        assert re.search(r"(?i)no space|full|disk", said)
-        assert "KEYBENCH_TMP" in said
+        message = str(full.value)
+        assert message.startswith(f"{engine.title}: ")
+        assert re.search(r"(?i)no space|full|disk", message)
+        assert "KEYBENCH_TMP" in message
     finally:
         provision.stop()
     assert list(small_disk.iterdir()) == []

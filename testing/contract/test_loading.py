@@ -1,4 +1,4 @@
-"""Rows arrive as they are sent: in order, in whole transactions, found and deleted by key."""
+"""Rows are stored as they are sent, in order and in whole transactions. They can be found and deleted by key."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ while True:
 
 
 @pytest.mark.parametrize(("payload", "role"), [(0, "nonclustered"), (300, "clustered")])
-def test_what_is_sent_is_acknowledged_stored_and_gone_after_drop(
+def test_rows_are_acknowledged_and_stored_and_drop_removes_them(
     bench: Bench, native: Column, payload: int, role: KeyRole
 ) -> None:
     sized, keys = accepted(native, random(1400))
@@ -55,7 +55,7 @@ def test_what_is_sent_is_acknowledged_stored_and_gone_after_drop(
     assert bench.send(table, keys, 500, start=7) == [500, 500, 251]
     verify.check(sized.encode(keys), bench.admin.stored_keys(table))
     assert bench.admin.index_bytes(table) > empty
-    bench.admin.create(table)  # again, which empties it
+    bench.admin.create(table)  # creating it again empties it
     assert list(bench.admin.stored_keys(table)) == []
     bench.admin.drop(table)
     bench.admin.drop(table)
@@ -75,13 +75,13 @@ def test_batches_hold_the_rows_asked_for(bench: Bench, guids: Column, rows_per_t
 
 
 def test_rows_are_inserted_in_order_of_arrival(bench: Bench, guids: Column) -> None:
-    """A load path that sorts would make ordered pages of random keys, one that shuffles disorder of ascending ones."""
+    """A load path that sorts would order the pages of random keys; one that shuffles would disorder ascending keys."""
     keys = random(30_000)
     ascending = Keys(keys.data[np.argsort(rank(keys, guids.order))], "uuid")
     table = bench.table(guids)
     ordered, disordered = bench.measured(table, ascending), bench.measured(table, keys)
     if Metric.LEAF_DENSITY in bench.engine.absent:
-        pass  # the order of arrival, below, has to do
+        pass  # only the order of arrival, below, can be checked
     elif Metric.LEAF_FRAGMENTATION in bench.engine.absent:
         assert (disordered[Metric.LEAF_DENSITY].value or 0) < 85 < (ordered[Metric.LEAF_DENSITY].value or 0)
     elif (fragmentation := ordered[Metric.LEAF_FRAGMENTATION].value) is None:
@@ -149,12 +149,12 @@ def test_a_batch_is_one_transaction_and_a_repeated_key_undoes_it(bench: Bench, g
             session.send(second)
         verify.check(guids.encode(keys[:1000]), bench.admin.stored_keys(table))
         (third,) = session.prepare(keys[1000:], Payload(20), 1000, 2000)
-        assert session.send(third) == 2000  # the connection goes on
+        assert session.send(third) == 2000  # the connection still works
     verify.check(guids.encode(keys), bench.admin.stored_keys(table))
 
 
 def test_a_writer_killed_in_the_middle_leaves_whole_transactions(bench: Bench, integers: Column) -> None:
-    """From another process, to which the address is sent."""
+    """The writer is another process, which gets the address by pickle."""
     table = bench.table(integers, 200)
     bench.admin.create(table)
     writer = subprocess.Popen([sys.executable, "-c", WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -164,16 +164,16 @@ def test_a_writer_killed_in_the_middle_leaves_whole_transactions(bench: Bench, i
         pickle.dump((bench.address, table), writer.stdin)
         writer.stdin.close()
         for _ in range(2):
-            told = int(writer.stdout.readline())
+            reported = int(writer.stdout.readline())
     finally:
         writer.kill()
         writer.wait()
         writer.stdout.close()
-    time.sleep(0.1)  # a commit that was under way ends
-    found = np.sort(np.concatenate(list(bench.admin.stored_keys(table))))
-    assert len(found) % 800 == 0
-    assert len(found) >= told
-    assert np.array_equal(found, np.arange(len(found)))
+    time.sleep(0.1)  # lets a commit in progress end
+    stored = np.sort(np.concatenate(list(bench.admin.stored_keys(table))))
+    assert len(stored) % 800 == 0
+    assert len(stored) >= reported
+    assert np.array_equal(stored, np.arange(len(stored)))
 
 
 def test_keys_that_the_server_makes(bench: Bench, made: ServerKeys) -> None:
@@ -195,22 +195,22 @@ def test_keys_that_the_server_makes(bench: Bench, made: ServerKeys) -> None:
         assert arrived is None or np.array_equal(arrived, ordered)
 
 
-def test_a_table_that_is_gone(bench: Bench, guids: Column) -> None:
+def test_sending_to_a_dropped_table_is_an_error(bench: Bench, guids: Column) -> None:
     table = bench.table(guids)
     bench.admin.create(table)
     bench.admin.drop(table)
     with pytest.raises(ServerError, match=rf"^{bench.engine.title}: .*({table.name}|is gone)"):
         bench.send(table, random(10))
-    assert bench.admin.versions()  # the administrator goes on
+    assert bench.admin.versions()  # the administrative connection still works
 
 
-def test_verification_finds_what_was_lost_changed_added_and_doubled(bench: Bench, integers: Column) -> None:
+def test_verification_reports_lost_changed_added_and_repeated_keys(bench: Bench, integers: Column) -> None:
     table, sent = bench.table(integers, 10), np.arange(500)
     keys = Keys(np.arange(600), "int")
     bench.admin.create(table)
     bench.send(table, keys[:500])
 
-    def found() -> str:
+    def error() -> str:
         with pytest.raises(VerificationError) as caught:
             verify.check(sent, bench.admin.stored_keys(table))
         return str(caught.value)
@@ -219,14 +219,14 @@ def test_verification_finds_what_was_lost_changed_added_and_doubled(bench: Bench
     with closing(bench.session(table)) as session:
         assert session.delete(session.prepare_keys(keys[123:124])) == 1
     lost = "499 rows where 500 were acknowledged: 1 keys missing, 0 never sent, 0 repeated. First missing key: 123."
-    assert found() == f"the table holds {lost}"
+    assert error() == f"the table holds {lost}"
     bench.send(table, keys[555:556])
     changed = "500 rows where 500 were acknowledged: 1 keys missing, 1 never sent, 0 repeated. First missing key: 123."
-    assert found() == f"the table holds {changed}"
+    assert error() == f"the table holds {changed}"
     bench.send(table, keys[123:124])
-    assert found() == "the table holds 501 rows where 500 were acknowledged: 0 keys missing, 1 never sent, 0 repeated."
+    assert error() == "the table holds 501 rows where 500 were acknowledged: 0 keys missing, 1 never sent, 0 repeated."
     with closing(bench.session(table)) as session:
         assert session.delete(session.prepare_keys(keys[555:556])) == 1
-    held = list(bench.admin.stored_keys(table))
+    stored = list(bench.admin.stored_keys(table))
     with pytest.raises(VerificationError, match=r" 501 rows .*: 0 keys missing, 0 never sent, 1 repeated\.$"):
-        verify.check(sent, [*held, held[0][:1]])
+        verify.check(sent, [*stored, stored[0][:1]])

@@ -1,4 +1,4 @@
-"""Every engine takes part in the suite where a server of it can be had, and says why not where none can."""
+"""Every engine takes part in the suite if one of its servers is available here, and otherwise says why not."""
 
 from __future__ import annotations
 

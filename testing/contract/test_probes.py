@@ -23,26 +23,28 @@ STREAMS = {"increasing": increasing, "random": random, "lagging": lagging, "desc
     ("stream", "role"),
     [*((name, "clustered") for name in STREAMS), ("increasing", "nonclustered"), ("random", "nonclustered")],
 )
-def test_identities(bench: Bench, guids: Column, stream: str, role: KeyRole) -> None:
+def test_readings_agree_with_one_another_and_with_the_rows(
+    bench: Bench, guids: Column, stream: str, role: KeyRole
+) -> None:
     table = bench.table(guids, 50, role)
     bench.admin.create(table)
     page_bytes = bench.engine.page_bytes or bench.admin.index_bytes(table)  # an empty index is one page
-    found = bench.measured(table, STREAMS[stream](ROWS))
-    values = {metric: reading.value for metric, reading in found.items() if reading.value is not None}
-    for reading in found.values():
+    readings = bench.measured(table, STREAMS[stream](ROWS))
+    values = {metric: reading.value for metric, reading in readings.items() if reading.value is not None}
+    for reading in readings.values():
         assert (reading.value is None) == (reading.origin == "absent") == bool(reading.reason)
 
     index, everything = bench.engine.bytes_per_row(table.column, table.payload, role)
     assert values[Metric.INDEX_BYTES] == bench.admin.index_bytes(table)
     assert values[Metric.INDEX_BYTES] <= values[Metric.TABLE_BYTES] <= everything * ROWS
-    if stream == "increasing":  # beside its pages an index may hold an extent of 64 that are not used yet
+    if stream == "increasing":  # an index may also have an extent of 64 pages that are not used yet
         assert 0.9 * index * ROWS < values[Metric.INDEX_BYTES] < 1.1 * index * ROWS + 64 * page_bytes
     assert values.get(Metric.LOG_BYTES, 51 * ROWS) > 50 * ROWS
 
     if (leaves := values.get(Metric.LEAF_PAGES)) is not None:
         assert (leaves + values[Metric.BRANCH_PAGES]) * page_bytes <= values[Metric.INDEX_BYTES]
         on_leaves = leaves * page_bytes * values[Metric.LEAF_DENSITY] / 100
-        entry = on_leaves / ROWS  # what a row takes on the leaves, in whatever order they were filled
+        entry = on_leaves / ROWS  # bytes per row on the leaves, whatever the order of arrival
         assert 0.75 * index < entry < 1.05 * index
         assert 30 < values[Metric.LEAF_DENSITY] <= 100
     if (fragmentation := values.get(Metric.LEAF_FRAGMENTATION)) is not None:
@@ -52,7 +54,8 @@ def test_identities(bench: Bench, guids: Column, stream: str, role: KeyRole) -> 
         assert len(order.numbers) == len(order.rows) == leaves
         back = 100 * np.count_nonzero(np.diff(order.numbers) < 0) / len(order.numbers)
         assert back == pytest.approx(values[Metric.LEAF_FRAGMENTATION])
-        assert ROWS - leaves < order.rows.sum() <= ROWS  # in SQLite a branch page has a row for each leaf but the last
+        # In SQLite a branch page holds one row for each of its leaves except the last.
+        assert ROWS - leaves < order.rows.sum() <= ROWS
     if Metric.APPENDS in values:
         appends, *others = (values[metric] for metric in (*SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS) if metric in values)
         assert appends + sum(others) == values[Metric.LEAF_PAGES] - 1
@@ -63,17 +66,17 @@ def test_identities(bench: Bench, guids: Column, stream: str, role: KeyRole) -> 
 
 
 def test_a_tree_of_one_leaf(bench: Bench, guids: Column) -> None:
-    found = bench.measured(bench.table(guids, 0, "nonclustered"), random(1))
+    readings = bench.measured(bench.table(guids, 0, "nonclustered"), random(1))
     for metric, value in ((Metric.LEAF_PAGES, 1), (Metric.BRANCH_PAGES, 0), (Metric.LEAF_FRAGMENTATION, 0)):
-        assert metric in bench.engine.absent or found[metric].value in {value, None}
+        assert metric in bench.engine.absent or readings[metric].value in {value, None}
     if Metric.HEAP_CORRELATION not in bench.engine.absent:
-        assert found[Metric.HEAP_CORRELATION].reason == "fewer than two rows have no order."
+        assert readings[Metric.HEAP_CORRELATION].reason == "fewer than two rows have no order."
 
 
 def test_a_table_of_integers_without_payload(bench: Bench, integers: Column) -> None:
     keys = Keys(increasing(ROWS).data[:, :8].copy().view(">i8").ravel().astype("i8"), "int")
-    found = bench.measured(bench.table(integers), keys)
-    assert Metric.LEAF_FRAGMENTATION in bench.engine.absent or found[Metric.LEAF_FRAGMENTATION].value in {0, None}
+    readings = bench.measured(bench.table(integers), keys)
+    assert Metric.LEAF_FRAGMENTATION in bench.engine.absent or readings[Metric.LEAF_FRAGMENTATION].value in {0, None}
 
 
 def test_every_metric_of_pages_log_and_sizes_is_supplied_or_absent_for_a_reason(bench: Bench) -> None:

@@ -1,4 +1,7 @@
-"""Tables by date, and child tables with an index on their foreign key: stored as sent, and indexes as predicted."""
+"""Tables by date, and child tables with an index on their foreign key.
+
+Their rows are stored as sent, and their indexes are as predicted.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,12 @@ FIRST = 1_767_225_600_000_000
 
 
 def values(table: Table, probes: list[Probe]) -> Mapping[Metric, float]:
-    found = [reading for probe in probes for reading in probe.after(table)]
-    return {reading.metric: reading.value for reading in found if reading.value is not None}
+    supplied = [reading for probe in probes for reading in probe.after(table)]
+    return {reading.metric: reading.value for reading in supplied if reading.value is not None}
 
 
 def loaded(bench: Bench, table: Table, keys: Keys, created: np.ndarray | None = None) -> Mapping[Metric, float]:
-    """What the probes read of the key's index, after rows went in by several transactions."""
+    """The probes' values for the key's index after the table was loaded in several transactions."""
     bench.admin.create(table)
     probes = bench.admin.probes()
     for probe in probes:
@@ -67,7 +70,7 @@ def assert_as_predicted(
 
 
 def test_a_table_by_date_and_the_index_of_its_key(bench: Bench, guids: Column) -> None:
-    """Moments that go back and forth, and some that two rows share: the table's pages lie as the model says, too."""
+    """The times of creation go back and forth, and some are shared by two rows."""
     table, keys = bench.table(guids, 30, "by-date"), random(9000)
     chance = np.random.Generator(np.random.PCG64(5))
     created = FIRST + np.arange(9000) // 2 * 1000 - chance.integers(0, 4, 9000) * 800_000
@@ -88,7 +91,7 @@ def test_a_table_by_date_and_the_index_of_its_key(bench: Bench, guids: Column) -
 
 
 @pytest.mark.parametrize("stream", [random, lagging])
-def test_an_index_that_repeats_its_keys(bench: Bench, guids: Column, stream) -> None:  # type: ignore[no-untyped-def]
+def test_a_foreign_keys_index_repeats_its_keys(bench: Bench, guids: Column, stream) -> None:  # type: ignore[no-untyped-def]
     table, keys = bench.table(guids, 30, "fk", name="odd name", children=3), stream(3000)
     real = loaded(bench, table, keys)
     stored = np.concatenate(list(bench.admin.stored_keys(table)))
@@ -115,12 +118,12 @@ def test_parents_and_children_are_one_transaction(bench: Bench, guids: Column) -
         with pytest.raises(ServerError, match=rf"^{bench.engine.title}: (?i:.*(duplicate|unique))"):
             session.send(second)
         (third,) = session.prepare(keys[500:], Payload(10), 500, 500)
-        assert session.send(third) == 400  # the connection goes on
+        assert session.send(third) == 400  # the connection still works
     assert [sum(map(len, bench.admin.stored_keys(each))) for each in table.family] == [900, 1800]
 
 
 def everything(bench: Bench, table: Table) -> float:
-    """The estimate of a row's bytes, as a run announces its disk by."""
+    """The estimated bytes per row, by which a run announces the disk space that it needs."""
     return bench.engine.bytes_per_row(table.column, table.payload, table.key)[1]
 
 

@@ -29,7 +29,7 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture
 def environment() -> Iterator[None]:
-    """Puts the environment variables back."""
+    """Restores the environment variables."""
     before = dict(os.environ)
     yield
     os.environ.clear()

@@ -1,4 +1,4 @@
-"""Which engines have a container that can be loaded."""
+"""The engines that can run in a container."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keybench.errors import EnvironmentMissing
 
 
 def _loads(on: Engine) -> bool:
-    """Whether this version can load it at all; some are only declared."""
+    """Whether this version implements the engine; some engines are only declared."""
     try:
         on.settings("durable", "small")
     except EnvironmentMissing:

@@ -1,7 +1,7 @@
-"""A daemon that speaks as much of the Docker Engine API as keybench uses, over a socket, and runs real servers.
+"""A daemon that speaks the part of the Docker Engine API that keybench uses, over a socket, and runs real servers.
 
-It is no stand-in for a database: what it starts is what the test says, a real PostgreSQL or MariaDB of this machine
-given the container's own command, environment and port, or nothing at all.
+It does not imitate a database. It starts what the test chooses: this machine's real PostgreSQL or MariaDB, with the
+container's own command, environment and port, or nothing at all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 Stop = Callable[[], None]
 Start = Callable[[dict[str, Any]], "tuple[int, Stop]"]
-"""Runs what a container's configuration says: its port on 127.0.0.1, and how to end it."""
+"""Runs a server by a container's configuration. Returns its port on 127.0.0.1 and a function that ends it."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Daemon:
     asked: list[str] = field(default_factory=list)
 
     def created(self) -> dict[str, Any]:
-        """The configuration of the only container that was ever asked for."""
+        """The configuration of the only container that was ever requested."""
         (config,) = self.configs
         return config
 
@@ -155,7 +155,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def inspected(one: Container) -> dict[str, Any]:
-    """`docker inspect`, as far as docker-py reads it."""
+    """The parts of `docker inspect` that docker-py reads."""
     (port,) = one.config["HostConfig"]["PortBindings"]
     published = [{"HostIp": "127.0.0.1", "HostPort": str(one.port)}] if one.port else None
     return {
@@ -171,20 +171,20 @@ def inspected(one: Container) -> dict[str, Any]:
 
 def password(config: dict[str, Any]) -> str:
     """The password among the container's environment variables."""
-    (found,) = [line.partition("=")[2] for line in config["Env"] if "PASSWORD" in line]
-    return found
+    (value,) = [line.partition("=")[2] for line in config["Env"] if "PASSWORD" in line]
+    return value
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        """Nothing: a client that was killed hears no answer."""
+        """Ignores errors: a client that was killed gets no answer."""
 
 
 @contextmanager
 def listening(start: Start, *images: str) -> Iterator[Daemon]:
-    """Such a daemon on a socket of its own; what it started has ended with it."""
+    """Such a daemon on a socket of its own. At the end it stops everything that it started."""
     path = Path(tempfile.mkdtemp(prefix="kb-")) / f"{secrets.token_hex(4)}.sock"
     daemon = Daemon(f"unix://{path}", start, set(images))
     server = _Server(str(path), type("Bound", (Handler,), {"daemon": daemon}))

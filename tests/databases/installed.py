@@ -1,4 +1,4 @@
-"""What the tests' daemon starts: this machine's own servers, with the command and environment of a container."""
+"""Servers that the tests' daemon starts: this machine's own, with the command and environment of a container."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def free_port() -> int:
 
 
 def nothing(_config: dict[str, Any]) -> tuple[int, Stop]:
-    """Nothing: the port is closed."""
+    """Starts nothing; the port is closed."""
     return free_port(), lambda: None
 
 

@@ -16,11 +16,11 @@ from keybench.testing.contract.keys import increasing, random
 
 
 def loaded(database: str, server: str, keys: list[Keys]) -> list[Mapping[Metric, Reading]]:
-    """What the probes say of each load into a table of its own, on a server with a small cache."""
+    """The probes' readings of each load, each into a table of its own, on a server with a small cache."""
     on = engine(database)
     provision = on.provision(server, on.settings("fast", "small"))
     address = provision.start()
-    found = []
+    readings = []
     try:
         for number, own in enumerate(keys):
             admin = on.admin(address)
@@ -33,16 +33,16 @@ def loaded(database: str, server: str, keys: list[Keys]) -> list[Mapping[Metric,
             for batch in session.prepare(own, Payload(200), 0, 1000):
                 session.send(batch)
             session.close()
-            found.append({reading.metric: reading for probe in probes for reading in probe.after(table)})
+            readings.append({reading.metric: reading for probe in probes for reading in probe.after(table)})
             admin.drop(table)
             admin.close()
     finally:
         provision.stop()
-    return found
+    return readings
 
 
 def test_random_keys_read_pages_back_into_sqlites_cache_and_increasing_ones_do_not() -> None:
-    rows = 100_000  # some 28 MB beside a cache of 16
+    rows = 100_000  # some 28 MB, with a cache of 16 MB
     scattered, appended = loaded("sqlite", "embedded", [random(rows), increasing(rows)])
     assert (appended[Metric.PAGES_READ].value or 0) < 100
     assert (scattered[Metric.PAGES_READ].value or 0) > rows / 10
@@ -53,10 +53,10 @@ def test_random_keys_read_pages_back_into_sqlites_cache_and_increasing_ones_do_n
 def test_random_keys_read_pages_back_into_a_servers_cache_and_increasing_ones_do_not(database: str) -> None:
     if why := engine(database).missing("local"):
         pytest.skip(why)
-    rows = 1_500_000  # on InnoDB the table, on PostgreSQL the index alone is read: both exceed 64 MB
+    rows = 1_500_000  # InnoDB reads the table, PostgreSQL only the index: both exceed 64 MB
     scattered, appended = loaded(database, "local", [random(rows), increasing(rows)])
     assert (scattered[Metric.PAGES_READ].value or 0) > rows / 10
     assert (appended[Metric.PAGES_READ].value or 0) < rows / 100
-    for found in (scattered, appended):
-        written = found[Metric.PAGES_WRITTEN]
+    for readings in (scattered, appended):
+        written = readings[Metric.PAGES_WRITTEN]
         assert (written.value or 0) > 0 or written.reason.endswith("from version 16 on.")

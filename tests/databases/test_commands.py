@@ -1,4 +1,4 @@
-"""The commands that a person meets: list, sql."""
+"""The commands for users: list and sql."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ Command = Callable[..., "tuple[int, str, str]"]
 
 @pytest.fixture
 def command(capsys, monkeypatch) -> Command:
-    """Runs a command at a terminal width: its exit code, what it prints, and its errors."""
+    """Runs a command at a terminal width. Returns its exit code, its output and its errors."""
 
     def run(*arguments: str, width: int = 120) -> tuple[int, str, str]:
         monkeypatch.setenv("COLUMNS", str(width))
@@ -60,7 +60,7 @@ def test_a_server_that_cannot_be_started_says_why(command, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["new_comb_legacy", "NewCombLegacy", "newcomblegacy"])
-def test_sql_prints_one_function_in_whatever_spelling(name, command) -> None:
+def test_sql_prints_one_function_whatever_the_spelling_of_its_name(name, command) -> None:
     code, out, err = command("sql", "postgresql", name)
     assert (code, err) == (0, "")
     assert out.count("CREATE OR REPLACE FUNCTION") == 1

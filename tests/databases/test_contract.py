@@ -26,7 +26,7 @@ ORDERS = set(get_args(Order))
 
 
 class Declared(Engine):
-    """An engine that is nothing but its declaration."""
+    """An engine that consists only of its declaration."""
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         return Settings(profile, 1, {})
@@ -84,7 +84,7 @@ def test_a_stand_in_is_never_chosen_by_itself() -> None:
 
 
 def bits(**fixed: str) -> tuple[np.ndarray, np.ndarray]:
-    """Bits that all GUIDs have, by byte: r6="0111____" fixes the first four bits of the seventh byte."""
+    """The bits that all GUIDs share, by byte: r6="0111____" fixes the first four bits of the seventh byte."""
     mask, value = np.zeros(128, np.bool_), np.zeros(128, np.uint8)
     for name, pattern in fixed.items():
         for place, bit in enumerate(pattern, 8 * int(name[1:])):
@@ -220,7 +220,7 @@ ENGINE = Other("NAME", "Other", (Column("guid", "GUID", frozenset({"uuid"}), "ne
 
 
 def with_plugin(folder: Path, source: str, code: str) -> subprocess.CompletedProcess[str]:
-    """Runs code where another distribution, installed in `folder`, plugs in a module of that source."""
+    """Runs code in a process in which another distribution, in `folder`, plugs in a module with that source."""
     (folder / "other_engine.py").write_text(source, encoding="utf-8")
     info = folder / "other_engine-1.0.dist-info"
     info.mkdir()

@@ -1,6 +1,6 @@
-"""On somebody's own server: everything is left as it was found, two runs do not meet, and no password is shown.
+"""On a user's own server keybench leaves everything as it was, two runs exclude each other, and no password is shown.
 
-How such a server is made, and dumped, is in the engine's own folder (`owner.py`), which is found by the engine's name.
+`owner.py` in the engine's own folder makes and dumps such a server.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ pytestmark = pytest.mark.usefixtures("environment")
 
 
 def owners() -> dict[str, tuple[Engine, str, Any]]:
-    """Engines that run here and whose folder has an `owner.py`: the engine, a server kind and the class."""
-    found: dict[str, tuple[Engine, str, Any]] = {}
+    """Engines that run here and whose folder has an `owner.py`: the engine, a server kind and the class `Owner`."""
+    by_name: dict[str, tuple[Engine, str, Any]] = {}
     for place in places():
         folder = type(place.engine).__module__.split(".")[2]
-        if place.is_url or place.engine.name in found or not find_spec(f"tests.databases.{folder}.owner"):
+        if place.is_url or place.engine.name in by_name or not find_spec(f"tests.databases.{folder}.owner"):
             continue
         module = importlib.import_module(f"tests.databases.{folder}.owner")
-        found[place.engine.name] = place.engine, place.server, module.Owner
-    return found
+        by_name[place.engine.name] = place.engine, place.server, module.Owner
+    return by_name
 
 
 @pytest.fixture(scope="module", params=sorted(owners()))
@@ -100,7 +100,7 @@ def test_the_password_goes_into_the_environment_and_nowhere_else(engine: Engine,
     finally:
         there.stop()
     again = provision(engine, owner.url(PASSWORD))
-    assert again.start().secret.variable == variable  # no second one
+    assert again.start().secret.variable == variable  # there is no second variable
     again.stop()
 
 
@@ -141,7 +141,7 @@ def test_a_second_run_is_refused_until_the_first_has_ended(engine: Engine, owner
     assert not owner.place_is_there()
 
 
-def test_a_place_that_was_there_stays_and_so_does_what_is_in_it(engine: Engine, owner: Any) -> None:
+def test_an_existing_schema_stays_with_its_contents(engine: Engine, owner: Any) -> None:
     owner.make_place()
     try:
         before = owner.dump()
@@ -164,7 +164,7 @@ def test_a_wrong_password_is_not_shown(engine: Engine, owner: Any) -> None:
         assert str(error).endswith("in the URL, and that the server is up.")
 
 
-def test_a_user_who_may_make_nothing_is_told_what_to_ask_for(engine: Engine, owner: Any) -> None:
+def test_a_user_without_rights_gets_a_next_step(engine: Engine, owner: Any) -> None:
     error = failure(engine, owner.url(PASSWORD, "stranger"))
     assert isinstance(error, EnvironmentMissing)
     assert f" does not let keybench create its schema or tables: {owner.title}: " in str(error)
@@ -173,7 +173,7 @@ def test_a_user_who_may_make_nothing_is_told_what_to_ask_for(engine: Engine, own
 
 @pytest.fixture
 def command(variables: dict[str, str], tmp_path: Path) -> Command:
-    """A command in a folder of its own, to its end; its server is told by the environment, as a password should be."""
+    """Runs a command in a folder of its own, to its end. It gets its server, and passwords, by the environment."""
 
     def run(module: str, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -191,7 +191,7 @@ def command(variables: dict[str, str], tmp_path: Path) -> Command:
 
 
 class Watch(threading.Thread):
-    """Looks for the password in the command lines of all processes, until told to stop."""
+    """Looks for the password in the command lines of all processes until the block ends."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -234,10 +234,10 @@ def test_a_run_leaves_everything_as_it_was_and_shows_no_password(
         report = command("results.report", "latest", *shown, "-o", "report.html")
     assert watch.looks > 10
     assert watch.seen == set()
-    told = [part for did in (done, wrong, report) for part in (did.stdout, did.stderr)]
+    outputs = [part for each in (done, wrong, report) for part in (each.stdout, each.stderr)]
     files = {path.name: path.read_bytes().decode("utf-8", "replace") for path in tmp_path.iterdir() if path.is_file()}
     assert {"results.sqlite", "report.html"} <= files.keys()
-    assert hidden(*told, *files.values(), owner.log())
+    assert hidden(*outputs, *files.values(), owner.log())
     assert owner.dump() == before
 
 
@@ -292,7 +292,7 @@ def test_after_kill_and_clean_everything_is_as_it_was(
     params=[on.name for on in engines().values() if on.url_schemes and all(map(find_spec, on.drivers or ["-"]))]
 )
 def by_url(request: pytest.FixtureRequest) -> Engine:
-    """An engine that is reached by URLs, and whose driver is here; no server is needed."""
+    """An engine that has URLs and whose driver is installed. The tests need no server."""
     return engines()[request.param]
 
 

@@ -1,4 +1,4 @@
-"""A runner to be ended in every way: `python runner.py WHAT` says `go`, starts, and waits for its end."""
+"""A runner that the tests end in every way: `python runner.py WHAT` prints `go`, starts a server, and waits."""
 
 import os
 import sys
@@ -8,13 +8,13 @@ from keybench.databases.hosting.private_folder import PrivateFolder
 
 
 def sleeper() -> PrivateFolder:
-    """A server that is set up in two steps that take a moment."""
+    """A server whose setup has two steps, each of which takes a moment."""
     setup = [["sh", "-c", "sleep 0.05; mkdir data"], ["sh", "-c", "sleep 0.05 & wait; echo made > data/file"]]
     return PrivateFolder("test", setup=setup, server=["sleep", "600"])
 
 
 def main() -> None:
-    """Starts, says so, and does as told."""
+    """Starts the server, prints `up`, and ends as the argument says."""
     kept = sleeper()
     print("go", flush=True)
     try:

@@ -1,4 +1,4 @@
-"""Containers: their configuration without a daemon, and their life with one that runs this machine's real servers."""
+"""Containers: their configuration without a daemon, and their life with a daemon that runs this machine's servers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_whole_configuration_without_a_daemon(on: Engine) -> None:
     assert built.env == dict(recipe.environment)
     command = built._command
     assert command == list(recipe.command)
-    # Servers without a command line of settings are set after their start, which their own tests look at.
+    # Servers whose command line has no settings get them after their start, which their own tests check.
     for name, value in on.settings("durable", "small").values.items() if command else ():
         assert [part for part in command if part.endswith(f"{name}={value}") or _dashed(part, name, value)], name
     given = dict(built._kwargs)
@@ -100,7 +100,7 @@ def test_limits_are_the_same_for_every_database_and_can_be_chosen(on: Engine) ->
 
 
 @pytest.mark.parametrize("on", HAVING, ids=lambda on: on.name)
-def test_docker_is_told_to_open_the_port_on_this_machine_alone(on: Engine) -> None:
+def test_docker_opens_the_port_only_on_this_machine(on: Engine) -> None:
     with listening(installed.nothing, contained(on).image) as running:
         os.environ["DOCKER_HOST"] = running.host
         with pytest.raises(EnvironmentMissing):
@@ -120,15 +120,15 @@ def test_every_container_has_a_password_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("on", HAVING, ids=lambda on: on.name)
-def test_without_a_daemon_the_choices_are_said_within_two_seconds(on: Engine) -> None:
+def test_without_a_daemon_the_message_names_alternatives_within_two_seconds(on: Engine) -> None:
     begin = time.monotonic()
-    said = on.missing("container")
+    message = on.missing("container")
     assert time.monotonic() - begin < 2
-    assert said.startswith(
+    assert message.startswith(
         f"{on.title} in a container needs Docker, and no daemon answers at unix:///nonexistent/docker.sock "
         "(No such file or directory): start Docker, or "
     )
-    assert f"give the URL of a server of yours, --server {on.url_schemes[0]}://user@host" in said
+    assert f"give the URL of a server of yours, --server {on.url_schemes[0]}://user@host" in message
 
 
 def test_a_daemon_of_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,7 @@ def test_a_container_that_never_becomes_ready(on: Engine, monkeypatch: pytest.Mo
         made._timeout = 0.5
         with pytest.raises(EnvironmentMissing) as refused:
             made.start()
-        assert running.containers == {}, "it is removed"
+        assert running.containers == {}, "the container is removed"
     said = str(refused.value)
     assert said.startswith(f"the {on.title} container did not become ready within 0.5 s (")
     assert said.endswith(
@@ -199,7 +199,7 @@ def test_a_container_that_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_daemon_that_goes_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_daemon_that_has_gone_is_an_error_with_the_next_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/gone.sock")
     gone = "the Docker daemon at {} does not answer ({}): start Docker and try again."
     for ask, why in (
@@ -211,7 +211,7 @@ def test_a_daemon_that_goes_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         assert str(refused.value) == gone.format(f"unix://{tmp_path}/gone.sock", why)
 
 
-def test_what_docker_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_shows_dockers_message(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: object) -> tuple[int, Callable[[], None]]:
         raise RuntimeError("no space left on device")
 
@@ -268,9 +268,9 @@ def test_a_server_in_a_container_from_start_to_removal(name: str, monkeypatch: p
         assert made.alive()
         assert made.reached_by() == ""
         on.admin(address).close()
-        ((found,),) = [docker_api.containers()]
-        assert (found.name, found.image) == (made.name, made.image)
-        assert container_labels.in_use(found)
+        (listed,) = docker_api.containers()
+        assert (listed.name, listed.image) == (made.name, made.image)
+        assert container_labels.in_use(listed)
         reaper = made._reaper
         made.stop()
         made.stop()
@@ -293,8 +293,8 @@ def test_a_kept_container_stays_and_says_how_it_is_reached(monkeypatch: pytest.M
             f"POSTGRES_PASSWORD`; remove it by `docker rm -f -v {made.name}` or `keybench clean --kept`"
         )
         assert set(running.containers) == {made.name}
-        (found,) = docker_api.containers()
-        assert container_labels.is_kept(found)
+        (listed,) = docker_api.containers()
+        assert container_labels.is_kept(listed)
 
 
 KILLED = """
@@ -325,14 +325,13 @@ def _until(holds, seconds: float = 20.0) -> None:
         time.sleep(0.05)
 
 
-def test_whose_runner_still_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_container_is_in_use_while_its_runner_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = container_labels.labels_of(contained(_postgresql())._recipe, ContainerOptions())
-    found = docker_api.Container("n", "i", labels)
-    assert container_labels.in_use(found)
+    assert container_labels.in_use(docker_api.Container("n", "i", labels))
     process = labels["keybench.runner"].split("/")[0]
     assert not container_labels.in_use(
         docker_api.Container("n", "i", {**labels, "keybench.runner": f"{process}/1"})
-    )  # reused number
+    )  # the process id was reused
     assert not container_labels.in_use(docker_api.Container("n", "i", {**labels, "keybench.runner": "nonsense"}))
     assert container_labels.in_use(docker_api.Container("n", "i", {**labels, "keybench.machine": "another"}))
 

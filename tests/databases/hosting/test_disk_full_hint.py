@@ -1,4 +1,4 @@
-"""Which messages get the next step of a full disk."""
+"""Messages about a full disk get the next step; other messages do not."""
 
 import pytest
 

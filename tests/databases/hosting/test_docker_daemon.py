@@ -1,4 +1,4 @@
-"""Asking for a Docker daemon: real sockets, one that answers, one that never does, none at all."""
+"""The check for a Docker daemon, on real sockets: one that answers, one that never does, and none at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
 
 @contextmanager
 def listening(at: socket.socket, serve: Callable[[socket.socket], None]) -> Iterator[None]:
-    """Takes connections, one after the other, until the end of the block."""
+    """Accepts connections, one after the other, until the block ends."""
     at.listen()
 
     def loop() -> None:
@@ -133,7 +133,7 @@ def test_something_else_that_answers(reply: bytes, reason: str, monkeypatch: pyt
         assert docker_daemon.unreachable() == reason
 
 
-def test_nobody_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_reason_if_no_daemon_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     assert docker_daemon.unreachable() == "No such file or directory"
     at, host = tcp()
@@ -148,12 +148,12 @@ def test_addresses_that_cannot_be_asked(host: str, monkeypatch: pytest.MonkeyPat
     assert docker_daemon.unreachable() == "keybench asks only daemons at unix:// and tcp:// addresses"
 
 
-def test_a_port_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_number_out_of_range(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:99999")
     assert docker_daemon.unreachable() == "Port out of range 0-65535"
 
 
-def test_tls_is_spoken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_docker_tls_verify_makes_the_connection_use_tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     at, host = tcp()
     monkeypatch.setenv("DOCKER_HOST", host)
     monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")

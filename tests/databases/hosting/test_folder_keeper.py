@@ -1,4 +1,4 @@
-"""Nothing is left of a private server, however its runner, its keeper or the server itself ends."""
+"""A private server leaves nothing behind, no matter how its runner, its keeper or the server itself ends."""
 
 import os
 import random
@@ -17,7 +17,7 @@ from keybench.databases.hosting.private_folder import PrivateFolder
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 
 RUNNER = Path(__file__).with_name("runner.py")
-MOMENTS = [random.Random(seed).uniform(0, 0.5) for seed in range(6)]  # through keeper's start, setup, server
+MOMENTS = [random.Random(seed).uniform(0, 0.5) for seed in range(6)]  # in start, setup and run
 
 
 class Runner:
@@ -66,7 +66,7 @@ def keeper_of(server: int) -> int:
 
 
 def runs(pid: int) -> bool:
-    """Whether a process is there and no zombie, which a container's first process may be slow to collect."""
+    """Whether a process runs and is no zombie; a container's first process may collect zombies slowly."""
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -134,7 +134,7 @@ def test_the_server_dies_with_a_killed_keeper_and_the_next_start_sweeps_its_fold
         assert sorted(path.name for path in base.path.iterdir()) == [kept.folder.name, f"{kept.folder.name}.lock"]
 
 
-def test_a_keeper_told_to_end_stops_the_server_and_removes_everything(base, run) -> None:
+def test_a_terminated_keeper_stops_the_server_and_removes_everything(base, run) -> None:
     runner = run("wait")
     server, _ = runner.up()
     os.kill(keeper_of(server), signal.SIGTERM)
@@ -145,8 +145,8 @@ def test_a_keeper_told_to_end_stops_the_server_and_removes_everything(base, run)
     assert not runs(server)
 
 
-def test_sweep_leaves_what_is_in_use_and_what_is_not_keybenchs(base) -> None:
-    (base.path / "keybench-mine").mkdir()  # no lock file: not a keeper's
+def test_sweep_keeps_folders_in_use_and_folders_without_a_lock(base) -> None:
+    (base.path / "keybench-mine").mkdir()  # it has no lock file, so it is not a keeper's
     stale = base.path / "keybench-test-0"
     stale.mkdir()
     (stale / "file").touch()
@@ -175,7 +175,7 @@ def test_a_lock_that_is_a_link_is_not_followed(base) -> None:
     assert target.exists()
 
 
-def test_a_killed_servers_orphans_go_with_it(base) -> None:
+def test_the_orphans_of_a_killed_server_are_ended(base) -> None:
     kept = PrivateFolder("test", server=["sh", "-c", "(sleep 600 & sleep 600) & wait"]).start(10)
     deadline = time.monotonic() + 5
     while len(base.processes()) < 4 and time.monotonic() < deadline:  # keeper, shell, two sleeps

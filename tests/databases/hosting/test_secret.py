@@ -29,12 +29,12 @@ def secret(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
     return Secret(file=str(path))
 
 
-def test_it_is_revealed_where_it_is_asked_for(secret: Secret) -> None:
+def test_reveal_returns_the_password(secret: Secret) -> None:
     assert secret.reveal() == PASSWORD
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_neither_print_nor_pickle_holds_it_even_once_revealed(secret: Secret, protocol: int) -> None:
+def test_neither_repr_nor_pickle_holds_it_even_after_reveal(secret: Secret, protocol: int) -> None:
     secret.reveal()
     for text in (repr(secret), str(secret), f"{secret}", repr(vars(secret))):
         assert "horse" not in text
@@ -57,13 +57,13 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert str(missing.value) == f"the password file {path} cannot be read: No such file or directory."
 
 
-def test_only_the_end_of_line_is_taken_off(tmp_path: Path) -> None:
+def test_only_the_end_of_line_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "password"
     path.write_text(" spaces \n", encoding="utf-8")
     assert Secret(file=str(path)).reveal() == " spaces "
 
 
-def test_a_password_of_the_url_comes_before_the_environments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_password_in_the_url_overrides_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("KEYBENCH_PASSWORD", raising=False)
     monkeypatch.delenv("KEYBENCH_PASSWORD_FILE", raising=False)
     assert from_url("") is None
@@ -94,7 +94,7 @@ def test_what_is_shown_holds_no_password(given: str, shown: str) -> None:
     assert redacted(given) == shown
 
 
-def test_it_is_asked_for_on_the_terminal_and_shown_nowhere() -> None:
+def test_ask_reads_it_from_the_terminal_without_showing_it() -> None:
     code = (
         "from keybench.databases.hosting.secret import ask, from_url; ask(); print(from_url('').reveal() == 's3cret')"
     )
@@ -104,7 +104,7 @@ def test_it_is_asked_for_on_the_terminal_and_shown_nowhere() -> None:
     )
     os.close(inside)
     said = b""
-    with suppress(OSError):  # the end of a terminal whose other side is closed
+    with suppress(OSError):  # the other side of the terminal is closed
         while part := os.read(terminal, 1024):
             said += part
             if said.endswith(b"Password of the server: "):
@@ -114,7 +114,7 @@ def test_it_is_asked_for_on_the_terminal_and_shown_nowhere() -> None:
     assert said.split() == b"Password of the server: True".split()
 
 
-def test_without_a_terminal_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ask_without_a_terminal_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
         with pytest.raises(
@@ -125,7 +125,7 @@ def test_without_a_terminal_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) ->
             ask()
 
 
-def test_the_passwords_of_a_command_are_gone_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_removes_its_passwords_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEYBENCH_PASSWORD", PASSWORD)
     before = dict(os.environ)
     with removed_afterwards():

@@ -1,4 +1,4 @@
-"""URLs of users' own servers, and the error where one cannot be reached."""
+"""URLs of users' own servers, and the error for a server that cannot be reached."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_parts_are_decoded_and_the_password_is_not_shown() -> None:
     assert FORM.parse("some://h").port == ""
 
 
-def test_a_socket_takes_the_place_of_a_host_where_the_database_has_sockets() -> None:
+def test_a_socket_replaces_the_host_if_the_database_has_sockets() -> None:
     assert FORM.parse("some://me@?unix_socket=/run/s").options == {"unix_socket": "/run/s"}
     with pytest.raises(UsageError, match="cannot be understood"):
         replace(FORM, options=frozenset()).parse("some://me@?unix_socket=/run/s")

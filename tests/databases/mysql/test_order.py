@@ -25,7 +25,7 @@ def version4(keys: Keys) -> Keys:
 
 
 @pytest.mark.parametrize("on", [ENGINE, MYSQL])
-def test_default_columns_go_by_order_and_never_stand_in(on) -> None:
+def test_default_columns_have_the_layouts_order_and_never_imitate_another_server(on) -> None:
     assert on.default_column("uuid", "rfc").name == "binary16"
     assert on.default_column("uuid", "net").name == "binary16-net"
     assert on.default_column("uuid", "mysql-swap").name == "binary16-swapped"

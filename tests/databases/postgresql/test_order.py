@@ -14,7 +14,7 @@ from keybench.testing.contract.keys import taken_by
 from tests.databases.postgresql.conftest import random, send
 
 
-def test_default_columns_go_by_order_and_never_stand_in() -> None:
+def test_default_columns_have_the_layouts_order_and_never_imitate_another_server() -> None:
     assert ENGINE.default_column("uuid", "rfc").name == "uuid"
     assert ENGINE.default_column("uuid", "net").name == "binary16-net"
     assert ENGINE.default_column("uuid", "mssql").name == "uuid"
