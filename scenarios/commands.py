@@ -1,4 +1,4 @@
-"""The command `keybench scenarios`: the scenarios at hand."""
+"""The command `keybench scenarios`: lists the scenarios that come with keybench."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads scenarios from TOML files: those beside this module by name, others by path."""
+"""Reads scenarios from TOML files: keybench's own by name, which are in this folder, and the user's by path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def scenario_names() -> list[str]:
 
 
 def load_scenario(name: str) -> Scenario:
-    """The scenario called `name`, or in the file `name` if that ends in .toml; UsageError for what is wrong with it."""
+    """The scenario called `name`, or the one in the file `name` if it ends in .toml; UsageError if it is invalid."""
     if name.endswith(".toml"):
         path = Path(name)
         try:
@@ -39,7 +39,7 @@ def load_scenario(name: str) -> Scenario:
 
 
 def parse_scenario(name: str, text: str, *, where: str) -> Scenario:
-    """The scenario in a TOML text. UsageError lists all that is wrong with it; `where` names the text."""
+    """The scenario in a TOML text. UsageError lists all problems in it; `where` names the text in messages."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

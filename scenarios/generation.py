@@ -36,5 +36,5 @@ class GenerationPart(Part):
 
     @property
     def ways(self) -> list[Way]:
-        """Every combination of the two."""
+        """Every combination of entropy and number of threads."""
         return [Way(kind, threads) for kind in self.entropy for threads in self.threads]

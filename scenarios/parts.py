@@ -10,7 +10,7 @@ from keybench.model.load_path import LOAD_PATHS, ROWS
 from keybench.model.table import KeyRole
 
 SKEW_ROWS = 1000
-"""How many rows writers may run apart where a scenario does not say."""
+"""Default for the number of rows by which writers may run apart."""
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -32,10 +32,10 @@ def tupled(value: Any) -> Any:
 
 
 class TablePart(Part):
-    """The table: `payload` characters beside the key (each number makes a trial of its own), and the key's role.
+    """The table: `payload` characters beside the key (each number gives a separate trial), and the key's role.
 
-    `by-date`: rows say when they were created and lie in that order where the engine can do that. `fk`: the key is a
-    foreign key, repeated in `children` rows, which are sent with their parent.
+    `by-date`: rows store when they were created, and are stored in that order if the engine supports it. `fk`: the key
+    is a foreign key, repeated in `children` rows, which are sent with their parent.
     """
 
     payload: Annotated[tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...], Field(min_length=1)] = (100,)
@@ -78,22 +78,22 @@ class LoadPart(Part):
 
 
 class ServerPart(Part):
-    """What the scenario asks of the server: `small` shrinks its page cache, by the engine's own table of settings."""
+    """The server's settings that the scenario requests: `small` gives it a small page cache."""
 
     cache: Literal["default", "small"] = "default"
 
 
 class BeforePart(Part):
-    """What the table held before the application changed to the measured layout."""
+    """The keys in the table before the application changes to the measured layout."""
 
     layout: Annotated[str, Field(min_length=1)]
     share: Annotated[float, Field(gt=0, lt=1)]
-    """Share of all rows, the first ones, whose keys have that layout. Then all writers start anew with the measured
+    """Share of all rows whose keys have that layout; these rows come first. Then all writers restart with the measured
     layout."""
 
 
 class AfterPart(Part):
-    """What follows the load: look-ups of each kind, then the oldest share is deleted, then a share is refilled."""
+    """The work after the load: look-ups of each kind, then deletion of the oldest share of rows, then a refill."""
 
     reads: Annotated[int, Field(ge=0)] = 0
     delete_oldest: Share = 0.0
@@ -101,15 +101,15 @@ class AfterPart(Part):
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing follows."""
+        """Whether there is no work after the load."""
         return not (self.reads or self.delete_oldest or self.refill)
 
 
 class GridPart(Part):
-    """The same work by the page model alone, for each number of processes with each number of rows per clock tick."""
+    """The same work with only the page model, for each number of processes with each number of rows per clock tick."""
 
     processes: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)]
     rows_per_tick: Annotated[tuple[Annotated[int, Field(ge=1, le=100_000)], ...], Field(min_length=1)]
-    """Rows that all processes together send while their clocks stand still."""
+    """Rows that all processes together send within one tick of their clocks."""
     rows: Annotated[int, Field(gt=0)] = 50_000
-    """Rows of each cell; fewer where the trial has fewer."""
+    """Rows of each cell, or the trial's rows if it has fewer."""

@@ -1,4 +1,4 @@
-"""What a scenario file may say. A field that is not named here is an error."""
+"""The schema of scenario files. A field that is not declared here is an error."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from keybench.scenarios.writers import DealPart, WriterPart
 
 
 class Scenario(Part):
-    """The work of a trial. Either `rows` or `index_over_cache` says how many rows."""
+    """The work of a trial. Either `rows` or `index_over_cache` determines the number of rows."""
 
     name: str
     title: Annotated[str, Field(min_length=1)]
     source: str = ""
     rows: Annotated[int, Field(gt=0)] | None = None
     index_over_cache: Annotated[float, Field(gt=0)] | None = None
-    """As many rows as make the index of the native 16-byte key this many times as large as the server's cache."""
+    """The number of rows is chosen so that the index of a native 16-byte key is this many times the cache."""
     start: AwareDatetime
     blocks: Annotated[int, Field(gt=0)] = 1
-    """Repetitions where the user asks for no number."""
+    """Default number of repetitions."""
     layouts: tuple[str, ...] = ()
-    """Layouts that are measured where the user names none; all layouts where empty."""
+    """Layouts that are measured if the user names none; if empty, all layouts."""
     columns: tuple[str, ...] = ()
-    """Columns in which they are measured where the user names none (`native`: the engine's own type); the default
-    column of each layout where empty."""
+    """Columns in which they are measured if the user names none (`native`: the engine's own type); if empty, the
+    default column of each layout."""
     table: TablePart = TablePart()
     load: LoadPart = LoadPart()
     server: ServerPart = ServerPart()
@@ -114,8 +114,8 @@ class Scenario(Part):
 
     @property
     def timed(self) -> bool:
-        """Whether keys must carry the scenario's own time: because writers come and go, differ in rate, have clocks of
-        their own, share out work, or change the layout."""
+        """Whether keys must carry the scenario's own time: because writers come and go, differ in rate, have their own
+        clocks, divide work among them, or change the layout."""
         unlike = len({writer.rate for writer in self.writer}) > 1 or not all(writer.plain for writer in self.writer)
         return unlike or self.deal.mode != "own-rates" or self.before is not None
 
@@ -125,7 +125,7 @@ class Scenario(Part):
         return sum(writer.rate for writer in self.writer)
 
     def with_equal_writers(self, n: int) -> Scenario:
-        """The same work divided among n equal writers; UsageError where the scenario names its own."""
+        """The same work divided among n equal writers; UsageError if the scenario defines its own."""
         if len(self.writer) > 1:
             raise UsageError(f"scenario {self.name} names its own {len(self.writer)} writers: leave out --writers.")
         (only,) = self.writer
@@ -135,5 +135,5 @@ class Scenario(Part):
         )
 
     def phases(self, rows: int) -> tuple[timeline.Phase, ...]:
-        """The phases of a load of `rows` rows. Another number than the scenario's changes its rates, not its times."""
+        """The phases of a load of `rows` rows. A number other than the scenario's changes its rates, not its times."""
         return timeline.phases(self.writer, self.rows or rows)

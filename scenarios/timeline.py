@@ -28,9 +28,9 @@ class Phase:
 
 
 def phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]:
-    """The phases of a load in order of time; a new one begins wherever the set of busy writers changes.
+    """The phases of a load in order of time; a new phase begins whenever the set of busy writers changes.
 
-    The last phase ends when `rows` rows have been sent, or with the writers' last busy spell where they never send that
+    The last phase ends when `rows` rows have been sent, or with the writers' last busy spell if they never send that
     many. Times in which no writer is busy belong to no phase.
     """
     edges = sorted({moment for writer in writers for spell in writer.spells for moment in spell})
@@ -42,7 +42,7 @@ def phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]:
             continue
         rate = sum(writers[i].rate for i in busy)
         enough = left <= (end - begin) * rate * (1 + 1e-12)
-        if planned and (planned[-1].end, planned[-1].busy) == (begin, busy):  # spells that touch
+        if planned and (planned[-1].end, planned[-1].busy) == (begin, busy):  # adjacent spells
             begin, left = planned[-1].begin, left + planned.pop().rows
         phase = Phase(begin, begin + left / rate if enough else end, busy, rate)
         planned.append(phase)
@@ -53,12 +53,12 @@ def phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]:
 
 
 def sent(writers: Sequence[WriterPart]) -> float:
-    """Rows that the writers can send in all; infinite where one of them never stops."""
+    """Rows that the writers can send in total; infinite if one of them never stops."""
     return sum(writer.rate * sum(end - begin for begin, end in writer.spells) for writer in writers)
 
 
 def problem(writers: Sequence[WriterPart], rows: int) -> str:
-    """Why these writers cannot send `rows` rows, or why one of them would send none; empty where all is well."""
+    """Why these writers cannot send `rows` rows, or why one of them would send none; empty if there is no problem."""
     total = sent(writers)
     if total != inf and rows > total * (1 + 1e-9):
         return (

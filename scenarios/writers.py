@@ -30,9 +30,9 @@ class ClockPart(Part):
     drift: Annotated[float, Field(gt=-1e6, le=1e6)] = 0.0
     """Microseconds that it gains each second, from the scenario's start on."""
     tick: Annotated[float, Field(gt=0, le=86_400)] = 1e-7
-    """Seconds between two ticks; the finest is 100 ns, the unit of all clocks here."""
+    """Seconds between two ticks; the minimum is 100 ns, the unit of all clocks."""
     step: tuple[tuple[Seconds, Offset], ...] = ()
-    """[at, by]: from `at` on it shows `by` seconds more."""
+    """[at, by]: from time `at` on, the clock shows `by` seconds more."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -50,9 +50,9 @@ class WriterPart(Part):
     rate: Annotated[float, Field(gt=0)] = 1000.0
     start: Seconds = 0.0
     stop: Seconds | None = None
-    """The end of the load where it is not given."""
+    """The default is the end of the load."""
     busy: tuple[tuple[Seconds, Seconds], ...] | None = None
-    """[from, to] of each busy spell; where none is given, all the time from start to stop."""
+    """[from, to] of each busy spell; by default the writer is busy from start to stop."""
     restarts: tuple[Seconds, ...] = ()
     shard: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
     """The shard key, or region, of all its rows. Some layouts carry it; it decides the table if there are several."""
@@ -86,7 +86,7 @@ class WriterPart(Part):
 
     @property
     def last(self) -> float:
-        """When it stops; infinite where it never stops."""
+        """When it stops; infinite if it never stops."""
         return inf if self.stop is None else self.stop
 
     @property
@@ -96,7 +96,7 @@ class WriterPart(Part):
 
     @property
     def plain(self) -> bool:
-        """Whether it differs from a default writer in nothing but its rate and shard."""
+        """Whether it differs from a default writer only in its id, rate and shard."""
         return self == WriterPart(id=self.id, rate=self.rate, shard=self.shard)
 
 

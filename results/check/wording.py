@@ -48,7 +48,7 @@ def database(work: Conditions) -> str:
 
 
 def arm(finding: Finding) -> str:
-    """Layout and column, and the subject where it is not the key's index."""
+    """Layout and column, and the subject if it is not the key's index."""
     parts = (finding.layout, finding.column, str(finding.subject) if finding.subject != KEY else "")
     return " · ".join(part for part in parts if part)
 
@@ -71,7 +71,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
 
 
 def verdict(outcome: Outcome) -> str:
-    """One sentence, and what to do next where there is something to do."""
+    """One sentence, and what to do next, if anything."""
     if not outcome.counts + outcome.ratios and not outcome.of_kind(*REGRESSIONS):
         return (
             "inconclusive: the run and the baseline have nothing in common that was measured under the same "

@@ -31,7 +31,7 @@ class Source(_Part):
 
     author: Text
     year: int | None = None
-    """None where the source does not say."""
+    """None if the source does not say."""
     where: Text
     differs: Text
 

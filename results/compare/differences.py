@@ -183,7 +183,7 @@ def _tested(cells: Sequence[_Cell], *, paired: bool) -> list[Row]:
 
 
 def _matrix(arms: Sequence[Mapping[int, float]]) -> Floats:
-    """(blocks, arms): a row for each block that any arm has; NaN where an arm lacks that block."""
+    """(blocks, arms): a row for each block that any arm has; NaN if an arm lacks that block."""
     blocks = sorted({block for arm in arms for block in arm})
     return np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))
 

@@ -51,7 +51,7 @@ class FinishedLoad:
     of_tables: Sequence[Sequence[Reading]]
     """Readings of each table."""
     arrived: Sequence[Arrived]
-    """The rows of each table in order of arrival; empty where that order is not known."""
+    """The rows of each table in order of arrival; empty if that order is not known."""
 
 
 class ServerTrial(Trial):
@@ -124,7 +124,7 @@ class ServerTrial(Trial):
         return FinishedLoad(result, [*of_machine, *of_server], of_tables, arrived)
 
     def recorders(self, admin: Admin) -> Sequence[Recorder]:
-        """What recovers the order of arrival in each table; nothing where the load path does not keep an order."""
+        """What recovers the order of arrival in each table; empty if the load path does not keep an order."""
         return [Recorder(admin, one) for one in self.tables] if self.path.in_order else []
 
     def verify(self, admin: Admin) -> None:

@@ -38,7 +38,7 @@ class LoadResult:
     """Seconds that each transaction took, likewise."""
     cpu_share: float
     entered: tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...] = ()
-    """For each writer: when its transactions held the database's lock, and their rows. Empty where unknown."""
+    """For each writer: when its transactions held the database's lock, and their rows. Empty if unknown."""
     clock_error: float = 0.0
     """Seconds by which two writers' clocks may be misaligned on the timeline; 0 on one machine."""
 
