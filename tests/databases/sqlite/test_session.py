@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 def rows(bench: Bench, table: Table, clause: str = "") -> list[tuple[object, ...]]:
     connection = connect(bench.address, bench.admin._files(table.name).database)  # type: ignore[attr-defined]
-    rows = connection.execute(f'SELECT * FROM "{table.name}" {clause}').fetchall()
+    stored = connection.execute(f'SELECT * FROM "{table.name}" {clause}').fetchall()
     connection.close()
-    return rows
+    return stored
 
 
 def store(bench: Bench, table: Table, keys: Keys, rows_per_tx: int = 1000) -> None:
