@@ -1,6 +1,6 @@
 """The command `keybench run`: its options.
 
-What a run needs is imported when it begins, so that `keybench run --help` answers at once.
+The modules that a run needs are imported when it begins, so that `keybench run --help` answers at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from keybench.runners import config as defaults
 
 GIB = 1 << 30
 _BESIDE_RESUME = {"resume", "results", "server", "accept_eula", "debug", "config"}
-"""Options that may be given with --resume. The run has its own values of all others."""
+"""Options that may be given with --resume. For all other options the run has its own values."""
 
 app = cli.application()
 

@@ -1,4 +1,4 @@
-"""What a run will need, printed before its first insert: disk space, and the time that small pilot trials predict."""
+"""Estimates what a run will need, before its first insert: disk space, and the time that small pilot trials predict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from keybench.runners.writers.pool import LOCAL, WriterPool
 
 PILOT_ROWS = (2_000, 20_000)
 _HEAD_ROOM = 500_000_000
-"""Bytes that must stay free beside what the trials need."""
+"""Bytes that must stay free in addition to what the trials need."""
 
 
 def disk_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
@@ -37,7 +37,7 @@ def disk_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
 
 
 def check_disk(need: int, folder: Path) -> int:
-    """Bytes free in the folder of private servers; EnvironmentMissing where they are too few."""
+    """Bytes free in the folder of private servers; EnvironmentMissing if there are too few."""
     free = shutil.disk_usage(folder).free
     if need and need + _HEAD_ROOM > free:
         raise EnvironmentMissing(
@@ -48,19 +48,20 @@ def check_disk(need: int, folder: Path) -> int:
 
 
 def gigabytes(size: int) -> str:
-    """A size for people."""
+    """A size as readable text."""
     return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"
 
 
 def duration(seconds: float) -> str:
-    """A duration for people, rounded as coarsely as a prediction deserves."""
+    """A duration as readable text, rounded coarsely because it is a prediction."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool = LOCAL) -> float:
-    """Seconds that the trials will take, from small trials of the control and of random GUIDs on each database.
+    """Predicts how many seconds the trials will take, from small trials of the control and of random GUIDs on each
+    database.
 
     A pilot does not show costs that grow with the index: for large tables the prediction is a lower bound.
     """
@@ -72,7 +73,7 @@ def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool:
 
 
 def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool) -> tuple[float, float]:
-    """(seconds per trial, seconds per row) on one database: the line through two sizes, or the only size."""
+    """(seconds per trial, seconds per row) on one database: a line through two sizes, or through the only size."""
     few, many = _sizes(max(trial.rows for trial in trials))
     wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, RANDOM)]
     chosen = [trial for trial in wanted if trial] or trials[:1]
@@ -85,11 +86,11 @@ def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool:
 
 
 def _sizes(rows: int) -> tuple[int, int]:
-    """Rows of the two pilots for trials of `rows`: not more than that, and far enough apart for a slope."""
+    """Rows of the two pilots for trials of `rows`: at most that many, and far enough apart for a slope."""
     few, many = PILOT_ROWS
     return (few, min(many, rows)) if rows >= 2 * few else (rows, rows)
 
 
 def _seconds(request: Request, trial: TrialPlan, servers: Servers, pool: WriterPool) -> float:
-    """Seconds of a whole small trial. A failed one counts too: the real trial will fail again and show its error."""
+    """Seconds of a whole small trial. A failed one counts too: the real trial will also fail and show its error."""
     return new_trial(replace(request, rows=trial.rows), trial, Resources(servers.reach, pool)).run().seconds

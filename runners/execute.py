@@ -1,4 +1,4 @@
-"""A whole run: every trial of the plan that is not recorded yet, each recorded when it ends."""
+"""Executes a run: every planned trial that is not recorded yet. Each trial is recorded when it ends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REGRESSION_OR_FAILURE = 1
 
 
 def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialPlan, ...], console: Console) -> None:
-    """Prints what will run and the disk it needs; EnvironmentMissing where the disk is too small."""
+    """Prints what will run and the disk space it needs; EnvironmentMissing if there is too little."""
     rows = sum(trial.rows for trial in todo)
     recorded = f", {len(trials) - len(todo)} of them recorded already" if len(todo) < len(trials) else ""
     servers = ", ".join(f"{name} ({server})" for name, server in request.servers.items())
@@ -53,7 +53,7 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
 def execute(
     request: Request, store: Store, run_id: str, urls: Mapping[str, str], console: Console, *, debug: bool = False
 ) -> int:
-    """Runs the trials that are not recorded yet; the command's exit code: 1 where any trial of the run has failed.
+    """Runs the trials that are not recorded yet. Returns the command's exit code: 1 if any trial of the run failed.
 
     An interruption is raised as KeyboardInterrupt, after the servers have been stopped. With `debug` the traceback of
     an unexpected exception is printed on standard error when its trial ends.
@@ -141,7 +141,7 @@ def _prepare_servers(
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM raises KeyboardInterrupt inside, as Ctrl-C does, so that servers are stopped."""
+    """Inside the block, SIGTERM raises KeyboardInterrupt, as Ctrl-C does, so that servers are stopped."""
     if threading.current_thread() is not threading.main_thread():  # signals belong to the main thread
         yield
         return
@@ -157,5 +157,5 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def say(console: Console, text: str) -> None:
-    """Prints one line as it is: never styled, never wrapped."""
+    """Prints one line without styles and without wrapping."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)

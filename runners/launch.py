@@ -1,4 +1,4 @@
-"""Starts a new run, shows what one would do, or resumes one."""
+"""Starts a new run, shows what a run would do, or resumes a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from keybench.runners.planning.trial_plan import Request, plan
 
 
 def dry_run(options: Options, console: Console) -> int:
-    """Prints when each writer is busy, the trials and the disk they need; starts nothing."""
+    """Prints when each writer is busy, the trials, and the disk space they need; starts nothing."""
     request, _ = options.request()
     trials = plan(request)
     announce(request, trials, trials, console)
@@ -84,7 +84,7 @@ def _finish(code: int, run_id: str, results: str, console: Console) -> int:
 
 
 def command_line(arguments: list[str]) -> str:
-    """The command line as it may be shown and stored: without passwords.
+    """The command line without passwords, so that it may be shown and stored.
 
     `arguments` begin with `run` for `keybench run`, and with the first option for `python -m runners.run`.
     """

@@ -25,10 +25,10 @@ from keybench.scenarios.schema import Scenario
 
 @dataclass(frozen=True)
 class Options:
-    """Values of the options. Lists are comma-separated text. Empty text and None mean that nothing was asked for."""
+    """Values of the options. Lists are comma-separated text. Empty text and None mean that the option was not given."""
 
     given: frozenset[str]
-    """Parameters whose value stands on the command line, not in the environment or the configuration."""
+    """Parameters whose value is on the command line, not in the environment or the configuration."""
     db: str
     layout: str
     scenario: str
@@ -47,9 +47,9 @@ class Options:
     trial_timeout: float
 
     def request(self) -> tuple[Request, dict[str, str]]:
-        """What is to be measured, and the server of each database: its kind, or its URL with the password.
+        """The request, and the server of each database: its kind, or its URL with the password.
 
-        Raises UsageError for a name that is unknown and for options that exclude one another, EnvironmentMissing if a
+        Raises UsageError for an unknown name and for options that exclude one another, and EnvironmentMissing if a
         server cannot be started here.
         """
         scenario = load_scenario(self.scenario)
@@ -93,7 +93,7 @@ class Options:
         return request, servers
 
     def _refuse_databases(self, scenario: Scenario) -> None:
-        """UsageError for options that mean something only with a database."""
+        """UsageError if options were given that apply only to runs with a database."""
         if given := [name for name in ("db", "server", "column", "writers", "executor") if name in self.given]:
             raise UsageError(
                 f"scenario {scenario.name} only makes keys, without a database: leave out {_spelled(given)}."
@@ -107,7 +107,7 @@ class Options:
         return tuple(engine(name).name for name in names(self.db)) or config.DATABASES
 
     def refuse_beside_resume(self, allowed: set[str]) -> None:
-        """UsageError for options other than those `allowed` with --resume: the run has its own."""
+        """UsageError for options other than those `allowed` with --resume: the run has its own values."""
         if given := sorted(self.given - allowed):
             raise UsageError(f"--resume goes on with the run as it was planned: leave out {_spelled(given)}.")
 
@@ -127,7 +127,7 @@ def server_names(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def without_password(server: str) -> str:
-    """The server as it may be shown and stored: a URL without its password, a kind as it is."""
+    """The server without a password, so that it may be shown and stored. A kind is returned unchanged."""
     if not is_url(server):
         return server
     url = make_url(server).difference_update_query(["password"])
@@ -152,7 +152,7 @@ def _images(text: str, databases: tuple[str, ...]) -> dict[str, str]:
 
 @contextmanager
 def licences_accepted(databases: str) -> Iterator[None]:
-    """Tells the engines, until the block ends, which databases' licence terms the user accepts."""
+    """Until the block ends, tells the engines which databases' licence terms the user accepts."""
     variable = "KEYBENCH_ACCEPT_EULA"
     before = os.environ.get(variable)
     try:

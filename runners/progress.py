@@ -1,4 +1,4 @@
-"""Progress of a run: bars on a terminal, one line for each trial elsewhere."""
+"""Shows the progress of a run: bars on a terminal, else one line for each trial."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Display(Protocol):
 
 
 def display(console: Console, total: int) -> Display:
-    """Bars where the console is a terminal, else plain lines."""
+    """Bars if the console is a terminal, else plain lines."""
     return Bars(console, total) if console.is_terminal else Lines(console, total)
 
 
@@ -61,10 +61,10 @@ class Lines:
         self._total = total
 
     def begin(self, number: int, trial: TrialPlan) -> None:
-        """Shows nothing: the line comes at the end."""
+        """Shows nothing: the line is printed at the end of the trial."""
 
     def rows(self, sent: int) -> None:
-        """Shows nothing: rows are for a terminal."""
+        """Shows nothing: rows are shown only on a terminal."""
 
     def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
         """Prints the line."""

@@ -1,4 +1,4 @@
-"""The servers of a run: started when first needed, started again when they have died, stopped at its end."""
+"""The servers of a run: started when first needed, restarted if they have died, and stopped at the end of the run."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Servers:
         note: Callable[[Environment], None],
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`urls` are as the user gave them, with passwords. `note` is called with the environment of each server
-        that is started, `say` with lines for people."""
+        """`urls` are as the user gave them, with passwords. `note` is called with the environment of each server that
+        is started, and `say` with lines for the user."""
         self._request = request
         self._urls = urls
         self._note = note
@@ -36,7 +36,7 @@ class Servers:
         self._running: dict[str, tuple[Provision, Target]] = {}
 
     def reach(self, database: str) -> Target:
-        """The database's server, started where it does not run."""
+        """The database's server, which is started if it is not running."""
         provision, target = self._running.get(database, (None, None))
         if provision is not None and target is not None:
             if provision.alive():
@@ -51,7 +51,7 @@ class Servers:
         container = self._request.container(database)
         provision = on.provision(self._urls.get(database, server), replace(settings, container=container))
         if server == KIND:
-            self._say(f"starting {on.title} in a container; an image that is not here yet is pulled first")
+            self._say(f"starting {on.title} in a container; its image is pulled first if it is missing")
         address = provision.start()
         target = Target(on, address.server, address)
         self._running[database] = provision, target
@@ -67,7 +67,7 @@ class Servers:
         return target
 
     def stop(self) -> None:
-        """Stops them all."""
+        """Stops all servers."""
         while self._running:
             _, (provision, _target) = self._running.popitem()
             if isinstance(provision, Keepable) and (how := provision.reached_by()):

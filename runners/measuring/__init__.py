@@ -1,1 +1,1 @@
-"""What is measured around and after a load, beside what the probes of an engine read."""
+"""Measurements around and after a load, in addition to those that an engine's probes read."""

@@ -1,8 +1,8 @@
 """The order in which a trial's rows reached the index of the key.
 
-With one writer it is the planned order. With several, the server or the writers' own time stamps tell the order of
-their transactions; inside a transaction the rows keep the order in which they were sent.
-How each engine tells it: docs/internals/arrival-order.md.
+With one writer it is the planned order. With several, the order of their transactions comes from the server or from the
+writers' own time stamps; within a transaction, rows keep the order in which they were sent.
+docs/internals/arrival-order.md explains how it is recovered on each engine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNKNOWN = "By the planned order of arrival: this server does not tell the real 
 _BY_PARENTS = "By the order of parents: how the children of several writers lay between one another is not known."
 
 Stamps = tuple[NDArray[np.float64], NDArray[np.int64]]
-"""For each transaction of a writer: when it had the database to itself, and its rows."""
+"""For each transaction of a writer: when it held the database's lock, and its number of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Order:
     places: NDArray[np.int64]
     """(n,): for each row in order of arrival, its place in planned order, from 0."""
     note: str = ""
-    """What this order is, where it is not known for certain; else empty."""
+    """How the order was obtained, if it is not certain; else empty."""
     planned: bool = False
     """Whether it is the planned order."""
 
@@ -65,10 +65,10 @@ class Arrived:
 
 
 class Recorder:
-    """Recovers the order in one table. It costs the server something only where there are several writers."""
+    """Recovers the order in one table. It costs the server something only if there are several writers."""
 
     def __init__(self, admin: Admin, trial_table: TrialTable) -> None:
-        """Before the first row."""
+        """To be called before the first row is sent."""
         self._trial_table = trial_table
         self._table = trial_table.table.family[0]  # rows of a foreign key's parent carry the order
         several = len(trial_table.sources) > 1
@@ -77,7 +77,7 @@ class Recorder:
             self._recorder.before(self._table)
 
     def arrived(self, loaded: LoadResult) -> Arrived:
-        """The rows as they arrived, after the last one."""
+        """The rows as they arrived; to be called after the last row."""
         trial_table = self._trial_table
         if len(trial_table.sources) == 1:
             return Arrived.as_planned(trial_table)
@@ -95,7 +95,7 @@ class Recorder:
 
 
 def _places_among(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places in the planned order of all writers as places in the planned order of these rows alone."""
+    """Converts places in the planned order of all writers to places in the planned order of these rows alone."""
     return np.searchsorted(np.sort(places), places)
 
 

@@ -29,7 +29,7 @@ class Present(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """Where fronts are counted: in every nth window of `rows` insertions."""
+    """The windows in which fronts are counted: every nth window of `rows` insertions."""
 
     rows: int
     every: int

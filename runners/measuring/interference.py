@@ -1,7 +1,7 @@
-"""Interference from outside a trial: how fast the machine is at that moment, and what else uses it.
+"""Interference from outside a trial: how fast the machine is at the moment, and what else uses it.
 
-Measured when the table is ready and the run itself does nothing, so that whatever is busy belongs to others, or to
-background work of the server. It takes some 30 ms.
+It is measured when the table is ready and the run itself is idle, so that all activity comes from other programs or
+from background work of the server. It takes about 30 ms.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Interference:
 
     @staticmethod
     def before() -> Interference:
-        """Measures for some 30 ms."""
+        """Measures for about 30 ms."""
         first, began = _times(), time.perf_counter()
         time.sleep(_WINDOW_SECONDS)
         second, seconds = _times(), time.perf_counter() - began
@@ -44,7 +44,7 @@ class Interference:
         return Interference(readings, _times())
 
     def after(self) -> list[Reading]:
-        """All readings, with what has happened since."""
+        """All readings, including what has happened since."""
         now = _times()
         total = sum(now.values()) - sum(self.times.values())
         stolen = now["steal"] - self.times["steal"] if "steal" in now else None
@@ -61,7 +61,7 @@ def _loop() -> float:
 
 
 def _times() -> dict[str, float]:
-    """Processor seconds of the machine by kind of work. Those of virtual guests are already in the user's."""
+    """Processor seconds of the machine by kind of work. The time of virtual guests is already part of the user time."""
     return {name: float(value) for name, value in psutil.cpu_times()._asdict().items() if "guest" not in name}
 
 

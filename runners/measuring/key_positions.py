@@ -32,12 +32,12 @@ _METRICS = (
     Metric.EDGE_DISTANCE_PAGES,
     Metric.DEEP_INSERTS,
 )
-"""Of all inserts, and of each writer's."""
+"""Metrics of all inserts, and of each writer's inserts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Of each row in order of arrival: (n,) arrays."""
+    """Arrays (n,) with a value for each row in order of arrival."""
 
     writer: NDArray[np.int64]
     """Index of the writer that sent it."""
@@ -46,7 +46,7 @@ class Positions:
     above: NDArray[np.int64]
     """Keys present above it."""
     lag: NDArray[np.int64]
-    """Ticks of virtual time since the right edge of the index passed its place; 0 where it is the highest."""
+    """Ticks of virtual time since the right edge of the index passed its place; 0 if its key is the highest."""
     displacement: float
     """Mean distance between its place in order of arrival and in key order, in rows."""
     fronts: NDArray[np.int64]
@@ -58,8 +58,8 @@ class Positions:
 
 
 def positions(arrived: Arrived) -> Positions:
-    """Where the keys of a load go. Raises UsageError where two keys are the same."""
-    # Imported here because it loads numba, which commands that measure nothing do without.
+    """The positions at which the keys of a load are inserted. Raises UsageError if two keys are equal."""
+    # Imported here because it loads numba, which commands that measure nothing do not need.
     from keybench.runners.measuring.insertion_points import Windows, insertions
 
     table, places = arrived.table, arrived.order.places
@@ -81,10 +81,10 @@ def _lag(ranks: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int
 
 
 def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measured:
-    """The metrics of all inserts and of each writer's where there are several, all derived; the position along the
-    load; and a sample of the positions for pictures.
+    """The metrics of all inserts and, if there are several writers, of each writer's (all derived); the position during
+    the load; and a sample of the positions for pictures.
 
-    `rows_per_leaf` is of the finished index, None where neither server nor model tells it.
+    `rows_per_leaf` refers to the finished index; it is None if neither server nor model gives it.
     """
     sources, note = arrived.table.sources, arrived.order.note
     try:

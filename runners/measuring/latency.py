@@ -1,4 +1,4 @@
-"""How the latency of transactions changes along a load."""
+"""How the latency of transactions changes during a load."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _PERCENTILES: Final = {Metric.TX_P50_MS: 50, Metric.TX_P99_MS: 99}
 
 
 def along(loaded: LoadResult) -> list[Series]:
-    """The median and the 99th percentile in successive parts of a load; all writers' transactions, as they complete.
+    """The median and 99th percentile in successive parts of a load, over all writers' transactions in order of
+    completion.
 
     Empty where there are too few transactions for two parts.
     """

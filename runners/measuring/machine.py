@@ -1,4 +1,4 @@
-"""The machine that a run is made on."""
+"""Describes the machine on which a run is made."""
 
 from __future__ import annotations
 

@@ -17,4 +17,4 @@ class Measured:
     series: Sequence[Series] = ()
     blobs: Sequence[Blob] = ()
     traceback: str = ""
-    """Of an unexpected exception that did not end the trial."""
+    """The traceback of an unexpected exception that did not end the trial."""

@@ -1,4 +1,4 @@
-"""What the page model says of a trial's layout at other numbers of processes and of rows in a tick of their clocks."""
+"""The page model's predictions for a trial's layout at other numbers of processes and of rows per clock tick."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from keybench.scenarios.schema import Scenario
 
 
 def readings(request: Request, trial: TrialPlan) -> list[Reading]:
-    """The density of each cell of the scenario's grid, in planned order; nothing from blocks that are not drawn.
+    """The density of each cell of the scenario's grid, with rows in planned order; empty for blocks that are not drawn.
 
-    One reading with the reason where there is no model of the layout or table.
+    If there is no model of the layout or table, a single reading gives the reason.
     """
     grid = request.scenario.grid
     if not grid or not trial.drawn:

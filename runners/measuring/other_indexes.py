@@ -1,4 +1,4 @@
-"""The indexes that a trial's table has beside the key's: a parent table's, or the rows by date."""
+"""The indexes of a trial's table other than the key's: a parent table's, or that of the rows by date."""
 
 from __future__ import annotations
 

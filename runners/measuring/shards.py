@@ -1,4 +1,4 @@
-"""Measurements of a trial whose rows go to one table, or to several by their writers' shard keys.
+"""Measurements of a trial with one table, or with several tables among which rows are divided by shard key.
 
 Each shard's index is measured and predicted by itself, under a subject of its own (`Subject.shard`). The values of
 the trial are those of all shards together.
@@ -27,7 +27,7 @@ NO_POSITION: Final = "No position: each shard's index is one of its own."
 
 
 def drawn(of_tables: Sequence[T]) -> Sequence[T]:
-    """What pictures show: the only table; nothing where there are several."""
+    """What pictures show: the only table, or nothing if there are several."""
     return of_tables if len(of_tables) == 1 else ()
 
 
@@ -42,7 +42,7 @@ class Probes:
         self._of_tables = [[p for p in probes if single or not isinstance(p, ServerWide)] for probes in of_tables]
 
     def before(self) -> None:
-        """Notes all counters."""
+        """Reads all counters before the load."""
         for probe in self._of_server:
             probe.before(self._tables[0])
         for table, probes in zip(self._tables, self._of_tables, strict=True):
@@ -60,7 +60,7 @@ class Probes:
 
 
 def together(parts: Sequence[Sequence[Reading]]) -> list[Reading]:
-    """The readings of all shards as those of the trial, and those of each shard's key under a subject of its own."""
+    """The trial's readings, combined from all shards, and the key's readings of each shard under its own subject."""
     if len(parts) == 1:
         return list(parts[0])
     names = dict.fromkeys((reading.subject, reading.metric) for part in parts for reading in part)
@@ -72,7 +72,7 @@ def together(parts: Sequence[Sequence[Reading]]) -> list[Reading]:
 
 
 def _combined(subject: Subject, metric: Metric, parts: Sequence[Sequence[Reading]]) -> Reading:
-    """One reading of all shards: a sum, or of shares a mean; absent where a shard does not have it."""
+    """One reading for all shards: the sum, or for shares the weighted mean; absent if a shard does not have it."""
     read = [_reading(subject, metric, part) for part in parts]
     if metric.definition.shards == "none":
         return Reading(metric, None, "absent", _OWN_ORDER, subject)

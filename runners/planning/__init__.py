@@ -1,1 +1,1 @@
-"""From a request to trials, and from a scenario to the rows of each writer."""
+"""Plans a run: turns a request into trials, and a scenario into the rows of each writer."""

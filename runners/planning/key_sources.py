@@ -1,4 +1,4 @@
-"""Where each writer's keys come from: its rows, its clock, and its processes, which follow one another at restarts."""
+"""The source of each writer's keys: its rows, its clock, and its processes, which replace one another at restarts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TICKS_PER_MICROSECOND = 10
 
 @dataclass(frozen=True)
 class WriterProcess:
-    """One process of a writer, from its start to its restart or end."""
+    """One process of a writer, from its start until it is restarted or ends."""
 
     layout: str
     rows: int
@@ -66,7 +66,7 @@ class WriterPlan:
 
 @dataclass(frozen=True, eq=False)
 class KeySource:
-    """All that is needed to make one writer's keys; they are the same each time."""
+    """All that is needed to make one writer's keys. The keys are the same each time."""
 
     layout: str
     writer: WriterPlan
@@ -76,7 +76,7 @@ class KeySource:
     """(all rows,): when the rows of all writers arrive, in true ticks; only where one server makes all keys."""
 
     def stream(self) -> Stream:
-        """The stream, from its first key."""
+        """A new stream that begins with the first key."""
         readings = self.writer.readings()
         streams, first = [], 0
         for number, part in enumerate(self.writer.processes):
@@ -87,7 +87,7 @@ class KeySource:
         return streams[0] if len(streams) == 1 else ConsecutiveStreams(streams, rows)
 
     def created(self) -> NDArray[np.int64]:
-        """When the writer's rows, load and refill, were created by its own clock: microseconds since 1970."""
+        """When the writer's rows (load and refill) were created, by its own clock: microseconds since 1970."""
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
 
     def _stream(
@@ -108,7 +108,7 @@ class KeySource:
 
 
 class SelectedKeys(Stream):
-    """One writer's keys from a stream that serves all writers: those of the given row numbers, ascending from 1."""
+    """One writer's keys from a stream that serves all writers: those with the given row numbers, ascending from 1."""
 
     def __init__(self, stream: Stream, numbers: NDArray[np.int64]) -> None:
         self._stream_of_all, self._numbers, self._taken = stream, numbers, 0
@@ -124,7 +124,7 @@ class SelectedKeys(Stream):
 
 
 class ConsecutiveStreams(Stream):
-    """The streams of a writer's processes, one after the other; `rows` says how many keys each gives."""
+    """The streams of a writer's processes, one after the other; `rows` is the number of keys from each."""
 
     def __init__(self, streams: Sequence[Stream], rows: Sequence[int]) -> None:
         self._streams, self._left = list(streams), list(rows)
@@ -145,7 +145,7 @@ class ConsecutiveStreams(Stream):
 
 
 def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
-    """Where each writer's keys come from. In one block, a layout has the same keys on every database."""
+    """The source of each writer's keys. Within a block, a layout has the same keys on every database."""
     scenario = request.scenario
     start = ticks_of(scenario.start)
     all_shares = shares(scenario, trial.rows, (request.seed, trial.block))
@@ -178,9 +178,9 @@ def _arrivals_of_all(
 
 
 def _switch(request: Request, trial: TrialPlan, all_shares: Sequence[Share]) -> int | None:
-    """When all writers change to the measured layout, in ticks since the start; None where they begin with it.
+    """When all writers change to the measured layout, in ticks since the start; None if they begin with it.
 
-    The control has integers from its first row: its column holds nothing else.
+    The control uses integers from its first row, because its column cannot hold other keys.
     """
     before = request.scenario.before
     if before is None or trial.layout == CONTROL:
@@ -192,10 +192,10 @@ def _switch(request: Request, trial: TrialPlan, all_shares: Sequence[Share]) -> 
 def _processes(
     request: Request, trial: TrialPlan, part: WriterPart, share: Share, switch: int | None
 ) -> tuple[WriterProcess, ...]:
-    """The processes that make at least one key, in order; of a writer without rows the last process.
+    """The processes that make at least one key, in order. For a writer without rows, only its last process.
 
-    A restart changes nothing for layouts that never read the clock, and for keys that one server makes: their streams
-    go on.
+    A restart changes nothing for layouts that never read the clock and for keys that one server makes: their streams
+    continue.
     """
     before = request.scenario.before.layout if request.scenario.before else ""
     changed = share.started if switch is None else switch

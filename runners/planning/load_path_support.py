@@ -11,17 +11,18 @@ from keybench.scenarios.schema import Scenario
 
 
 def check_databases(scenario: Scenario, databases: Sequence[str]) -> None:
-    """UsageError where one of the databases does not have the load path; it names those that have."""
+    """UsageError if one of the databases does not support the load path; the message names those that do."""
     needed = scenario.load_path.transport
     for name in databases:
         if needed not in engine(name).paths:
             able = [on.name for on in engines().values() if needed in on.paths]
-            choice = f"{' and '.join(able)} can: choose by --db" if able else "no engine can: choose another path"
-            raise _refused(scenario, f"{engine(name).title} does not load so, and {choice}.")
+            choice = f"{' and '.join(able)} can: choose one with --db" if able else "no engine can: choose another path"
+            raise _refused(scenario, f"{engine(name).title} cannot load rows this way; {choice}.")
 
 
 def check_servers(scenario: Scenario, servers: Mapping[str, str]) -> None:
-    """UsageError where a server (kind or URL, by database) cannot take it: a page model, or a driver without it."""
+    """UsageError if a server (kind or URL, by database) cannot use the load path: a page model, or a driver without
+    it."""
     path = scenario.load_path
     for name, server in servers.items():
         modelled = server == MODEL_SERVER

@@ -1,6 +1,6 @@
-"""When each writer's rows arrive: busy spells, rates and the `[deal]` mode of a scenario become arrays of ticks.
+"""Computes when each writer's rows arrive: a scenario's busy spells, rates and `[deal]` mode become arrays of ticks.
 
-Everything is computed on whole arrays. Nothing here knows a layout or a database.
+Everything is computed on whole arrays. This module knows neither layouts nor databases.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Spell = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """One writer's rows: those of the load, then those that refill the table."""
+    """One writer's rows: those of the load, then those of the refill."""
 
     arrivals: Ticks
     """(n,): ticks since the scenario's start, ascending in the load and in the refill."""
@@ -44,8 +44,8 @@ class Share:
 def shares(scenario: Scenario, rows: int, seed: tuple[int, ...]) -> tuple[Share, ...]:
     """The writers' shares of a load of `rows` rows, and of the refill that the scenario asks for.
 
-    Rates are scaled where `rows` is not the scenario's number. `seed` decides what is drawn at random. After the load,
-    the writers of its last phase go on as before.
+    If `rows` differs from the scenario's number, rates are scaled. `seed` determines what is drawn at random. After the
+    load, the writers of its last phase continue at the same rates.
     """
     scale = rows / scenario.rows if scenario.rows else 1.0
     phases = scenario.phases(rows)
@@ -99,7 +99,7 @@ def _by_own_rates(
 
 
 def _joined(spells: Sequence[_Spell]) -> list[_Spell]:
-    """The spells, with those that touch made one."""
+    """The spells, with adjacent ones joined."""
     joined: list[_Spell] = []
     for begin, end in spells:
         if joined and joined[-1][1] == begin:
@@ -109,9 +109,9 @@ def _joined(spells: Sequence[_Spell]) -> list[_Spell]:
 
 
 def _set_arrivals(places: NDArray[np.float64], spells: Sequence[_Spell], rate: float, ticks: Ticks) -> None:
-    """Sets `ticks` to when the rows at these places (0 is the first moment) arrive: `rate` rows a second in the spells.
+    """Sets `ticks` to the arrival times of the rows at these places: `rate` rows a second during the spells.
 
-    `places` is overwritten, which saves an array as long as the load.
+    Place 0 is the first moment. `places` is overwritten, which saves an array as long as the load.
     """
     ends = list(accumulate((end - begin) * rate for begin, end in spells))
     edges = np.searchsorted(places, [0.0, *ends[:-1], inf])
@@ -121,17 +121,18 @@ def _set_arrivals(places: NDArray[np.float64], spells: Sequence[_Spell], rate: f
         since *= TICKS_PER_SECOND / rate
         part[:] = since  # cut to whole ticks
         part += _tick(begin)
-        if end != inf:  # rounding to whole rows may leave a fraction of a row beyond the last spell
+        if end != inf:  # because of rounding to whole rows, a fraction of a row may lie beyond the last spell
             np.minimum(part, _tick(end) - 1, out=part)
 
 
 def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:
-    """How many of the ascending ticks lie in each part; `starts` are the parts' first ticks."""
+    """How many of the ascending `ticks` lie in each part; `starts` are the parts' first ticks."""
     return tuple(np.diff([*np.searchsorted(ticks, [0, *starts[1:]]), len(ticks)]).tolist())
 
 
 def _numbers(arrivals: Sequence[Ticks], first: int) -> list[NDArray[np.int64]]:
-    """Row numbers from `first` in order of arrival, for each writer; in one tick in the order of writers."""
+    """Row numbers from `first` in order of arrival, for each writer. Rows of the same tick are in the order of
+    writers."""
     together = np.concatenate(arrivals)
     numbers = np.empty(len(together), np.int64)
     # A stable sort is fast here: it merges runs that are already sorted.
@@ -142,7 +143,7 @@ def _numbers(arrivals: Sequence[Ticks], first: int) -> list[NDArray[np.int64]]:
 def _distributed(
     scenario: Scenario, phases: Sequence[Phase], scale: float, rows: int, refill: int, seed: tuple[int, ...]
 ) -> tuple[Share, ...]:
-    """The work of all busy writers arrives as one stream at even intervals; each row goes to one of the writers."""
+    """All rows arrive in one stream at even intervals; each row is given to one of the busy writers."""
     draw = np.random.default_rng(seed)
     whole = apportion(rows, [phase.rows for phase in phases])
     owners, arrivals = [], []

@@ -1,4 +1,4 @@
-"""Which server each database of a run uses, from the values of `--server`."""
+"""Determines which server each database of a run uses, from the values of `--server`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ AUTO = "auto"
 
 
 def is_url(server: str) -> bool:
-    """Whether a server is named by its address instead of by its kind."""
+    """Whether a server is given as an address instead of a kind."""
     return "://" in server
 
 
 def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:
     """A server for each database, from values like `auto`, `local`, `postgresql=local` or a URL.
 
-    Raises UsageError for what fits no database, EnvironmentMissing with the choices where nothing can be started.
+    Raises UsageError for a value that fits no database, and EnvironmentMissing with the choices if nothing can be
+    started.
     """
     general, named = AUTO, dict[str, str]()
     for value in asked or (AUTO,):

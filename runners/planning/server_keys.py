@@ -1,8 +1,8 @@
-"""Layouts that only servers make: which there are, and which scenarios they fit.
+"""Layouts whose keys the server generates: which exist, and which scenarios they fit.
 
-Such keys carry the time and the order in which rows really arrive, not those of the scenario. So they fit scenarios
-that only load, with equal writers. They are refused where keys must carry the scenario's time, and where the oldest
-rows are deleted.
+Such keys carry the time and order in which rows really arrive, not those of the scenario. So they fit scenarios that
+only load, with equal writers. They are refused if keys must carry the scenario's time, or if the oldest rows are
+deleted.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from keybench.scenarios.schema import Scenario
 
 
 def made_by(on: Engine, name: str) -> ServerKeys | None:
-    """The layout of that name that the engine's servers make; None where they make none."""
+    """The engine's server-generated layout of that name; None if it has none."""
     return next((made for made in on.server_keys if made.name == name), None)
 
 
 def known() -> Mapping[str, tuple[str, ...]]:
-    """Every such layout by name, with the engines that make it."""
+    """Every server-generated layout by name, with the engines that make it."""
     names = dict.fromkeys(made.name for on in engines().values() for made in on.server_keys)
     return {name: tuple(on.name for on in engines().values() if made_by(on, name)) for name in names}
 
 
 def check(names: Iterable[str], databases: Sequence[str], scenario: Scenario) -> None:
-    """UsageError where one of the names is a layout that no server of these databases makes, or that does not fit."""
+    """UsageError if one of the names is a server-generated layout that none of these databases makes, or that does not
+    fit the scenario."""
     for name in names:
         if name not in known():
             continue

@@ -1,6 +1,6 @@
 """A request becomes trials in shuffled blocks.
 
-The plan follows from the request and its seed alone, so that a run can be planned again to be resumed.
+The plan depends only on the request and its seed, so that an interrupted run can be planned again and resumed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TABLE = "keybench_rows"
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be measured, with all names resolved."""
+    """What a run is to measure, with all names resolved."""
 
     databases: tuple[str, ...]
     servers: Mapping[str, str]
@@ -34,29 +34,29 @@ class Request:
     scenario: Scenario
     layouts: tuple[str, ...]
     columns: tuple[str, ...]
-    """Columns that the user asked for; the default column of each layout where empty."""
+    """Columns that the user asked for; if empty, the default column of each layout."""
     rows: int | None
     blocks: int
     profile: Profile
     seed: int
     trial_timeout: float
     images: Mapping[str, str] = field(default_factory=dict)
-    """Container images by database, where the user chose another than the engine's own."""
+    """Container images by database, if the user chose another image than the engine's default."""
     memory: int = ContainerOptions.memory_bytes
     """Bytes that each container may use."""
     cpus: float = ContainerOptions.cpus
     """Processors that each container may use."""
     keep_server: bool = False
-    """Whether containers stay when the run ends."""
+    """Whether containers are kept when the run ends."""
     executor: str = ""
-    """Address of the Dask scheduler on whose workers the writers run; processes of this machine where empty."""
+    """Address of the Dask scheduler on whose workers the writers run; if empty, they are processes of this machine."""
 
     def container(self, database: str) -> ContainerOptions:
         """The options of that database's container."""
         return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus, self.keep_server)
 
     def is_modelled(self, database: str) -> bool:
-        """Whether that database's trials go through its page model."""
+        """Whether that database's trials use its page model instead of a server."""
         return self.servers.get(database) == MODEL_SERVER
 
     def on_server(self, database: str) -> bool:
@@ -97,7 +97,7 @@ class TrialPlan:
 
     @property
     def drawn(self) -> bool:
-        """Whether what only pictures need is kept: of the first block alone."""
+        """Whether data for pictures is kept, which is done only in the first block."""
         return self.block == 1
 
     @property
@@ -137,7 +137,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
 
 
 def _check_before(request: Request) -> None:
-    """UsageError where a layout cannot share a column with the layout whose keys the table holds before."""
+    """UsageError if a layout cannot share a column with the layout that fills the table first."""
     if not request.scenario.before:
         return
     before = layout(request.scenario.before.layout)
@@ -150,7 +150,7 @@ def _check_before(request: Request) -> None:
 
 
 def _check_key_role(request: Request) -> None:
-    """UsageError where a database cannot make the scenario's kind of table."""
+    """UsageError if a database cannot create the scenario's kind of table."""
     role = request.scenario.table.key
     for name in request.databases:
         if role not in engine(name).key_roles:
@@ -176,7 +176,7 @@ def _cells(request: Request) -> list[TrialPlan]:
 
 
 def _columns_of(on: Engine, chosen: str, asked: Sequence[str]) -> list[str]:
-    """As `columns_for`. A layout that servers make has one column, and none on engines that do not make it."""
+    """As `columns_for`. A server-generated layout has one column, and none on engines that do not make it."""
     if chosen in server_keys.known():
         return [made.column for made in (server_keys.made_by(on, chosen),) if made]
     return columns_for(on, layout(chosen), asked)
@@ -196,9 +196,9 @@ def rows_of(request: Request, on: Engine) -> int:
 
 
 def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
-    """The engine's columns in which the layout is measured: those asked for that can hold its kind of key.
+    """The engine's columns in which the layout is measured: the requested ones that can hold its kind of key.
 
-    Where none of them can (the integer control among GUID columns), the layout keeps its default column.
+    If none of them can (for example, the integer control among GUID columns), the layout keeps its default column.
     """
     wanted = [column for column in on.columns if column.name in asked or (column.native and NATIVE in asked)]
     fitting = [column.name for column in wanted if chosen.kind in column.kinds]
@@ -207,7 +207,7 @@ def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
 
 
 def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
-    """UsageError where none of the databases has a column that was asked for."""
+    """UsageError if a requested column exists in none of the databases."""
     known = {NATIVE, *(column.name for name in databases for column in engine(name).columns)}
     for name in asked:
         if name not in known:
@@ -215,9 +215,10 @@ def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
 
 
 def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-    """The names of the layouts asked for by name or alias, or `all` that clients make. The control always comes first.
+    """The names of the layouts that were requested by name or alias, or of `all` layouts that clients make. The control
+    always comes first.
 
-    Where only keys are made, random GUIDs are always measured too: other layouts' times are compared with theirs.
+    If only keys are made, random GUIDs are always measured too, because other layouts' times are compared with theirs.
     """
     names = list(asked) or list(scenario.layouts) or ["all"]
     if "all" in names:

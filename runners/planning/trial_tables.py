@@ -1,4 +1,4 @@
-"""The tables of a trial: one, or several among which the writers are divided by their shard keys.
+"""The tables of a trial: one table, or several among which the writers are divided by their shard keys.
 
 An application that routes rows by region does the same: all rows of a writer go to the table of its shard.
 """
@@ -34,8 +34,8 @@ class TrialTable:
         return keys_in_order(self.sources)
 
     def created(self) -> NDArray[np.int64] | None:
-        """When the rows of the load were created, in planned order (microseconds since 1970); None where rows do not
-        say so."""
+        """When the rows of the load were created, in planned order (microseconds since 1970); None if the table does
+        not store it."""
         return created_in_order(self.sources) if self.table.by_date else None
 
 

@@ -1,4 +1,4 @@
-"""A picture of a scenario in text: one line for each writer, time from left to right, in at most 100 columns."""
+"""Draws a scenario as text: one line for each writer, time from left to right, in at most 100 columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARKS: Final = 4
 
 
 def lines(scenario: Scenario, rows: int) -> list[str]:
-    """The lines of the picture, for a load of `rows` rows."""
+    """The lines of the chart, for a load of `rows` rows."""
     phases = scenario.phases(rows)
     end = phases[-1].end
     scale = rows / scenario.rows if scenario.rows else 1.0
@@ -48,7 +48,7 @@ def lines(scenario: Scenario, rows: int) -> list[str]:
 
 
 def span(seconds: float) -> str:
-    """A length of time for people."""
+    """A duration as readable text."""
     if seconds < 600:
         return f"{seconds:.4g} s"
     minutes = round(seconds / 60)
@@ -66,7 +66,7 @@ def _axis(end: float, columns: int) -> str:
 
 
 def _line(writer: WriterPart, edges: Sequence[float]) -> str:
-    """One sign for each column of time. A restart is shown before a busy spell, a busy spell before idleness."""
+    """One character for each column of time. A restart takes precedence over a busy spell, and that over idle time."""
     signs = []
     for begin, end in pairwise(edges):
         if any(begin <= at < end for at in writer.restarts):

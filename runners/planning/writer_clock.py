@@ -12,11 +12,11 @@ Ticks = NDArray[np.int64]
 
 
 def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
-    """What a clock shows at true times, given in ticks since the tick `start`; its drift counts from there."""
+    """The ticks that a clock shows at the true times `ticks`, which count from the tick `start`; so does drift."""
     shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
     if clock.drift:
         shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)
     for at, by in clock.step:
         shown += (ticks >= round(at * TICKS_PER_SECOND)) * np.int64(round(by * TICKS_PER_SECOND))
-    stands = round(clock.tick * TICKS_PER_SECOND)
-    return shown if stands == 1 else shown - shown % stands
+    resolution = round(clock.tick * TICKS_PER_SECOND)
+    return shown if resolution == 1 else shown - shown % resolution

@@ -1,1 +1,1 @@
-"""The kinds of trial, and what each does."""
+"""The kinds of trial."""

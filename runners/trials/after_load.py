@@ -1,4 +1,4 @@
-"""What a scenario wants after the load: look-ups and ranges, then deletion of the oldest rows, then a refill."""
+"""The work after the load: look-ups and ranges, then deletion of the oldest rows, then a refill."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from keybench.runners.writers.pool import WriterPool
 def after_load(
     request: Request, plan: TrialPlan, target: Target, admin: Admin, one: TrialTable, pool: WriterPool, deadline: float
 ) -> list[Reading]:
-    """Does it, and verifies the table again where its rows have changed. `deadline` is of the monotonic clock."""
+    """Does the scenario's work after the load, and verifies the table again if its rows have changed.
+
+    `deadline` is a time of the monotonic clock.
+    """
     todo, work = request.scenario.after, request.scenario.load
     table, sources = one.table, one.sources
     delete = int(plan.rows * todo.delete_oldest)

@@ -1,4 +1,4 @@
-"""What a trial says of questions that an engine's documentation left open, and of its adapter's assumptions."""
+"""What a trial shows about questions that an engine's documentation leaves open, and about its adapter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 
 def answers(request: Request, trial: TrialPlan, record: Trial) -> list[str]:
-    """A sentence for each answer, to be stored among the run's warnings; none from a trial that failed."""
+    """A sentence for each answer, to be stored as a warning of the run; empty if the trial failed."""
     if record.status == "error":
         return []
     on = engine(trial.database)

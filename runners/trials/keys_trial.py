@@ -1,6 +1,6 @@
-"""A trial without a database: threads make keys and nothing else, timed; then the keys are examined.
+"""A trial without a database: threads only make keys, which is timed; then the keys are examined.
 
-Each thread has a stream of its own, as a writer has, and a clock filled beforehand at the scenario's rate. So the
+Each thread has its own stream, as a writer has, and a clock that is filled beforehand at the scenario's rate. So the
 counts of duplicates and of keys out of order, and the lead over the clock, are exact and the same in each run. Only
 `take` is timed.
 """
@@ -36,7 +36,7 @@ _BATCH = 10_000
 
 
 class KeysTrial(Trial):
-    """Keys alone: made by threads, then examined."""
+    """A trial that only makes keys, in threads, and then examines them."""
 
     @property
     def way(self) -> Way:
@@ -46,7 +46,7 @@ class KeysTrial(Trial):
         return next(way for way in generation.ways if way.title == self.plan.column)
 
     def identify(self, record: records.Trial) -> records.Trial:
-        """Stored with the way as its server, and without a column."""
+        """The record with the way of making keys as its server, and without a column."""
         return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=_BATCH)
 
     def measure(self) -> Measured:
@@ -126,7 +126,7 @@ def duplicates(keys: Keys) -> int:
 
 
 def breaks(keys: Keys, order: Order) -> int:
-    """How many keys do not sort above the key before them, in that order."""
+    """How many keys do not sort above the preceding key in that order."""
     words = sort_words(keys, order)
     above = np.zeros(max(0, len(keys) - 1), np.bool_)
     for column in words.T[::-1]:  # the first word that differs decides, so the last is compared first

@@ -1,4 +1,4 @@
-"""Which kind of trial a planned trial is."""
+"""Chooses the kind of a planned trial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keybench.runners.trials.trial import Trial
 
 
 def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> Trial:
-    """The trial; `resources` are for those on a server."""
+    """The trial; `resources` are used only by trials on a server."""
     if plan.database == NO_DATABASE:
         return KeysTrial(request, plan)
     if request.servers[plan.database] == MODEL_SERVER:

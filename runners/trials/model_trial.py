@@ -1,4 +1,4 @@
-"""A trial through a page model alone, without a server."""
+"""A trial with only a page model, without a server."""
 
 from __future__ import annotations
 

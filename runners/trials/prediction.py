@@ -1,4 +1,4 @@
-"""What follows from the keys and their order of arrival: the page model's prediction, and where the keys went.
+"""What can be computed from the keys and their order of arrival: the page model's prediction, and where keys went.
 
 A page model knows pages, not time: it inserts the same keys in the same order by the rules of the engine.
 """
@@ -25,21 +25,21 @@ from keybench.runners.planning.trial_plan import Request, TrialPlan
 _CHECKPOINTS = 100
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
-"""What must be equal before kinds of splits that a server does not count are taken from its model."""
+"""Metrics that must be equal before the numbers of splits by kind are taken from the model."""
 
 
 def alone(on: Engine, arrived: Arrived) -> Measured:
-    """The table by the page model, where there is no server. Raises UsageError where the model refuses the table."""
+    """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
     stats = _page_stats(on, arrived)
     other = _other_indexes(on, arrived)
     return Measured([*readings(stats), *other, *_variants(on, arrived)], _series(stats), _blobs(stats, ""))
 
 
 def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measured:
-    """What was measured of the table, and what the page model says of it.
+    """The measurements of the table, and the page model's prediction.
 
-    Where the model has the very index that was measured, it gives the kinds of splits that the server does not count:
-    derived readings then replace the measured ones that are absent.
+    If the model reproduces exactly the index that was measured, it provides the kinds of splits that the server does
+    not count: derived readings then replace the measured ones that are absent.
     """
     measured = list(measured)
     note = arrived.order.note
@@ -54,7 +54,8 @@ def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measure
 
 
 def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measured:
-    """Where the keys went, and the model's grid. `known` readings tell the leaf pages, measured or else predicted."""
+    """Where the keys went, and the model's grid. The number of leaf pages, measured or else predicted, is taken from
+    the `known` readings."""
     if len(arrived) > 1:
         return Measured(key_positions.absent(shards.NO_POSITION))
     (one,) = arrived
@@ -74,7 +75,7 @@ def _checkpoints(rows: int) -> list[int]:
 
 
 def _variants(on: Engine, arrived: Arrived) -> list[Reading]:
-    """What the model says with parameters that no live server has confirmed or refuted."""
+    """The model's predictions with parameters that no live server has confirmed or refuted."""
     table, varied = arrived.table.table, []
     for name, parameters in on.model_variants.items():
         stats = predict(on.page_model(table, **parameters), table.column, arrived.keys())
@@ -134,7 +135,7 @@ def _equal(real: float | None, predicted: float | None) -> bool:
 
 
 def _rows_per_leaf(known: Iterable[Reading], rows: int) -> float | None:
-    """Of the key's index as measured, else as predicted; None where neither is known."""
+    """Rows per leaf page of the key's index as measured, else as predicted; None if neither is known."""
     pages = {r.subject: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
     leaf_pages = pages.get(KEY) or pages.get(MODEL)
     return rows / leaf_pages if leaf_pages else None

@@ -1,7 +1,7 @@
 """A trial whose keys the server makes.
 
-Nobody knows the keys beforehand, nor the order in which they were made: they are read back and counted, there are no
-look-ups, and there is neither a prediction nor a position.
+Neither the keys nor the order in which they are made is known beforehand. So the keys are read back and counted, and
+there are no look-ups, no prediction and no positions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ServerKeysTrial(ServerTrial):
             verify.check_distinct(self.plan.rows, admin.stored_keys(one.table))
 
     def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:  # noqa: ARG002 (no look-ups)
-        """The page map, and the reason why there are no look-ups where the scenario wants some."""
+        """The page map, and the reason why there are no look-ups if the scenario asks for some."""
         asked = self.request.scenario.after.reads
         return list(Reading.absent(_READS, _NO_READS)) if asked else [], self.page_maps(admin)
 

@@ -38,12 +38,12 @@ class Resources:
     """Gives a database's server, started again if it has died."""
     pool: WriterPool = LOCAL
     progress: Callable[[int], None] = lambda _: None
-    """Is given the number of rows sent so far."""
+    """Called with the number of rows sent so far."""
 
 
 @dataclass(frozen=True, eq=False)
 class FinishedLoad:
-    """What is known when the last row is in."""
+    """What is known when the last row has been inserted."""
 
     result: LoadResult
     of_server: Sequence[Reading]
@@ -140,14 +140,14 @@ class ServerTrial(Trial):
         return after, pictures
 
     def page_maps(self, admin: Admin) -> list[blobs.Blob]:
-        """The page map of the index on the server, where it can be read and will be drawn."""
+        """The page map of the index on the server, if it can be read and will be drawn."""
         if not self.plan.drawn or not isinstance(admin, ReadsPageOrder):
             return []
         orders = [admin.page_order(one.table) for one in shards.drawn(self.tables)]
         return [blobs.page_map(order.numbers, order.rows, "measured") for order in orders if order]
 
     def predict(self, on: Engine, load: FinishedLoad) -> Measured:
-        """What was measured of the tables, what the page model says of them, and where the keys went."""
+        """The measurements of the tables, the page model's predictions, and where the keys went."""
         if not load.arrived:
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", self.path.no_prediction, MODEL)
             absent = key_positions.absent(self.path.no_position)
@@ -163,7 +163,7 @@ class ServerTrial(Trial):
         )
 
     def warnings(self, record: records.Trial) -> Sequence[str]:
-        """What the trial says of its engine's open questions, which are about rows in order of arrival."""
+        """What the trial shows about its engine's open questions, which concern rows in order of arrival."""
         return engine_checks.answers(self.request, self.plan, record) if self.path.in_order else ()
 
 

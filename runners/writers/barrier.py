@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 FINISHED = int(np.iinfo(np.int64).max)
-"""The row that a writer without further rows in this slice has reached."""
+"""The row number stored for a writer that has no further rows in this slice."""
 
 _POLL_SECONDS = 0.0002
 

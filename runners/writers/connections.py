@@ -1,4 +1,4 @@
-"""Whether a server accepts a connection for each writer, checked before anything is sent to it."""
+"""Checks that a server accepts a connection for each writer, before anything is sent to it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def check(request: Request, target: Target, pool: WriterPool = LOCAL) -> None:
     if needed > left:
         number = "as many" if needed == writers else str(needed)
         raise UsageError(
-            f"{writers} writers need {number} connections, and {target.engine.title} ({target.server}) takes {left} "
-            "more: use fewer writers, or raise its limit (max_connections, and what its user may open)."
+            f"{writers} writers need {number} connections, and {target.engine.title} ({target.server}) accepts {left} "
+            "more: use fewer writers, or raise its limits (max_connections, and the limit of its user)."
         )

@@ -1,6 +1,7 @@
 """The workers of a Dask cluster, each of which takes one writer.
 
-A writer is a process. A worker process with several threads takes one writer too, because threads wait for one another.
+A writer is a process. A worker process with several threads also takes only one writer, because its threads would wait
+for one another.
 Each writer is bound to its worker, so that Dask does not move it; a worker that leaves takes its writer with it. If
 Dask runs a task again nevertheless, the task sees in the coordination table that it has begun before.
 """
@@ -85,7 +86,7 @@ class DaskCluster:
         def submit(call: bytes) -> Future[Outcome]:
             bound = {"workers": [worker], "allow_other_workers": False}
             executor = self._client.get_executor(pure=False, retries=0, **bound)
-            # Dask warns of large arguments, such as the arrival times of a day: scattered data is none.
+            # Dask warns about large arguments, such as the arrival times of a day. Scattered data causes no warning.
             data = self._client.scatter(call, workers=[worker], hash=False)
             future: Future[Outcome] = executor.submit(pickle.loads, data)
             return future

@@ -25,7 +25,7 @@ from keybench.runners.writers.writer import WriterResult, WriterTask
 HEARTBEAT_SECONDS = 1.0
 READY_SECONDS = 120.0
 STOP_SECONDS = 10.0
-"""How long to wait for writers that were told to stop. They look at the table before a transaction that may be late."""
+"""How long to wait for writers that were told to stop. A writer checks the table only between transactions."""
 LOST_SECONDS = 2.0
 """How long after the stop a lost writer may still send something: ten times `table_barrier.READ_SECONDS`."""
 
@@ -135,7 +135,7 @@ class ExecutorPool:
         _raise_failure(futures)
 
     def _stop(self, futures: Sequence[Future[Outcome]], table: CoordinationTable, load: int) -> None:
-        """Stops the writers. Returns once none of them sends anything more, as far as that can be known."""
+        """Stops the writers. Returns when, as far as can be known, none of them sends anything more."""
         begun, ended = time.monotonic(), frozenset[int]()
         try:
             table.stop(load)
@@ -178,7 +178,7 @@ def _raise_failure(futures: Sequence[Future[Outcome]]) -> None:
 
 
 def _error_to_report(futures: Sequence[Future[Outcome]], first: KeybenchError) -> KeybenchError:
-    """Which error to report: a writer's own failure, rather than that others were stopped because of it."""
+    """Which error to report: a writer's own failure is preferred to errors of writers stopped because of it."""
     errors = [first, *_errors(futures)]
     return next((error for error in errors if not isinstance(error, LoadStopped)), first)
 

@@ -25,7 +25,7 @@ class WriterPool(Protocol):
         ...
 
     def description(self) -> Mapping[str, str]:
-        """What is recorded of the pool beside a server's settings."""
+        """The pool's properties, which are recorded beside a server's settings."""
         ...
 
     def run(self, tasks: Sequence[WriterTask], *, timeout: float, progress: Progress) -> list[WriterResult]:

@@ -1,4 +1,5 @@
-"""Runs functions in worker processes. A process that hangs or is killed is an error, and none outlives the runner.
+"""Runs functions in worker processes. A process that hangs or is killed causes an error. No process outlives the
+runner.
 
 A fork server starts them: a new process costs about 20 ms, and threads of the runner (its progress display) are never
 forked.

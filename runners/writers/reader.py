@@ -1,4 +1,4 @@
-"""One reader, after the load: it looks keys up, reads ranges by time, and deletes the oldest rows."""
+"""A reader that runs after the load: it looks keys up, reads ranges by time, and deletes the oldest rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReaderTask:
     table: Table
     sources: tuple[KeySource, ...]
     reads: int
-    """Number of look-ups of each kind; none are made if 0, nor ranges read."""
+    """Number of look-ups of each kind. If it is 0, no look-ups are made and no ranges are read."""
     delete: int
     """Number of the oldest rows to delete."""
     rows_per_tx: int

@@ -1,4 +1,4 @@
-"""What runs on an executor's workers, which may be other machines, and how it is called there.
+"""Functions that run on an executor's workers, which may be on other machines, and how they are called there.
 
 A call travels as bytes, and unpickling the bytes makes the call: the function that the executor runs is `pickle.loads`.
 So nothing between runner and worker (a Dask scheduler) needs keybench, and a worker without keybench fails with an
@@ -95,7 +95,7 @@ def ready(name: str, address: Address, layouts: Sequence[str]) -> Identity:
 
 
 def write_remotely(task: WriterTask, handle: TableBarrierHandle) -> WriterResult:
-    """As `write`, with the password that this machine has for the server."""
+    """As `write`, but with this machine's password for the server."""
     address = _with_own_password(task.address)
     return write(replace(task, address=address), replace(handle, address=address))
 

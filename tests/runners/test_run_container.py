@@ -64,7 +64,7 @@ def test_a_container_gives_the_figures_of_a_local_server(command: Run, running: 
     image = ("--image", "postgresql=postgres:15", "--memory", "2", "--cpus", "1")
     done = command(*both, "--server", "container", *image, DOCKER_HOST=running.host)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "starting MariaDB in a container; an image that is not here yet is pulled first" in done.stdout
+    assert "starting MariaDB in a container; its image is pulled first if it is missing" in done.stdout
     assert running.containers == {}
     assert [config["HostConfig"]["Memory"] for config in running.configs] == [2 << 30] * 2
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:

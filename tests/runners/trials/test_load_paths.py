@@ -54,7 +54,8 @@ def test_engines_without_it_are_refused_and_those_with_it_named() -> None:
     with pytest.raises(UsageError) as refused:
         check_databases(BULK, ["mssql", "sqlite"])
     assert str(refused.value) == (
-        f'scenario bulk-load has path = "bulk": SQLite does not load so, and {" and ".join(ABLE)} can: choose by --db.'
+        f'scenario bulk-load has path = "bulk": SQLite cannot load rows this way; '
+        f"{' and '.join(ABLE)} can: choose one with --db."
     )
 
 
@@ -63,7 +64,7 @@ def test_the_command_refuses_before_anything_starts(refused: Run, tmp_path: Path
         done = refused("--db", databases, "--scenario", "bulk-load")
         assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
         assert done.stderr.startswith('keybench: scenario bulk-load has path = "bulk": ')
-        assert done.stderr.endswith(f" does not load so, and {' and '.join(ABLE)} can: choose by --db.\n")
+        assert done.stderr.endswith(f" cannot load rows this way; {' and '.join(ABLE)} can: choose one with --db.\n")
     assert not list(tmp_path.iterdir())
 
 

@@ -161,7 +161,7 @@ def test_more_writers_than_connections_are_refused(target: Target, admin: Admin)
     if not isinstance(admin, LimitsSessions):
         connections.check(request, target)
         return
-    with pytest.raises(UsageError, match=r"^60 writers need as many connections, and .* takes 4\d more: use fewer "):
+    with pytest.raises(UsageError, match=r"^60 writers need as many connections, and .* accepts 4\d more: use fewer "):
         connections.check(request, target)
 
 
