@@ -128,7 +128,7 @@ class ContainerServer:
         except (DockerException, RequestException) as error:
             self.stop()
             raise EnvironmentMissing(
-                f"Docker cannot start the {self._recipe.title} container ({self._message(error)}): see to that, "
+                f"Docker cannot start the {self._recipe.title} container ({self._message(error)}): fix that, "
                 "or choose another --server."
             ) from None
         except BaseException:
@@ -199,7 +199,7 @@ class ContainerServer:
                 ) from None
 
     def _wait(self, deadline: float) -> Address:
-        said = "nothing answered at its port"
+        reason = "nothing answered at its port"
         while (status := self._status()) in {"created", "running"}:
             try:
                 address = self._address()
@@ -207,15 +207,15 @@ class ContainerServer:
                 self._port_here = address.parameters["port"]
                 return ready
             except ServerError as error:
-                said = self._redacted(str(error))
-                if any(part in said for part in self._recipe.denied):
+                reason = self._redacted(str(error))
+                if any(part in reason for part in self._recipe.denied):
                     raise EnvironmentMissing(
-                        f"the {self._recipe.title} container refuses the login of {self._recipe.user} ({said}): the "
-                        f"image {self.image} takes its password otherwise. Choose another --image, or start it by hand "
-                        "and give its URL as --server."
+                        f"the {self._recipe.title} container refuses the login of {self._recipe.user} ({reason}): the "
+                        f"image {self.image} expects its password in another way. Choose another --image, or start it "
+                        "by hand and give its URL as --server."
                     ) from None
             if time.monotonic() > deadline:
-                raise EnvironmentMissing(self._explain(f"did not become ready within {self._timeout:g} s ({said})"))
+                raise EnvironmentMissing(self._explain(f"did not become ready within {self._timeout:g} s ({reason})"))
             time.sleep(_POLL_SECONDS)
         raise EnvironmentMissing(self._explain(f"ended while it started (status: {status})"))
 

@@ -49,10 +49,10 @@ def _answer(method: str, path: str) -> Iterator[http.client.HTTPResponse]:
 def _refused(response: http.client.HTTPResponse) -> EnvironmentMissing:
     body = response.read().decode("utf-8", "replace")
     try:
-        said = json.loads(body)["message"]
+        message = json.loads(body)["message"]
     except (ValueError, KeyError, TypeError):
-        said = f"HTTP status {response.status}"
-    return EnvironmentMissing(f"the Docker daemon refuses: {said}. See `docker ps -a`.")
+        message = f"HTTP status {response.status}"
+    return EnvironmentMissing(f"the Docker daemon refuses: {message}. See `docker ps -a`.")
 
 
 def containers() -> Sequence[Container]:

@@ -37,17 +37,17 @@ def connect(address: Address, database: Path, *, create: bool = False) -> apsw.C
 
 def server_error(error: apsw.Error, folder: Path) -> ServerError:
     """The error as ServerError, with the next step."""
-    said = f"SQLite: {error}"
+    text = f"SQLite: {error}"
     if isinstance(error, apsw.FullError):
         return ServerError(
-            f"{said}: no room for the table. Free space on the disk of {folder}, or set KEYBENCH_TMP to a larger one."
+            f"{text}: no room for the table. Free space on the disk of {folder}, or set KEYBENCH_TMP to a larger one."
         )
     if isinstance(error, apsw.IOError):
-        return ServerError(f"{said}: {folder} cannot be written. Check its disk, or set KEYBENCH_TMP to another.")
+        return ServerError(f"{text}: {folder} cannot be written. Check its disk, or set KEYBENCH_TMP to another.")
     if isinstance(error, apsw.BusyError):
-        return ServerError(f"{said}: another writer kept the table locked too long. Use fewer --writers.")
+        return ServerError(f"{text}: another writer kept the table locked too long. Use fewer --writers.")
     if isinstance(error, apsw.ConstraintError):
-        return ServerError(f"{said}: a key was sent twice. Check the layout for keys that repeat.")
+        return ServerError(f"{text}: a key was sent twice. Check the layout for keys that repeat.")
     if isinstance(error, apsw.CantOpenError):
-        return ServerError(f"{said}: the table's file in {folder} is gone. Run the trial again.")
-    return ServerError(f"{said} ({type(error).__name__}). Its meaning is at https://sqlite.org/rescode.html.")
+        return ServerError(f"{text}: the table's file in {folder} is gone. Run the trial again.")
+    return ServerError(f"{text} ({type(error).__name__}). Its meaning is at https://sqlite.org/rescode.html.")

@@ -1,4 +1,4 @@
-"""Byte orders against the golden lists, and against Python's own comparison of bytes."""
+"""Byte orders, compared with the golden lists and with Python's own comparison of bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a column takes and what it stores."""
+"""The keys that a column accepts, and how it stores them."""
 
 from __future__ import annotations
 

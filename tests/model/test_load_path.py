@@ -1,4 +1,4 @@
-"""Every load path says what it must."""
+"""Every load path declares all that it must."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from keybench.model.load_path import LOAD_PATHS, LoadPath, load_path
 
 
 @pytest.mark.parametrize("path", LOAD_PATHS.values(), ids=LOAD_PATHS)
-def test_a_path_that_loses_the_order_of_arrival_says_what_that_means(path: LoadPath) -> None:
+def test_a_path_that_loses_the_order_of_arrival_gives_its_reasons(path: LoadPath) -> None:
     said = (path.warning, path.label, path.no_prediction, path.no_position, path.no_claim, path.refuses_model)
     assert all(said) if not path.in_order else not any(said)
     assert path.description

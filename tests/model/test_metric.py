@@ -9,7 +9,7 @@ from keybench.model.metric import Metric, of_theme
 
 
 @pytest.mark.parametrize("metric", Metric)
-def test_each_declaration_is_whole(metric: Metric) -> None:
+def test_each_declaration_is_complete(metric: Metric) -> None:
     assert metric.name == metric.upper()
     about = metric.definition
     assert about.title[0].isupper()
@@ -27,7 +27,7 @@ def test_every_metric_has_one_theme() -> None:
     assert sorted(metric for theme in Theme for metric in of_theme(theme)) == sorted(Metric)
 
 
-def test_times_of_the_scenario_are_no_times_of_the_machine() -> None:
+def test_times_of_the_scenario_do_not_depend_on_the_machine() -> None:
     assert Metric.INSERT_SECONDS.definition.is_time
     assert Metric.RANGE_US_PER_ROW.definition.is_time
     assert not Metric.LAG_SECONDS.definition.is_time

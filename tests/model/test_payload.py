@@ -16,7 +16,7 @@ CYCLE = 4096
 
 
 @pytest.mark.parametrize("width", [0, 1, 100, 1000])
-def test_texts_and_rows_say_the_same(width: int) -> None:
+def test_texts_and_rows_have_the_same_letters(width: int) -> None:
     payload = Payload(width)
     rows = payload.rows(0, CYCLE)
     assert rows.shape == (CYCLE, width)

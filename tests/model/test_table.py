@@ -1,4 +1,4 @@
-"""The tables of a trial, and what else than the key's index there is to look at."""
+"""The tables of a trial, and the indexes measured besides the key's."""
 
 from keybench.databases.registry import engine
 from keybench.model.subject import CLUSTERED, PARENT
@@ -20,7 +20,7 @@ def test_a_table_by_date() -> None:
     assert (beside.measures_rows, beside.name, beside.other_indexes) == (True, "rows", {})
 
 
-def test_a_child_table_comes_behind_its_parent() -> None:
+def test_a_child_table_comes_after_its_parent() -> None:
     table = Table("rows", COLUMN, 10, "fk", children=3)
     parent, child = table.family
     assert child is table

@@ -221,8 +221,7 @@ def test_the_error_shows_dockers_message(monkeypatch: pytest.MonkeyPatch) -> Non
             contained(_postgresql()).start()
         assert running.containers == {}
     assert str(refused.value) == (
-        "Docker cannot start the PostgreSQL container (no space left on device): see to that, or choose another "
-        "--server."
+        "Docker cannot start the PostgreSQL container (no space left on device): fix that, or choose another --server."
     )
 
 
@@ -248,8 +247,8 @@ def test_a_login_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said.startswith("the PostgreSQL container refuses the login of keybench (")
     assert 'password authentication failed for user "keybench"' in said
     assert said.endswith(
-        "the image postgres:18 takes its password otherwise. Choose another --image, or start it by hand and give its "
-        "URL as --server."
+        "the image postgres:18 expects its password in another way. Choose another --image, or start it by hand and "
+        "give its URL as --server."
     )
     assert made._password not in said
 

@@ -24,13 +24,13 @@ from keybench.testing.contract.servers import Servers
 
 @pytest.fixture(scope="session")
 def embedded(servers: Servers) -> Address:
-    """PostgreSQL 18 of the wheel: no extensions, no ICU."""
+    """The wheel's PostgreSQL 18, which has neither extensions nor ICU."""
     return servers.address(ENGINE, "embedded")
 
 
 @pytest.fixture(scope="session")
 def local(servers: Servers) -> Address:
-    """The installed server, with pgstattuple, pageinspect and pg_walinspect where it has them."""
+    """The installed server, with pgstattuple, pageinspect and pg_walinspect if it has them."""
     return servers.address(ENGINE, "local")
 
 
@@ -59,7 +59,7 @@ def inspector(local: Address) -> Iterator[PostgresAdmin]:
 
 
 def as_url(address: Address) -> Address:
-    """A private server as if it were somebody's own: by the connection alone, without its files."""
+    """A private server as if it were a user's own: only the connection, without its files."""
     given = {name: value for name, value in address.parameters.items() if name not in {"data", "programs"}}
     return replace(address, server="url", parameters=given, settings=None)
 
@@ -76,7 +76,7 @@ Measure = Callable[[Table, Keys], Mapping[Metric, Reading]]
 
 
 def measured(admin: PostgresAdmin, table: Table, keys: Keys) -> Mapping[Metric, Reading]:
-    """Creates the table, loads the keys in their order, and gives all readings."""
+    """Creates the table, loads the keys in order, and returns all readings."""
     admin.create(table)
     probes = admin.probes()
     for probe in probes:

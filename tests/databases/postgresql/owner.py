@@ -1,4 +1,4 @@
-"""Somebody's own PostgreSQL server: other people's tables, and a guest who must give a password."""
+"""A user's own PostgreSQL server: other people's tables, and a guest who must give a password."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Owner:
         return f"postgresql://{user}{given}@/guests?host={self._address.parameters['host']}&port=5432"
 
     def psql(self, statement: str) -> str:
-        """What the owner of everything is told, unaligned."""
+        """The output of a statement that the owner of everything runs, unaligned."""
         return self._run("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", "guests", "-c", statement)
 
     def dump(self) -> str:
-        """Schema and data of the guests' database, and what belongs to the whole server."""
+        """Schema and data of the guests' database, and the objects and settings of the whole server."""
         text = self._run("pg_dump", "guests") + self._run("pg_dumpall", "--globals-only")
         settings = self.psql(
             "SELECT name, setting FROM pg_settings WHERE source NOT IN ('client', 'session') ORDER BY 1"
@@ -70,13 +70,13 @@ class Owner:
 
     def idle(self) -> bool:
         """Whether no connection of keybench's is left."""
-        found = self.psql(
+        connections = self.psql(
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'keybench' AND datname = 'guests'"
         )
-        return found == "0\n"
+        return connections == "0\n"
 
     def make_place(self) -> None:
-        """A schema of that name, of the guest's but not made by keybench, with a table in it."""
+        """Creates a schema of that name with a table in it. It belongs to the guest, but keybench did not make it."""
         self.psql("SET ROLE guest; CREATE SCHEMA keybench CREATE TABLE trial (id int, key uuid)")
 
     def drop_place(self) -> None:

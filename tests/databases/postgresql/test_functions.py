@@ -27,7 +27,7 @@ from keybench.model.keys import Keys
 
 DAY = 86_400_000_000
 FIRST, LAST = -70 * 366 * DAY, 225 * 365 * DAY
-"""Microseconds since 1970 of some instants before 1900, and of some at which .NET's doubles still tell microseconds."""
+"""Microseconds since 1970 of some instants before 1900, and of some at which .NET's doubles still hold microseconds."""
 INSTALLED = "SET search_path TO combs"
 
 
@@ -68,23 +68,23 @@ def expected(name: str, base: uuid.UUID, ticks: int) -> uuid.UUID:
 
 
 def read(server: PostgresAdmin, function: str, key: uuid.UUID) -> int | None:
-    """Microseconds since 1970, taken apart by the server: years beyond Python's are read too."""
+    """Microseconds since 1970. The server splits the time into parts, because its years go beyond Python's."""
     statement = (
         f"SELECT (at::date - date '1970-01-01')::bigint * {DAY} + extract(hour FROM at)::bigint * 3600000000 "
         "+ extract(minute FROM at)::bigint * 60000000 + extract(microseconds FROM at)::bigint "
-        f"FROM (SELECT {function}('{key}') AT TIME ZONE 'UTC' AS at) AS told"
+        f"FROM (SELECT {function}('{key}') AT TIME ZONE 'UTC' AS at) AS moment"
     )
     return server.value(statement)
 
 
 def decoded(name: str, key: uuid.UUID) -> int | None:
-    """The same by the layout, in ticks; None where it refuses the key."""
+    """The same as read by the layout, in ticks; None if it refuses the key."""
     try:
-        found = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
+        moments = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
     except UsageError:
         return None
-    assert found.ticks is not None
-    return int(found.ticks[0]) - UNIX_EPOCH
+    assert moments.ticks is not None
+    return int(moments.ticks[0]) - UNIX_EPOCH
 
 
 examples = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -100,10 +100,10 @@ def test_new_comb_makes_what_the_layout_makes(server, base, at) -> None:
 
 @examples
 @given(base=st.uuids(), at=st.integers(FIRST, LAST))
-def test_new_comb_legacy_rounds_what_the_layout_cuts_off(server, base, at) -> None:
-    ticks = at * 10 + 16_667  # half of 1/300 s later, cut off, is rounded
-    assume(ticks % (DAY * 10) < DAY * 10 - 4)  # there the original reads a day late
-    assume(UNIX_EPOCH + ticks > 599_266_080_000_000_000)  # before 1900 the original's days are cut off towards it
+def test_new_comb_legacy_rounds_where_the_layout_truncates(server, base, at) -> None:
+    ticks = at * 10 + 16_667  # adding half of 1/300 s makes truncation round
+    assume(ticks % (DAY * 10) < DAY * 10 - 4)  # in the last ticks of a day the original reads a day late
+    assume(UNIX_EPOCH + ticks > 599_266_080_000_000_000)  # the original truncates days towards 1900
     key = comb(server, "new_comb_legacy", base, at)
     assert key == expected("rt-comb-postgresql-legacy", base, ticks)
 
@@ -127,16 +127,16 @@ def test_any_guid_is_read_as_the_layout_reads_it(server, key) -> None:
 def test_any_legacy_comb_is_read_as_the_layout_reads_it(server, days, units, rest) -> None:
     for number in {units % (1 << 32), units % 25_920_001}:
         key = uuid.UUID(bytes=days.to_bytes(2, "big") + number.to_bytes(4, "big") + rest)
-        found, ticks = read(server, "date_from_comb_legacy", key), decoded("rt-comb-postgresql-legacy", key)
+        by_server, ticks = read(server, "date_from_comb_legacy", key), decoded("rt-comb-postgresql-legacy", key)
         if ticks is None:
-            assert found is None
+            assert by_server is None
         else:
-            assert found == (days - 25_567) * DAY + number * 10_000 // 3
-            assert abs(found * 10 - ticks) <= 10
+            assert by_server == (days - 25_567) * DAY + number * 10_000 // 3
+            assert abs(by_server * 10 - ticks) <= 10
 
 
 @pytest.mark.parametrize(
-    ("function", "key", "told"),
+    ("function", "key", "expected"),
     [
         ("date_from_comb", "018e5f3b-ff48-47cc-b5ba-d01c25cc63a7", "2024-03-21 04:19:11.304+00"),
         ("date_from_comb_legacy", "91900186-2cc4-4502-9bf0-e25afe33db2d", "2002-01-10 23:40:35+00"),
@@ -148,10 +148,10 @@ def test_any_legacy_comb_is_read_as_the_layout_reads_it(server, days, units, res
         ("date_from_comb_legacy", "ffffffff-ffff-4000-8000-000000000000", None),
     ],
 )
-def test_known_combs(server, function: str, key: str, told: str | None) -> None:
+def test_known_combs(server, function: str, key: str, expected: str | None) -> None:
     for zone in ("UTC", "Asia/Kathmandu"):
         server.rows(f"SET timezone TO '{zone}'")
-        instant = f"timestamptz '{told}'" if told else "NULL"
+        instant = f"timestamptz '{expected}'" if expected else "NULL"
         assert server.value(f"SELECT {function}('{key}') IS NOT DISTINCT FROM {instant}")
     server.rows("SET timezone TO DEFAULT")
 
@@ -190,7 +190,7 @@ def test_keys_of_many_sessions_are_all_different(server) -> None:
     assert len(set(made)) == 80_000
 
 
-def test_nothing_comes_of_nothing(server) -> None:
+def test_null_gives_null(server) -> None:
     for call in ("new_comb(NULL)", "date_from_comb(NULL)", "new_comb_legacy(NULL)", "date_from_comb_legacy(NULL)"):
         assert server.value(f"SELECT {call}") is None
 
@@ -216,7 +216,7 @@ def test_the_printed_script_is_installed_by_psql(local: Address) -> None:
     subprocess.run([psql, "-XAtq", *where, "-c", f"DROP FUNCTION {names}"], check=True)
 
 
-def test_making_is_quick_enough_for_a_default(server) -> None:
+def test_new_comb_is_fast_enough_for_a_default(server) -> None:
     begin = time.monotonic()
     server.value("SELECT count(new_comb()) FROM generate_series(1, 100000)")
     assert time.monotonic() - begin < 5

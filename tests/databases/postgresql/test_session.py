@@ -1,4 +1,4 @@
-"""Writers' connections: what is sent arrives, is counted, found, deleted; what fails is a ServerError."""
+"""Writers' connections: rows are stored, counted, found and deleted; failures are ServerErrors."""
 
 import time
 
@@ -84,7 +84,7 @@ def test_payloads_arrive_in_order(admin) -> None:
         admin.index_bytes(on)
 
 
-def test_settling_vacuums_what_was_deleted(admin) -> None:
+def test_settling_vacuums_deleted_rows(admin) -> None:
     on, keys = Table("trial", ENGINE.column("uuid"), 10), increasing(2000)
     admin.create(on)
     send(admin.address, on, keys)
@@ -95,14 +95,14 @@ def test_settling_vacuums_what_was_deleted(admin) -> None:
     finally:
         session.close()
     while admin.value("SELECT count(*) FROM pg_stat_activity WHERE pid = %s", process):
-        time.sleep(0.01)  # it reports what it deleted when it ends, after VACUUM if that is quicker
+        time.sleep(0.01)  # the session reports its deletions when it ends, which may be after VACUUM
     admin.settle(on)
     assert admin.value("SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = 'trial'") == 0
 
 
-def test_rows_by_date_say_when_they_were_created(admin) -> None:
+def test_rows_by_date_hold_their_time_of_creation(admin) -> None:
     table, keys = Table("trial", ENGINE.column("uuid"), 10, "by-date"), increasing(250)
     admin.create(table)
     assert send(admin.address, table, keys, 100) == 250
-    found = admin.rows(f"SELECT created FROM {layout.name(table)} ORDER BY key")
-    assert [moment for (moment,) in found] == Payload(10).moments(0, 250).tolist()
+    rows = admin.rows(f"SELECT created FROM {layout.name(table)} ORDER BY key")
+    assert [moment for (moment,) in rows] == Payload(10).moments(0, 250).tolist()

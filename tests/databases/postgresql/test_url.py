@@ -1,4 +1,4 @@
-"""URLs of PostgreSQL; what all engines have in common is in `contract/test_guests.py`."""
+"""URLs of PostgreSQL; the behaviour of all engines is in `test_guests.py`."""
 
 import socket
 import traceback
@@ -68,7 +68,7 @@ def test_a_second_secret_is_refused() -> None:
 
 @pytest.fixture
 def guest(embedded: Address) -> Iterator[Owner]:
-    """Somebody's own server, and what a guest may read there."""
+    """A user's own server, and what a guest may read there."""
     owner = Owner(embedded, PASSWORD)
     yield owner
     owner.close()
@@ -99,7 +99,7 @@ def test_a_database_that_is_not_there(guest: Owner) -> None:
     assert 'database "nowhere" does not exist' in str(failure(guest.url(PASSWORD).replace("/guests?", "/nowhere?")))
 
 
-def test_the_end_of_the_servers_connection_does_not_keep_the_end_of_the_run_from_clearing_up(guest: Owner) -> None:
+def test_stop_clears_up_although_the_server_has_ended_the_connection(guest: Owner) -> None:
     provision = ENGINE.provision(guest.url(PASSWORD), SETTINGS)
     provision.start()
     guest.psql(

@@ -1,4 +1,4 @@
-"""An embedded server, and tables in it that were loaded as a trial loads them."""
+"""An embedded server with tables that are loaded as in a trial."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Bench:
         return replace(self.address, settings=replace(self.address.settings, values=values))
 
     def load(self, table: Table, keys: Keys, rows_per_tx: int = 1000, **pragmas: str) -> dict[Metric, Reading]:
-        """Creates the table, loads it by one session, and probes it."""
+        """Creates the table, loads it through one session, and probes it."""
         self.admin.create(table)
         probes = self.admin.probes()
         for probe in probes:

@@ -89,7 +89,7 @@ def _of_a_loading_connection(address: object) -> dict[str, str]:
     return read
 
 
-def test_profiles_differ_by_syncs_alone_and_only_fast_leaves_them_out() -> None:
+def test_profiles_differ_only_in_syncs_which_fast_leaves_out() -> None:
     durable, fast = (ENGINE.settings(profile, "default").values for profile in ("durable", "fast"))  # type: ignore[arg-type]
     assert {name for name in durable if durable[name] != fast[name]} == {
         "synchronous",
@@ -132,7 +132,7 @@ def test_settle_empties_the_wal(bench: Bench) -> None:
     assert wal.stat().st_size == 0
 
 
-def test_settle_says_when_another_connection_is_in_the_way(bench: Bench) -> None:
+def test_settle_is_an_error_while_another_connection_blocks_it(bench: Bench) -> None:
     table = bench.table("binary16")
     bench.load(table, bench.keys["random"](5000))
     reader = bench.session(table)._connection  # type: ignore[attr-defined]
@@ -165,7 +165,7 @@ def test_a_stored_key_of_another_form_is_an_error(bench: Bench) -> None:
         list(bench.admin.stored_keys(table))
 
 
-def test_an_address_is_picklable_and_serves_another_process(bench: Bench) -> None:
+def test_an_address_is_picklable_and_works_in_another_process(bench: Bench) -> None:
     table = bench.table("char36", 100)
     bench.admin.create(table)
     code = """

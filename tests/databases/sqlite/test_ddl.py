@@ -1,4 +1,4 @@
-"""DDL and sizes."""
+"""The DDL of tables, and the estimates of their sizes."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def test_only_a_clustered_integer_is_the_rowid(bench: Bench, column: str, key: K
     sized, keys = taken_by(ENGINE.column(column), bench.keys["random"](3000))
     keys = bench.keys["integers"](3000) if sized.form == "int" else keys
     table = Table("rows", sized, 0, key)
-    found = bench.load(table, keys)
-    one_tree = found[Metric.TABLE_BYTES].value == found[Metric.INDEX_BYTES].value
+    figures = bench.load(table, keys)
+    one_tree = figures[Metric.TABLE_BYTES].value == figures[Metric.INDEX_BYTES].value
     assert one_tree == (key == "clustered")
-    leaf_rows = 3000 / (found[Metric.LEAF_PAGES].value or 0)
+    leaf_rows = 3000 / (figures[Metric.LEAF_PAGES].value or 0)
     if column == "integer" and key == "clustered":
         assert (
             leaf_rows > 400
-        )  # 4,088 bytes hold 583 of the smallest cells, the rowid being the key and the record empty
+        )  # 4,088 bytes hold 583 of the smallest cells, in which the rowid is the key and the record is empty
     assert is_rowid(table) == (column == "integer" and key == "clustered")
 
 
@@ -90,11 +90,11 @@ def test_only_a_clustered_integer_is_the_rowid(bench: Bench, column: str, key: K
 def test_estimates_bound_what_dbstat_measures(bench: Bench, column: str, key: KeyRole, payload: int) -> None:
     n = 20_000 if payload < 1000 else 8_000
     index, everything = bytes_per_row(ENGINE.column(column), payload, key)
-    found = bench.load(bench.table(column, payload, key), bench.keys["ascending"](n))
-    measured = found[Metric.INDEX_BYTES].value or 0
+    figures = bench.load(bench.table(column, payload, key), bench.keys["ascending"](n))
+    measured = figures[Metric.INDEX_BYTES].value or 0
     smaller = 0.95 if key == "nonclustered" else 0.98  # rowids of so few rows have 2 bytes, not 3
     assert smaller * index * n < measured < 1.02 * index * n
-    assert (found[Metric.TABLE_BYTES].value or 0) <= everything * n
+    assert (figures[Metric.TABLE_BYTES].value or 0) <= everything * n
 
 
 @pytest.mark.parametrize("column", ["integer", "bigint"])
@@ -102,9 +102,9 @@ def test_estimates_of_integers_are_for_large_ones(bench: Bench, column: str) -> 
     keys = bench.keys["integers"](40_000)
     keys.data[:] += 1 << 61
     index, everything = bytes_per_row(ENGINE.column(column), 100, "clustered")
-    found = bench.load(bench.table(column, 100), keys)
-    assert found[Metric.INDEX_BYTES].value == pytest.approx(index * len(keys), rel=0.02)
-    assert (found[Metric.TABLE_BYTES].value or 0) <= everything * len(keys) * 1.02
+    figures = bench.load(bench.table(column, 100), keys)
+    assert figures[Metric.INDEX_BYTES].value == pytest.approx(index * len(keys), rel=0.02)
+    assert (figures[Metric.TABLE_BYTES].value or 0) <= everything * len(keys) * 1.02
 
 
 def test_files_of_a_table_are_removed_and_no_others(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Readings against what is known of SQLite's b-trees (100,000 to 200,000 rows) and against the WAL file itself."""
+"""Readings of 100,000 to 200,000 rows, compared with known facts about SQLite's b-trees and with the WAL file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_ascending_keys_fill_leaves_to_87_percent_in_perfect_order(
     assert 0 < value(readings, Metric.LEAF_NONADJACENT) < 5
 
 
-def test_random_keys_are_dense_and_in_disorder(bench: Bench) -> None:
+def test_leaves_of_random_keys_are_dense_and_out_of_order(bench: Bench) -> None:
     readings = bench.load(bench.table("binary16"), bench.keys["random"](200_000))
     assert 88 < value(readings, Metric.LEAF_DENSITY) < 92
     assert 28 < value(readings, Metric.LEAF_FRAGMENTATION) < 34
@@ -62,7 +62,7 @@ def test_an_appended_rowid_table_is_packed_full(bench: Bench) -> None:
     assert value(readings, Metric.LEAF_FRAGMENTATION) == 0
 
 
-def test_the_order_of_the_column_decides_not_that_of_the_keys(bench: Bench) -> None:
+def test_the_columns_order_counts_and_not_the_keys_own_order(bench: Bench) -> None:
     keys = bench.keys["ascending"](20_000)
     assert value(bench.load(bench.table("binary16"), keys), Metric.LEAF_FRAGMENTATION) == 0
     assert value(bench.load(bench.table("binary16-mssql"), keys), Metric.LEAF_FRAGMENTATION) > 25
@@ -73,12 +73,12 @@ def test_pages_and_sizes_add_up_to_the_file(bench: Bench) -> None:
     readings = bench.load(table, bench.keys["random"](20_000))
     bench.admin.settle(table)
     database = bench.admin._files(table.name).database  # type: ignore[attr-defined]
-    assert value(readings, Metric.TABLE_BYTES) == database.stat().st_size - 4096  # but for the schema's page
+    assert value(readings, Metric.TABLE_BYTES) == database.stat().st_size - 4096  # without the schema's page
     pages = value(readings, Metric.LEAF_PAGES) + value(readings, Metric.BRANCH_PAGES)
     assert value(readings, Metric.INDEX_BYTES) == 4096 * pages == bench.admin.index_bytes(table)
 
 
-def test_overflow_pages_belong_to_the_size_and_are_no_leaves(bench: Bench) -> None:
+def test_overflow_pages_count_in_the_size_but_not_as_leaves(bench: Bench) -> None:
     readings = bench.load(bench.table("binary16", 1000), bench.keys["ascending"](2000))
     pages = value(readings, Metric.LEAF_PAGES) + value(readings, Metric.BRANCH_PAGES)
     assert value(readings, Metric.INDEX_BYTES) == 4096 * (pages + 2000)
@@ -130,7 +130,7 @@ def test_log_bytes_of_two_writers_are_added(bench: Bench) -> None:
     assert reading.value == database.with_name(database.name + "-wal").stat().st_size - 32
 
 
-def test_log_bytes_are_absent_where_the_counters_do_not_tell(bench: Bench) -> None:
+def test_log_bytes_are_absent_if_the_counters_do_not_show_them(bench: Bench) -> None:
     table = bench.table("binary16", 100)
     spilled = bench.load(table, bench.keys["random"](30_000), 30_000, cache_size="-400")[Metric.LOG_BYTES]
     assert (spilled.value, spilled.origin) == (None, "absent")
@@ -140,7 +140,7 @@ def test_log_bytes_are_absent_where_the_counters_do_not_tell(bench: Bench) -> No
     missing = "a loading connection left no count of the pages that it wrote."
     assert [reading.reason for reading in log.after(table)] == [missing, missing]
     bench.load(table, bench.keys["random"](1000))
-    session = bench.session(table)  # as one that was killed: it never closes
+    session = bench.session(table)  # never closed, like that of a killed writer
     assert [reading.reason for reading in log.after(table)] == [missing, missing]
     session.close()
     assert [reading.origin for reading in log.after(table)] == ["measured", "measured"]

@@ -1,4 +1,4 @@
-"""Sessions: what is sent is what is stored, in the order that the column promises."""
+"""Sessions store what is sent, in the column's order."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 def rows(bench: Bench, table: Table, clause: str = "") -> list[tuple[object, ...]]:
     connection = connect(bench.address, bench.admin._files(table.name).database)  # type: ignore[attr-defined]
-    found = connection.execute(f'SELECT * FROM "{table.name}" {clause}').fetchall()
+    stored = connection.execute(f'SELECT * FROM "{table.name}" {clause}').fetchall()
     connection.close()
-    return found
+    return stored
 
 
 def store(bench: Bench, table: Table, keys: Keys, rows_per_tx: int = 1000) -> None:
@@ -91,7 +91,7 @@ def test_look_ups_use_the_keys_tree(bench: Bench) -> None:
         connection.close()
 
 
-def test_a_writer_waits_for_another_and_gives_up_in_words(bench: Bench) -> None:
+def test_a_writer_waits_for_another_and_then_raises_a_clear_error(bench: Bench) -> None:
     table = bench.table("binary16")
     bench.admin.create(table)
     first, second = bench.session(table), bench.session(table, busy_timeout="50")
@@ -121,7 +121,7 @@ def test_a_full_database_is_an_error_with_the_next_step(bench: Bench) -> None:
     session.close()
 
 
-def test_a_session_on_a_table_that_is_gone(bench: Bench) -> None:
+def test_a_session_on_a_removed_table_is_an_error(bench: Bench) -> None:
     with pytest.raises(ServerError, match=r"^SQLite: unable to open database file: the table's file in .* is gone\."):
         bench.session(bench.table("binary16", name="never-made"))
 

@@ -39,11 +39,11 @@ def table(column: str = "uuid", payload: int = 0) -> Table:
     return Table("trial", ENGINE.column(column), payload)
 
 
-def values(found: Mapping[Metric, Reading]) -> dict[Metric, float]:
-    """The readings' values; none may be absent that this version tells."""
-    without = {metric: reading.reason for metric, reading in found.items() if reading.value is None}
+def values(figures: Mapping[Metric, Reading]) -> dict[Metric, float]:
+    """The readings' values. Readings that this version can give must not be absent."""
+    without = {metric: reading.reason for metric, reading in figures.items() if reading.value is None}
     assert without == {} or without == {Metric.PAGES_WRITTEN: OLDER}
-    return {metric: reading.value for metric, reading in found.items() if reading.value is not None}
+    return {metric: reading.value for metric, reading in figures.items() if reading.value is not None}
 
 
 def left_at_append(item: int) -> int:
@@ -61,7 +61,7 @@ def left_at_append(item: int) -> int:
 def test_increasing_keys_fill_leaves_to_ninety_per_cent_by_appends_alone(admin, column, kept) -> None:
     on = table(column)
     keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
-    found = values(measured(admin, on, keys))
+    figures = values(measured(admin, on, keys))
 
     item = entry_bytes(on.column) + 4
     stay, full = left_at_append(item), leaf_capacity(on.column)
@@ -70,48 +70,48 @@ def test_increasing_keys_fill_leaves_to_ninety_per_cent_by_appends_alone(admin, 
     used = (leaf - 1) * (stay + 1) + ROWS - (leaf - 1) * stay  # every leaf but the last has a high key
     density = 100 * (used * item + leaf * 4) / (leaf * (8192 - 40))
 
-    assert found[Metric.LEAF_PAGES] == leaf
-    assert found[Metric.LEAF_DENSITY] == pytest.approx(density, abs=1e-9)
-    assert found[Metric.LEAF_DENSITY] == pytest.approx(90.0, abs=0.3)  # but for the last leaf, which fills up yet
-    assert found[Metric.LEAF_FRAGMENTATION] == 0
-    assert [found[metric] for metric in SPLITS] == [leaf - 1, 0, 0]
-    assert found[Metric.HEAP_CORRELATION] == pytest.approx(1, abs=1e-12)
-    assert found[Metric.INDEX_BYTES] == 8192 * (1 + leaf + found[Metric.BRANCH_PAGES])
+    assert figures[Metric.LEAF_PAGES] == leaf
+    assert figures[Metric.LEAF_DENSITY] == pytest.approx(density, abs=1e-9)
+    assert figures[Metric.LEAF_DENSITY] == pytest.approx(90.0, abs=0.3)  # the last leaf is not yet full
+    assert figures[Metric.LEAF_FRAGMENTATION] == 0
+    assert [figures[metric] for metric in SPLITS] == [leaf - 1, 0, 0]
+    assert figures[Metric.HEAP_CORRELATION] == pytest.approx(1, abs=1e-12)
+    assert figures[Metric.INDEX_BYTES] == 8192 * (1 + leaf + figures[Metric.BRANCH_PAGES])
 
 
 def test_descending_keys_split_the_middle_of_the_leftmost_leaf(admin) -> None:
-    found = values(measured(admin, table(), descending(ROWS)))
+    figures = values(measured(admin, table(), descending(ROWS)))
     leaf = 1 + math.ceil((ROWS - 291) / 146)  # 145 of 291 entries stay, 146 go to the new page for good
-    assert abs(found[Metric.LEAF_PAGES] - leaf) <= 1
-    assert found[Metric.APPENDS] == 0
-    assert found[Metric.EDGE_SPLITS] == 1
-    assert found[Metric.INTERIOR_SPLITS] == found[Metric.LEAF_PAGES] - 2
-    assert found[Metric.LEAF_FRAGMENTATION] > 99
-    assert found[Metric.HEAP_CORRELATION] == pytest.approx(-1, abs=1e-12)
+    assert abs(figures[Metric.LEAF_PAGES] - leaf) <= 1
+    assert figures[Metric.APPENDS] == 0
+    assert figures[Metric.EDGE_SPLITS] == 1
+    assert figures[Metric.INTERIOR_SPLITS] == figures[Metric.LEAF_PAGES] - 2
+    assert figures[Metric.LEAF_FRAGMENTATION] > 99
+    assert figures[Metric.HEAP_CORRELATION] == pytest.approx(-1, abs=1e-12)
 
 
 def test_random_keys_split_everywhere(admin) -> None:
-    found = values(measured(admin, table(payload=100), random(ROWS)))
-    assert 64 < found[Metric.LEAF_DENSITY] < 75  # all leaves split at about the same time: it swings as they fill
-    assert 47 < found[Metric.LEAF_FRAGMENTATION] < 53
-    assert found[Metric.LEAF_NONADJACENT] > 99
-    assert sum(found[metric] for metric in SPLITS) == found[Metric.LEAF_PAGES] - 1
-    assert found[Metric.INTERIOR_SPLITS] > 0.98 * found[Metric.LEAF_PAGES]
-    assert abs(found[Metric.HEAP_CORRELATION]) < 0.02
+    figures = values(measured(admin, table(payload=100), random(ROWS)))
+    assert 64 < figures[Metric.LEAF_DENSITY] < 75  # all leaves split at about the same time, so it swings
+    assert 47 < figures[Metric.LEAF_FRAGMENTATION] < 53
+    assert figures[Metric.LEAF_NONADJACENT] > 99
+    assert sum(figures[metric] for metric in SPLITS) == figures[Metric.LEAF_PAGES] - 1
+    assert figures[Metric.INTERIOR_SPLITS] > 0.98 * figures[Metric.LEAF_PAGES]
+    assert abs(figures[Metric.HEAP_CORRELATION]) < 0.02
 
 
 def test_lagging_generators_append_and_split(admin) -> None:
-    found = values(measured(admin, table(), lagging(ROWS)))
-    assert sum(found[metric] for metric in SPLITS) == found[Metric.LEAF_PAGES] - 1
-    assert found[Metric.INTERIOR_SPLITS] > found[Metric.APPENDS] > 50
-    assert found[Metric.LEAF_DENSITY] == pytest.approx(69.5, abs=1.5)
-    assert found[Metric.LEAF_FRAGMENTATION] == pytest.approx(44.5, abs=3)
+    figures = values(measured(admin, table(), lagging(ROWS)))
+    assert sum(figures[metric] for metric in SPLITS) == figures[Metric.LEAF_PAGES] - 1
+    assert figures[Metric.INTERIOR_SPLITS] > figures[Metric.APPENDS] > 50
+    assert figures[Metric.LEAF_DENSITY] == pytest.approx(69.5, abs=1.5)
+    assert figures[Metric.LEAF_FRAGMENTATION] == pytest.approx(44.5, abs=3)
 
 
-def test_the_log_grows_by_what_the_rows_and_their_entries_need(admin) -> None:
-    found = measured(admin, table(payload=100), increasing(ROWS))
-    assert found[Metric.LOG_BYTES].value == pytest.approx(203 * ROWS, rel=0.02)  # docs/internals/postgresql.md §8
-    images, size = found[Metric.LOG_PAGE_IMAGES].value, found[Metric.LOG_PAGE_IMAGE_BYTES].value
+def test_the_log_grows_by_the_size_of_rows_and_their_entries(admin) -> None:
+    figures = measured(admin, table(payload=100), increasing(ROWS))
+    assert figures[Metric.LOG_BYTES].value == pytest.approx(203 * ROWS, rel=0.02)  # docs/internals/postgresql.md §8
+    images, size = figures[Metric.LOG_PAGE_IMAGES].value, figures[Metric.LOG_PAGE_IMAGE_BYTES].value
     assert images is not None
     assert size is not None
     assert 0 <= images < 10
@@ -122,14 +122,14 @@ def test_page_images_after_a_checkpoint_are_counted(admin) -> None:
     on, keys = table(), random(60_000)
     admin.create(on)
     send(admin.address, on, keys[:50_000])
-    leaves = read_index(admin, on).leaf  # by a checkpoint
+    leaves = read_index(admin, on).leaf  # this makes a checkpoint
     (_, probe, splits, *_) = admin.probes()
     probe.before(on)
     splits.before(on)
     send(admin.address, on, keys[50_000:])
-    found = {reading.metric: reading.value for reading in probe.after(on)}
-    assert leaves <= found[Metric.LOG_PAGE_IMAGES] <= leaves + 30  # each leaf once, some branch and heap pages
-    assert 0.5 * 8192 < found[Metric.LOG_PAGE_IMAGE_BYTES] / found[Metric.LOG_PAGE_IMAGES] <= 8192
+    figures = {reading.metric: reading.value for reading in probe.after(on)}
+    assert leaves <= figures[Metric.LOG_PAGE_IMAGES] <= leaves + 30  # each leaf once, some branch and heap pages
+    assert 0.5 * 8192 < figures[Metric.LOG_PAGE_IMAGE_BYTES] / figures[Metric.LOG_PAGE_IMAGES] <= 8192
     absent = list(splits.after(on))
     assert {reading.origin for reading in absent} == {"absent"}
     assert absent[0].reason.startswith("the log shows ")  # the splits of 10,000 rows, the leaves of 60,000
@@ -145,24 +145,24 @@ def test_page_images_after_a_checkpoint_are_counted(admin) -> None:
         ("char36", random(ROWS)),
     ],
 )
-def test_the_index_file_says_what_pgstatindex_says(inspector: PostgresAdmin, column: str, keys: Keys) -> None:
+def test_figures_from_the_index_file_equal_pgstatindexs(inspector: PostgresAdmin, column: str, keys: Keys) -> None:
     on = table(column)
     measured(inspector, on, keys)
-    found = read_index(inspector, on)
+    figures = read_index(inspector, on)
     ((leaf, internal, density, fragmentation),) = inspector.rows(
         "SELECT leaf_pages, internal_pages, avg_leaf_density, leaf_fragmentation FROM pgstatindex(%s::oid::regclass)",
         [index_oid(inspector, on)],
     )
-    assert (found.leaf, found.branch) == (leaf, internal)
-    assert (round(found.density, 2), round(found.fragmentation, 2)) == (density, fragmentation)
+    assert (figures.leaf, figures.branch) == (leaf, internal)
+    assert (round(figures.density, 2), round(figures.fragmentation, 2)) == (density, fragmentation)
     ((back, apart, links),) = inspector.rows(
         "SELECT sum((btpo_next < blkno)::int), sum((btpo_next <> blkno + 1)::int), count(*) "
         "FROM (SELECT s.* FROM generate_series(1, pg_relation_size(%s::oid) / 8192 - 1) b, "
         "LATERAL bt_page_stats(%s::oid::regclass::text, b) s) p WHERE btpo_level = 0 AND btpo_next <> 0",
         [index_oid(inspector, on)] * 2,
     )
-    assert found.fragmentation == 100 * (back or 0) / leaf
-    assert found.nonadjacent == (100 * apart / links if links else 0)
+    assert figures.fragmentation == 100 * (back or 0) / leaf
+    assert figures.nonadjacent == (100 * apart / links if links else 0)
 
 
 OF_THE_SERVER = {
@@ -175,7 +175,7 @@ OF_THE_SERVER = {
 
 
 @pytest.mark.parametrize("keys", [random(ROWS), lagging(ROWS)])
-def test_somebody_elses_server_gives_the_same_by_its_extensions(inspector, keys) -> None:
+def test_a_users_own_server_gives_the_same_by_its_extensions(inspector, keys) -> None:
     on = table()
     outside = PostgresAdmin(as_url(inspector.address))
     try:
@@ -199,21 +199,21 @@ def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded) -> N
     on, keys = table(), random(20_000)
     inside, outside = PostgresAdmin(embedded), PostgresAdmin(as_url(embedded))
     try:
-        found = measured(outside, on, keys)
+        figures = measured(outside, on, keys)
         assert read_index(inside, on) == read_index(outside, on)
     finally:
         inside.close()
         outside.close()
-    assert found[Metric.LEAF_PAGES].origin == "measured"
+    assert figures[Metric.LEAF_PAGES].origin == "measured"
     for metric in SPLITS:
-        assert found[metric].value is None
-        assert found[metric].reason == (
+        assert figures[metric].value is None
+        assert figures[metric].reason == (
             "the log of this server cannot be read: on PostgreSQL 15 and newer its superuser can allow it by "
             "CREATE EXTENSION pg_walinspect and GRANT pg_read_server_files TO your_user."
         )
 
 
-def test_a_connection_of_before_the_trial_is_not_waited_for_but_a_writers_is(admin, monkeypatch) -> None:
+def test_probes_wait_for_writers_connections_but_not_for_older_ones(admin, monkeypatch) -> None:
     monkeypatch.setattr(counters, "_QUIET_SECONDS", 60)
     standing = PostgresAdmin(admin.address)
     try:
@@ -232,7 +232,7 @@ def test_a_connection_of_before_the_trial_is_not_waited_for_but_a_writers_is(adm
         leaving.join()
 
 
-def test_a_log_that_cannot_be_read_is_a_reason_and_no_number(admin) -> None:
+def test_a_log_that_cannot_be_read_makes_readings_absent_with_a_reason(admin) -> None:
     with pytest.raises(
         waldump.WalUnreadableError, match=r'^pg_waldump failed: .*could not locate WAL file "0000000100000F0000000000"'
     ):
@@ -255,11 +255,11 @@ def test_a_trial_may_begin_and_end_where_a_log_file_does(admin) -> None:
     admin.rows("SELECT pg_switch_wal()")
     end = log.position(admin)
     assert (begin[-6:], end[-6:]) == ("000028", "000028")  # past the header of the first page
-    found = values({reading.metric: reading for reading in splits.after(on)})
-    assert found[Metric.APPENDS] == read_index(admin, on).leaf - 1
+    figures = values({reading.metric: reading for reading in splits.after(on)})
+    assert figures[Metric.APPENDS] == read_index(admin, on).leaf - 1
 
 
-def test_what_is_no_index_is_refused(admin) -> None:
+def test_a_file_that_is_no_index_is_refused(admin) -> None:
     on = table(payload=100)
     admin.create(on)
     send(admin.address, on, increasing(100))

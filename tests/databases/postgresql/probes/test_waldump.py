@@ -1,4 +1,4 @@
-"""The split rules on records as pg_waldump writes them, cut anywhere."""
+"""The split rules, on records as pg_waldump writes them, in chunks that end anywhere."""
 
 import pytest
 from hypothesis import given
@@ -36,7 +36,7 @@ def test_chunks_may_end_anywhere(lines, size) -> None:
     assert count(chunks, "1663/5/9", 291) == count([text], "1663/5/9", 291)
 
 
-def test_kinds() -> None:
+def test_records_are_counted_by_kind_of_split() -> None:
     lines = [
         record("SPLIT_R", 0, 292, right=False, colon=True),  # past the last of 291: append
         record("SPLIT_R", 0, 292, right=False, colon=False),
@@ -47,11 +47,11 @@ def test_kinds() -> None:
         record("SPLIT_R", 1, 292, right=False, colon=True),  # a branch page
         record("SPLIT_R", 0, 292, relation="1663/5/91", right=False, colon=True),  # another index
     ]
-    found = count(lines, "1663/5/9", 291)
-    assert found == Splits(appends=2, edge=1, interior=3, branch=1)
-    assert found.leaf == 6
+    splits = count(lines, "1663/5/9", 291)
+    assert splits == Splits(appends=2, edge=1, interior=3, branch=1)
+    assert splits.leaf == 6
 
 
-def test_a_record_of_another_form_is_an_error_and_not_passed_over() -> None:
+def test_a_record_of_another_form_is_an_error() -> None:
     with pytest.raises(WalUnreadableError, match=r"^a split record of unknown form: SPLIT_R something new$"):
         count([b"desc: SPLIT_R something new\n"], "1663/5/9", 291)
