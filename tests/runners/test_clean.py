@@ -1,4 +1,4 @@
-"""What clean removes, and above all what it leaves: running servers, other people's objects, results."""
+"""What clean removes, and above all what it keeps: running servers, other people's objects, results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file: what it says it keeps, and nothing else is taken for one."""
+"""The baseline file: it is read back as written, and other files are refused."""
 
 from __future__ import annotations
 

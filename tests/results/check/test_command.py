@@ -27,7 +27,7 @@ NOTHING_IN_COMMON = (
 
 
 def slower(layout: str, times: float, metric: Metric = Metric.INSERT_SECONDS) -> Callable[[Trial], Trial]:
-    """A change of trials of that layout; noise of its own for all, so that no run is the other again."""
+    """Slows down the trials of that layout; all trials get new noise, so that no two runs are identical."""
     noise = random.Random(5)
 
     def change(trial: Trial) -> Trial:

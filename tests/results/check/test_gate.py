@@ -1,4 +1,4 @@
-"""Ratios: what is a regression, what is none, and what stays open; how often each is wrong."""
+"""Ratios: which are regressions, which are not, which stay open, and how often each verdict is wrong."""
 
 from __future__ import annotations
 

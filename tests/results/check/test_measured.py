@@ -1,4 +1,4 @@
-"""What of a run repeats exactly, what is a ratio, and which conditions go with each."""
+"""Which values of a run are exact counts, which are ratios, and which conditions belong to each."""
 
 from __future__ import annotations
 

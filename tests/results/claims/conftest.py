@@ -1,4 +1,4 @@
-"""Runs that say to claims just what a test wants them to say."""
+"""Results databases with runs whose values a test chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From trials to rows: which trials answer, with which interval, and why none does."""
+"""Which trials answer a claim, with which interval, and the reason if none does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIME, PAGES, DENSITY = Metric.INSERT_SECONDS, Metric.LEAF_PAGES, Metric.LEAF_DEN
 
 
 def timed(seconds, place=0):
-    """Insert time with noise, which is another one in each block."""
+    """Insert time with noise that differs from block to block."""
     return lambda block: {TIME: seconds * float(np.exp(NOISE[8 * place + block]))}
 
 
@@ -206,7 +206,7 @@ def test_a_model_answers_nothing_that_it_takes_for_granted(runs) -> None:
 
 
 def test_what_a_page_model_cannot_know_stays_undecided(runs) -> None:
-    """One of its parameters decides, and no live server has told which value is right."""
+    """The answer depends on a parameter whose value no live server has confirmed."""
 
     def pages(density, other):
         def values(block):

@@ -1,4 +1,4 @@
-"""Two runs, or two parts of one: what is compared with what, and what is said of it."""
+"""Comparing two runs, or two parts of one run: which arms are paired, and the verdicts."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_equal_runs_are_the_same() -> None:
 
 
 def test_a_slower_layout_is_found_by_its_ratio_to_the_control() -> None:
-    """The second run's machine is twice as slow; that is no layout's fault."""
+    """The second run's machine is twice as slow, which must not count against any layout."""
     slower = {"bigint_identity": 20.0, "uuid_v7": 20.0, "uuid_v4": 24.0}
     found = compare(*both(noisy(1, **slower), noisy(2)))
     worse = row(found, "uuid-v4", Metric.INSERT_SECONDS)
@@ -111,7 +111,7 @@ def test_a_slower_layout_is_found_by_its_ratio_to_the_control() -> None:
 @pytest.mark.parametrize("metric", [Metric.LEAF_PAGES, Metric.INTERIOR_SPLITS, Metric.LEAF_DENSITY])
 @pytest.mark.parametrize("block", [1, 6])
 def test_a_single_changed_count_is_always_found(metric: Metric, block: int) -> None:
-    """Of all counts of all layouts of six blocks one is one more."""
+    """A single count, among those of all layouts and six blocks, is higher by one."""
     found = compare(*both(reading(metric, 1, block=block, layout="uuid-v7")))
     changed = [row for row in found.rows if row.exact and row.verdict != "same"]
     assert [(row.after, row.metric, row.verdict) for row in changed] == [("uuid-v7 · uuid", metric, "higher")]

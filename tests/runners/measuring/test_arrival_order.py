@@ -177,7 +177,7 @@ def test_one_writer_needs_no_recovery(target: Target, admin: Admin) -> None:
 
 
 class Unknown:
-    """An admin whose server tells nothing."""
+    """An admin whose server does not reveal the order of arrival."""
 
 
 class Silent:
