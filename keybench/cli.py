@@ -45,11 +45,11 @@ COMMANDS: Final = {
     ),
     "check": Command(
         "keybench.results.check.command",
-        "Compare a run with its baseline: page counts exactly, times as ratios to the control, by their blocks.",
+        "Compare a run with its baseline: page counts exactly, and times as ratios to the control over their blocks.",
     ),
     "compare": Command(
         "keybench.results.compare.command",
-        "Set two runs, or two parts of one, side by side: what has changed, and whether it is real.",
+        "Compare two runs, or two parts of one run: what has changed, and whether the change is real.",
     ),
     "export": Command(
         "keybench.results.export",
@@ -57,7 +57,7 @@ COMMANDS: Final = {
     ),
     "claims": Command(
         "keybench.results.claims.command",
-        "Hold published claims against what runs measured: reproduced, not reproduced, contradicted, or undecided.",
+        "Compare published claims with what runs measured: reproduced, not reproduced, contradicted, or undecided.",
     ),
     "doctor": Command(
         "keybench.runners.doctor",

@@ -39,7 +39,7 @@ def clean(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; remove nothing.")] = False,
 ) -> int:
-    """Remove what killed runs left behind: folders of private servers, containers, and tables on your own server.
+    """Remove what killed runs left: folders of private servers, containers, and keybench's tables on your own server.
 
     Anything that a run still uses is kept, and so is everything that keybench did not make. Results are never removed.
 

@@ -168,7 +168,7 @@ def test_more_writers_than_connections_are_refused(target: Target, admin: Admin)
 def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run) -> None:
     done = command("--db", "postgresql", "--server", "embedded", "--writers", "60", "--rows", "600")
     assert done.returncode == 2
-    assert "60 writers need as many connections, and PostgreSQL (embedded) takes 4" in done.stderr
+    assert "60 writers need as many connections, and PostgreSQL (embedded) accepts 4" in done.stderr
     assert "a pilot predicts" not in done.stdout
 
 
