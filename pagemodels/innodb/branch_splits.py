@@ -80,14 +80,14 @@ def enter(tree: Tree, space: Space, event: Ints) -> int:
     father = find(tree, event[leaf.WITHIN] + 1, 1)
     if event[leaf.WHAT] == leaf.NEIGHBOUR:
         facts[NEIGHBOURS] += 1
-        todo = later(tree, 0, PUT, 1, key, other)
-        return later(tree, todo, DELETE, 1, father, other)
+        pending = defer(tree, 0, PUT, 1, key, other)
+        return defer(tree, pending, DELETE, 1, father, other)
     if event[leaf.WHAT] == leaf.UP:
         numbers[other] = _allocate(tree, space, 0, numbers[full] + 1, 1)
-        return later(tree, 0, PUT, 1, key, other)
+        return defer(tree, 0, PUT, 1, key, other)
     numbers[other] = _allocate(tree, space, 0, numbers[full] - 1, -1)
     lead_to(tree, father, full, other)
-    return later(tree, 0, PUT, 1, key, full)
+    return defer(tree, 0, PUT, 1, key, full)
 
 
 @kernel
@@ -103,11 +103,11 @@ def is_full(tree: Tree, page: int) -> bool:
 
 
 @kernel
-def later(tree: Tree, todo: int, what: int, level: int, one: int, other: int) -> int:
+def defer(tree: Tree, pending: int, what: int, level: int, one: int, other: int) -> int:
     """Adds a change to the list of pending changes. Returns its new length."""
-    at = PENDING + 4 * todo
+    at = PENDING + 4 * pending
     tree.facts[at], tree.facts[at + 1], tree.facts[at + 2], tree.facts[at + 3] = what, level, one, other
-    return todo + 1
+    return pending + 1
 
 
 @kernel
@@ -131,7 +131,7 @@ def _raise_root(tree: Tree, space: Space) -> None:
 
 
 @kernel
-def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, todo: int) -> int:
+def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pending: int) -> int:
     """Inserts a record that `is_full` refused. Returns the new length of the list of pending changes."""
     reserve(space)
     state, keys, facts = tree.state, tree.keys, tree.facts
@@ -145,11 +145,11 @@ def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, to
         facts[NEIGHBOURS] += 1
         father = find(tree, keys[state[right, BASE]], level + 1)
         put(tree, right, 0, key, child)
-        todo = later(tree, todo, PUT, level + 1, key, right)
-        return later(tree, todo, DELETE, level + 1, father, right)
+        pending = defer(tree, pending, PUT, level + 1, key, right)
+        return defer(tree, pending, DELETE, level + 1, father, right)
     follows = at > 0 and keys[base + at - 1] == last
     if not follows and at < n and keys[base + at] == last:
-        return _split_down(tree, space, page, at, key, child, todo)
+        return _split_down(tree, space, page, at, key, child, pending)
     new = new_page(tree, level, _allocate(tree, space, level, state[page, NUMBER] + 1, 1))
     first = (n + 2) // 2 - 1
     if follows:
@@ -163,11 +163,11 @@ def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, to
         put(tree, new, at - first, key, child)
     else:
         put(tree, page, at, key, child)
-    return later(tree, todo, PUT, level + 1, pointer, new)
+    return defer(tree, pending, PUT, level + 1, pointer, new)
 
 
 @kernel
-def _split_down(tree: Tree, space: Space, page: int, at: int, key: int, child: int, todo: int) -> int:
+def _split_down(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pending: int) -> int:
     """Moves the records below the new one's predecessor to a new left page, which gets the old page's node pointer."""
     state, keys = tree.state, tree.keys
     level, base = state[page, LEVEL], state[page, BASE]
@@ -184,4 +184,4 @@ def _split_down(tree: Tree, space: Space, page: int, at: int, key: int, child: i
         put(tree, new, at, key, child)
     else:
         put(tree, page, at - first, key, child)
-    return later(tree, todo, PUT, level + 1, pointer, page)
+    return defer(tree, pending, PUT, level + 1, pointer, page)

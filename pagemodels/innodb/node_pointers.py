@@ -42,65 +42,65 @@ from keybench.pagemodels.innodb.branch_splits import (
     PUT,
     RELEASE,
     REMOVE_FIRST,
+    defer,
     is_full,
-    later,
     split,
 )
 from keybench.pagemodels.innodb.tablespace import Space, release
 
 
 @kernel
-def work(tree: Tree, space: Space, todo: int) -> None:
+def apply_pending(tree: Tree, space: Space, pending: int) -> None:
     """Does the pending changes, and those that they add."""
-    while todo > 0:
-        todo -= 1
-        at = PENDING + 4 * todo
+    while pending > 0:
+        pending -= 1
+        at = PENDING + 4 * pending
         what, level, one, other = tree.facts[at], tree.facts[at + 1], tree.facts[at + 2], tree.facts[at + 3]
         if what == PUT:
             page = find(tree, one, level)
             place = position(tree, page, one)
             if is_full(tree, page):
-                todo = split(tree, space, page, place, one, other, todo)
+                pending = split(tree, space, page, place, one, other, pending)
             else:
                 put(tree, page, place, one, other)
         elif what == DELETE:
-            todo = _delete(tree, one, other, todo)
+            pending = _delete(tree, one, other, pending)
         elif what == REMOVE_FIRST:
             remove(tree, one, 0, 1)
         elif what == MERGE:
-            todo = _merge(tree, one, todo)
+            pending = _merge(tree, one, pending)
         elif what == LIFT:
             if tree.state[tree.facts[ROOT], RECORDS] == 1:
-                todo = _lift(tree, one, todo)
+                pending = _lift(tree, one, pending)
         else:
             release(space, tree.facts[SEGMENT], one)
             tree.facts[GIVEN_BACK] += 1
 
 
 @kernel
-def _delete(tree: Tree, page: int, child: int, todo: int) -> int:
+def _delete(tree: Tree, page: int, child: int, pending: int) -> int:
     """Deletes the node pointer to a child, the last one if there are two."""
     state, keys = tree.state, tree.keys
     level = state[page, LEVEL]
     if state[page, RECORDS] < 2 and page != tree.facts[ROOT]:
-        return _discard(tree, page, todo)
+        return _discard(tree, page, pending)
     at = state[page, RECORDS] - 1
     while tree.children[state[page, BASE] + at] != child:
         at -= 1
-    todo = later(tree, todo, MERGE, level, page, 0)
+    pending = defer(tree, pending, MERGE, level, page, 0)
     if at == 0 and state[page, LEFT] >= 0:
         # The page's own node pointer gets the key of the page's next record.
-        todo = later(tree, todo, PUT, level + 1, keys[state[page, BASE] + 1], page)
-        todo = later(tree, todo, REMOVE_FIRST, level, page, 0)
-        return later(tree, todo, DELETE, level + 1, find(tree, keys[state[page, BASE]], level + 1), page)
+        pending = defer(tree, pending, PUT, level + 1, keys[state[page, BASE] + 1], page)
+        pending = defer(tree, pending, REMOVE_FIRST, level, page, 0)
+        return defer(tree, pending, DELETE, level + 1, find(tree, keys[state[page, BASE]], level + 1), page)
     remove(tree, page, at, 1)
     if at == 0:
         keys[state[page, BASE]] = MINIMUM
-    return todo
+    return pending
 
 
 @kernel
-def _discard(tree: Tree, page: int, todo: int) -> int:
+def _discard(tree: Tree, page: int, pending: int) -> int:
     """Gives back a page whose only node pointer goes. Its neighbour goes up if the root then has no other child."""
     state = tree.state
     level, left, right = state[page, LEVEL], state[page, LEFT], state[page, RIGHT]
@@ -108,9 +108,9 @@ def _discard(tree: Tree, page: int, todo: int) -> int:
     if left < 0 and right >= 0:
         tree.keys[state[right, BASE]] = MINIMUM
     unlink(tree, page)
-    todo = later(tree, todo, LIFT, level, left if left >= 0 else right, 0)
-    todo = later(tree, todo, RELEASE, level, state[page, NUMBER], 0)
-    return later(tree, todo, DELETE, level + 1, father, page)
+    pending = defer(tree, pending, LIFT, level, left if left >= 0 else right, 0)
+    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0)
+    return defer(tree, pending, DELETE, level + 1, father, page)
 
 
 @kernel
@@ -129,45 +129,45 @@ def _fits(tree: Tree, page: int, sibling: int) -> bool:
 
 
 @kernel
-def _lift(tree: Tree, page: int, todo: int) -> int:
+def _lift(tree: Tree, page: int, pending: int) -> int:
     """Moves the records of a level's only page into the root. Here the page takes the root's number instead."""
     state, root = tree.state, tree.facts[ROOT]
     if state[page, LEVEL] + 1 != tree.facts[HEIGHT]:
-        return todo
-    todo = later(tree, todo, RELEASE, state[page, LEVEL], state[page, NUMBER], 0)
+        return pending
+    pending = defer(tree, pending, RELEASE, state[page, LEVEL], state[page, NUMBER], 0)
     state[page, NUMBER] = state[root, NUMBER]
     reorganise(tree, page)
     tree.facts[ROOT], tree.facts[HEIGHT] = page, state[page, LEVEL]
-    return todo
+    return pending
 
 
 @kernel
-def _merge(tree: Tree, page: int, todo: int) -> int:
+def _merge(tree: Tree, page: int, pending: int) -> int:
     """Merges a page that is less than half full with its left, or else its right sibling, if the records fit there."""
     state, keys, children = tree.state, tree.keys, tree.children
     level, left, right, n = state[page, LEVEL], state[page, LEFT], state[page, RIGHT], state[page, RECORDS]
     if page == tree.facts[ROOT]:
-        return todo
+        return pending
     if left < 0 and right < 0:
-        return _lift(tree, page, todo)
+        return _lift(tree, page, pending)
     if n * tree.facts[SIZE] >= tree.facts[PAGE_BYTES] // 2:
-        return todo
+        return pending
     to_left = _fits(tree, page, left)
     if not to_left and not _fits(tree, page, right):
-        return todo
+        return pending
     tree.facts[MERGES] += 1
     base = state[page, BASE]
-    todo = later(tree, todo, RELEASE, level, state[page, NUMBER], 0)
+    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0)
     father = find(tree, keys[base], level + 1)
     if to_left:
         for i in range(n):
             put(tree, left, state[left, RECORDS], keys[base + i], children[base + i])
-        todo = later(tree, todo, DELETE, level + 1, father, page)
+        pending = defer(tree, pending, DELETE, level + 1, father, page)
     else:
         successor = find(tree, keys[state[right, BASE]], level + 1)
         for i in range(n):
             put(tree, right, i, keys[base + i], children[base + i])
         lead_to(tree, father, page, right)
-        todo = later(tree, todo, DELETE, level + 1, successor, right)
+        pending = defer(tree, pending, DELETE, level + 1, successor, right)
     unlink(tree, page)
-    return todo
+    return pending

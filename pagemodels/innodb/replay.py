@@ -6,7 +6,7 @@ from keybench.compiled import kernel
 from keybench.pagemodels.innodb.branch_memory import MARGIN, PAGES, Ints, Tree
 from keybench.pagemodels.innodb.branch_splits import enter
 from keybench.pagemodels.innodb.leaf_memory import ROW
-from keybench.pagemodels.innodb.node_pointers import work
+from keybench.pagemodels.innodb.node_pointers import apply_pending
 from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, Space
 from keybench.pagemodels.memory import uncounted
 
@@ -26,7 +26,7 @@ def follow(tree: Tree, space: Space, events: Ints, begin: int, end: int) -> int:
     for at in range(begin, len(events)):
         if events[at, ROW] >= end or not _has_room(tree, space):
             return at
-        work(tree, space, enter(tree, space, events[at]))
+        apply_pending(tree, space, enter(tree, space, events[at]))
     return len(events)
 
 

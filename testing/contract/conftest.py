@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 
 import pytest
 
@@ -13,7 +11,7 @@ from keybench.model.column import Column
 from keybench.model.table import ServerKeys
 from keybench.testing.contract.bench import Bench, open_bench
 from keybench.testing.contract.places import Place, places
-from keybench.testing.contract.servers import Base, Servers, folder_for_servers
+from keybench.testing.contract.servers import Servers, base, servers  # noqa: F401 (fixtures)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -42,26 +40,8 @@ def _declared(engine: Engine, name: str) -> Iterable[Column | ServerKeys]:
     return engine.server_keys if name == "made" else (c for c in engine.columns if name == "column" or c.native)
 
 
-@pytest.fixture(scope="session")
-def servers() -> Iterator[Servers]:
-    """The servers of all tests."""
-    with ExitStack() as until:
-        yield Servers(until)
-
-
 @pytest.fixture
-def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Base]:
-    """A folder of this test's own for private servers."""
-    path = folder_for_servers()
-    monkeypatch.setenv("KEYBENCH_TMP", str(path))
-    try:
-        yield Base(path)
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
-
-
-@pytest.fixture
-def bench(place: Place, servers: Servers) -> Iterator[Bench]:
+def bench(place: Place, servers: Servers) -> Iterator[Bench]:  # noqa: F811 (a fixture)
     """The server of the place, shared by all tests."""
     yield from open_bench(place.engine, servers.address(place.engine, place.server))
 

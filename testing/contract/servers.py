@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -79,3 +80,21 @@ class Servers:
                 self._started[engine.name, server] = provision.start()
             self._until.callback(provision.stop)
         return self._started[engine.name, server]
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """The servers of all tests."""
+    with ExitStack() as until:
+        yield Servers(until)
+
+
+@pytest.fixture
+def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Base]:
+    """A folder of this test's own for private servers."""
+    path = folder_for_servers()
+    monkeypatch.setenv("KEYBENCH_TMP", str(path))
+    try:
+        yield Base(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,30 +1,12 @@
 """Servers that live as long as the tests, and the environment of commands."""
 
 import os
-import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
-from keybench.testing.contract.servers import Base, Servers, folder_for_servers
-
-
-@pytest.fixture
-def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Base]:
-    path = folder_for_servers()
-    monkeypatch.setenv("KEYBENCH_TMP", str(path))
-    try:
-        yield Base(path)
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def servers() -> Iterator[Servers]:
-    with ExitStack() as until:
-        yield Servers(until)
+from keybench.testing.contract.servers import base, folder_for_servers, servers  # noqa: F401 (fixtures)
 
 
 @pytest.fixture

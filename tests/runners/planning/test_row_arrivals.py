@@ -66,7 +66,7 @@ def test_rows_are_planned_once_in_order_of_arrival_while_their_writer_is_busy(
         for begin, end in writer.spells:
             last = phases[-1].end if end >= phases[-1].end else end
             # A share is rounded to whole rows, so the last one may arrive one interval after the load's end.
-            interval = SECOND * max(1.0, (plan.rows or scaled) / scaled / writer.rate)
+            interval = SECOND * (plan.rows or scaled) / scaled / writer.rate
             slack = interval if last == phases[-1].end else 0
             inside |= (load >= begin * SECOND) & (load < last * SECOND + slack)
         assert inside.all()
