@@ -12,8 +12,8 @@ from keybench.results.analysis.knee import growth, knee
 from keybench.results.plots.dots import Dot, Panel, dot_plot
 from keybench.results.report.figures.captions import blocks_note, extremes, join, missing, placeholder
 from keybench.results.report.figures.figure import Figure, GroupFigure, Styles, Value
+from keybench.results.report.figures.insert_times import insert_times, interval_cost
 from keybench.results.report.figures.selection import named_rows
-from keybench.results.report.figures.time.along import insert_times, interval_cost
 from keybench.results.wording import listed, number, ratio
 
 _INTERVALS: Final = 40

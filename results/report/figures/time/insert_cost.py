@@ -15,8 +15,8 @@ from keybench.results.analysis.groups import Group
 from keybench.results.plots.curves import Curve, curve_panels
 from keybench.results.report.figures.captions import blocks_note, extremes, join, missing, origin_note
 from keybench.results.report.figures.figure import Figure, GroupFigure, Styles
+from keybench.results.report.figures.insert_times import insert_times, interval_cost
 from keybench.results.report.figures.selection import MOST_LINES, evenly_chosen, named_rows
-from keybench.results.report.figures.time.along import insert_times, interval_cost
 from keybench.results.wording import listed, plural, rows_unit
 
 _MOST_PLACES: Final = 40
