@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help run test test-all contract servers lint kernels bench fidelity env clean
+.PHONY: help run test test-all test-containers contract servers lint kernels bench fidelity env clean
 
 help:
 	@echo "make run       the default run on embedded PostgreSQL and SQLite, then the path of its report"
 	@echo "make test      lint and tests (with the servers that they need); make test-all adds the long ones"
-	@echo "make contract  the contract suite, on every server that can be started here; DB='mariadb postgresql=local' runs it"
-	@echo "               on these alone, DB=postgresql://me@db.example/bench on yours (password in KEYBENCH_PASSWORD)"
+	@echo "make test-containers  tests on a real Docker daemon, which it starts for itself (root; the first time some minutes)"
+	@echo "make contract  the contract suite, on every server that can be started here, without containers;"
+	@echo "               DB='mariadb postgresql=local' runs it on these alone, DB=postgresql://me@db.example/bench on yours (password in KEYBENCH_PASSWORD)"
 	@echo "make bench     speed of the harness beside native tools and physical limits"
 	@echo "make fidelity  page models beside every server that can be started here (most of an hour)"
 	@echo "make env       the environment alone, in .venv"
@@ -37,6 +38,11 @@ test: servers
 
 test-all: servers lint
 	$(BIN)/python -m pytest
+	@sh scripts/test-containers.sh --if-possible
+
+# A Docker daemon of this checkout's own, images made from Debian's packages, and the tests on them.
+test-containers: env
+	@sh scripts/test-containers.sh
 
 contract: export KEYBENCH_CONTRACT := $(or $(DB),$(KEYBENCH_CONTRACT))
 contract: env
@@ -59,4 +65,5 @@ fidelity: servers
 	$(BIN)/python -m benchmarks.fidelity
 
 clean:
+	@[ ! -e build/docker/pid ] || sh scripts/containers/daemon.sh stop
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -46,7 +46,7 @@ _SAME = 1e-6
 
 def columns(on: Engine) -> list[Column]:
     """The engine's usual columns for GUIDs, GUIDs as text, and integers, each sized for keys of `streams`."""
-    chosen = [on.default_column("uuid", "rfc"), on.default_column("int", "rfc")]
+    chosen = [on.default_column("uuid"), on.default_column("int")]
     chosen += [column for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
     return chosen
 
@@ -159,7 +159,7 @@ def main() -> int:
 
 def _has_model(on: Engine) -> bool:
     try:
-        on.page_model(Table("fidelity", on.default_column("uuid", "rfc"), 0))
+        on.page_model(Table("fidelity", on.default_column("uuid"), 0))
     except UsageError:
         return False
     return True

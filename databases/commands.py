@@ -8,7 +8,6 @@ from textwrap import wrap
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from keybench import cli
@@ -25,13 +24,13 @@ app = cli.application(
 def list_databases(
     name: Annotated[str, typer.Argument(metavar="[ENGINE]", help="One engine; else all.")] = "",
 ) -> None:
-    """Engines, the servers that can be started here, and the key columns with their order.
+    """Engines, the servers that can be started here, their settings, and the key columns with their order.
 
     Example:
 
       keybench databases list postgresql
     """
-    console = Console(highlight=False, markup=False)
+    console = cli.console()
     for number, on in enumerate([engine(name)] if name else engines().values()):
         if number:
             console.print()
@@ -67,6 +66,9 @@ def _lines(on: Engine, width: int) -> Iterator[str]:
         yield from wrap(f"keys of its own: {makes}", width, initial_indent="  ", subsequent_indent="    ")
     if names := ", ".join(on.functions()):
         text = f"functions: {names} (keybench databases sql {on.name})"
+        yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    for setting in on.settable:
+        text = f"--set {setting.name}={setting.default}: {setting.meaning}; {setting.choices}"
         yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 

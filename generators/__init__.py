@@ -1,6 +1,6 @@
 """Key layouts: streams of GUIDs, UUIDs, integers and texts, byte for byte as their originals make them.
 
-Programs that need single keys use `new` and `for_database`.
+Programs that need single keys use `new`, `timestamp`, `extract_shard` and `for_database`.
 """
 
 from __future__ import annotations
@@ -8,18 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from keybench.generators.core.single import extract_shard as extract_shard
     from keybench.generators.core.single import new as new
+    from keybench.generators.core.single import timestamp as timestamp
     from keybench.generators.jhtodd.for_database import for_database as for_database
 
-__all__ = ["for_database", "new"]
+__all__ = ["extract_shard", "for_database", "new", "timestamp"]
 
 
 def __getattr__(name: str) -> object:
-    """Imports the two when they are used, because importing any module of this package imports this one."""
-    if name == "new":
-        from keybench.generators.core.single import new
+    """Imports them when they are used, because importing any module of this package imports this one."""
+    if name in {"new", "extract_shard", "timestamp"}:
+        from keybench.generators.core import single
 
-        return new
+        return getattr(single, name)
     if name == "for_database":
         from keybench.generators.jhtodd.for_database import for_database
 

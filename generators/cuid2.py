@@ -139,6 +139,7 @@ LAYOUTS = (
                 "D": "SHA3-512 of milliseconds, salt, counter and fingerprint, in base 36",
             },
             random="LD",
+            alphabets={"L": _LETTERS.tobytes().decode(), "D": BASE36.decode()},
             caveats=("every key goes to a random place of the index", "slow on purpose: one SHA3-512 a key"),
         ),
     ),

@@ -17,10 +17,11 @@ import numpy as np
 from keybench.generators.core.bits import get_u48, put_u48
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, unix_milliseconds
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_SPAN, unix_milliseconds
+from keybench.generators.core.layout import Decoded, OneCall, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.core.uuids import require_version
+from keybench.generators.rfc9562.v7 import one_v7
 from keybench.model.keys import Bytes, Keys
 
 
@@ -30,6 +31,10 @@ class CreateVersion7(WriterLayout):
     def start(self, writer: Writer) -> Stream:
         """A stream over the writer's base GUIDs."""
         return StampedGuids(self.name, writer)
+
+    def one_call(self) -> OneCall:
+        """One UUID, over a random base GUID."""
+        return OneCall(one_v7, random_bytes=16)
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond; UsageError for a key of another version or variant."""
@@ -63,7 +68,7 @@ LAYOUTS = (
             {"T": "milliseconds since 1970"},
             within="by time",
             across="by time",
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS),
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
             caveats=(
                 "keys of one millisecond come in no order",
                 "random to SQL Server's uniqueidentifier, which sorts by the end",

@@ -20,9 +20,9 @@ import numpy as np
 from keybench.generators.core.bits import put_last_word, read_sql_sequence, sql_sequence
 from keybench.generators.core.description import Description
 from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.layout import Decoded, Halves, OneCall, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Keys
+from keybench.model.keys import Bytes, Ints, Keys
 
 
 class EfCore(WriterLayout):
@@ -34,9 +34,22 @@ class EfCore(WriterLayout):
         """A stream whose counter starts at the clock's current tick."""
         return CountedGuids(self.name, writer)
 
+    def one_call(self) -> OneCall:
+        """One GUID over a random base GUID; the counter goes up by one."""
+        return OneCall(_one, CountedGuids.state, random_bytes=16, reads_clock=False)
+
     def decode(self, keys: Keys) -> Decoded:
         """The counter."""
         return Decoded(fields={"counter": read_sql_sequence(keys)})
+
+
+def _one(state: Ints, _tick: int, first: np.uint64, _last: np.uint64) -> Halves:
+    state[0] += 1
+    counter = np.uint64(state[0])
+    return first & _KEEP | _VERSION, counter >> np.uint64(16) | counter << np.uint64(48)
+
+
+_KEEP, _VERSION = np.uint64((1 << 64) - 1 ^ 0xF << 12), np.uint64(4 << 12)
 
 
 class CountedGuids(GuidStream):
@@ -45,6 +58,10 @@ class CountedGuids(GuidStream):
     def __init__(self, name: str, writer: Writer) -> None:
         self._guids = writer.guids
         self._counter = int(require_instants(name, np.array([writer.clock.now()]))[0])
+
+    def state(self) -> tuple[int]:
+        """The counter."""
+        return (self._counter,)
 
     def fill(self, data: Bytes) -> None:
         """The next n GUIDs; the first value used is one above the start."""

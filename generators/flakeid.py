@@ -22,7 +22,7 @@ from keybench.generators.core.bits import put_word, read_words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import new_maxima, refuse_steps_back, run_values
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, require_instants
+from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_SPAN, require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
@@ -87,7 +87,7 @@ LAYOUTS = (
             across="by time",
             uniqueness="worker id",
             worker_ids=_WORKERS,
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS),
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
             caveats=(
                 "makes no key while the clock is behind its last reading: an error, as upstream",
                 "more than 65,536 keys of one worker in a millisecond repeat",

@@ -10,13 +10,23 @@ after `.ToSqlGuid()`: its order in SQL Server is the plain keys' RFC order. The 
 that form; `decode` converts it back first. The counter has 24 bits: keys of a process ascend strictly up to 16,777,216
 a second, except where the counter wraps inside a second.
 
+`HotGuid.with_shards` gives keys other shards, `HotGuid.shards` reads them (HotGuid's `NewGuid(shardKey)` and
+`ExtractShardKey`); `generators.new("hotguid", shard=7)` and `generators.extract_shard` do so for single keys.
 `shard(region, key)` and `split` combine two numbers in the shard as HotGuid's documentation proposes: a region of 10
 bits (UN M.49) above a key of 22 bits.
 
 Quirks, kept: the documentation speaks of five random bytes and a random counter, but the code uses machine and process
-and starts the counter below 500,000. No bit is random for each key. The seconds are computed as a double, so since 1998
+and starts the counter below 500,000. hotguid-documented and hotguid-documented-sql do as the documentation says; no
+published generator does this. No bit is random for each key. The seconds are computed as a double, so since 1998
 the last tick of a second (since 2027 the last two) counts as the next second. They wrap at 2106-02-07T06:28:16Z, as
 the cast of .NET 8 and earlier on x64 does (.NET 9 and later stay at the last value); so do instants before 1970.
+
+hotguid-documented:
+
+n0 … n3 Unix seconds, LE   n4 … n8 random, once for each process   n9 … n11 counter, random start   n12 … n15 shard, LE
+
+Its seconds are whole ones, without a double. A new stream takes 8 bytes of entropy, five and three, as MongoDB's
+ObjectId does, whose first three parts these are; the first key's counter is one above the start.
 """
 
 from __future__ import annotations
@@ -29,14 +39,14 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.bits import put_words, read_words
-from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.layout import Decoded, Halves, OneCall, Sharded, Stream
 from keybench.generators.core.loops.loading import Elementwise
-from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream
+from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream, to_sql_guid
 from keybench.generators.core.stream import Writer
-from keybench.model.keys import Bytes, Keys
+from keybench.model.keys import Bytes, Ints, Keys
 
 _COUNTER_STARTS: Final = 500_000
 _COUNTER_MASK: Final = 0xFFFFFF
@@ -44,8 +54,6 @@ _U32: Final = 0xFFFFFFFF
 _KEY_BITS: Final = 22
 _REGION_LAST: Final = (1 << 32 - _KEY_BITS) - 1
 _KEY_LAST: Final = (1 << _KEY_BITS) - 1
-# The last four ticks count as the next second, which is 0.
-_LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 5
 
 
 def shard(region: int, key: int) -> int:
@@ -72,8 +80,13 @@ def _seconds(ticks: Any) -> Any:
     return np.int64((ticks - UNIX_EPOCH) / TICKS_PER_SECOND) << 32
 
 
+@Elementwise
+def _whole_seconds(ticks: Any) -> Any:
+    return (ticks - UNIX_EPOCH) // TICKS_PER_SECOND << 32
+
+
 @dataclass(frozen=True)
-class HotGuid(TwoFormLayout):
+class HotGuid(TwoFormLayout, Sharded):
     """HotGuid for one shard, 0 … 2³²−1; 0 stands for the shard of the writer's process."""
 
     shard: int = 0
@@ -85,92 +98,192 @@ class HotGuid(TwoFormLayout):
         """A stream for the writer's machine and process."""
         return HotGuids(self, writer)
 
+    def one_call(self) -> OneCall | None:
+        """One GUID in plain form; None for the form that is shuffled for SQL Server."""
+        return None if self.for_sql else OneCall(_one, HotGuids.state)
+
+    def maker(self, writer: Writer) -> tuple[bytes, int]:
+        """The five bytes n4 … n8, and the counter below the first key's; takes four bytes of entropy."""
+        machine = hashlib.md5(writer.process.machine.encode(), usedforsecurity=False).digest()[:3]
+        start = int.from_bytes(writer.entropy.take(1, 4).tobytes()) * _COUNTER_STARTS >> 32
+        return machine + (writer.process.pid & 0xFFFF).to_bytes(2), start
+
+    def seconds(self, ticks: Ticks) -> Ticks:
+        """The seconds since 1970, 32 bits up."""
+        seconds: Ticks = _seconds(ticks)
+        return seconds
+
+    def fields(self, maker: Ints) -> dict[str, Ints]:
+        """The decoded fields in the five bytes n4 … n8, given as numbers."""
+        return {"pid": maker & 0xFFFF, "machine": maker >> 16}
+
+    def shards(self, keys: Keys) -> Ints:
+        """The shard of each key."""
+        low = read_words(self.plain(keys))[1].astype(np.uint32)
+        return low.byteswap().astype(np.int64)
+
+    def with_shards(self, keys: Keys, shards: Ints) -> Keys:
+        """The keys with these shards; UsageError for one that does not fit 32 bits."""
+        for number in (shards.min(initial=0), shards.max(initial=0)):
+            _require_shard(int(number))
+        data = self.plain(keys).data.copy()
+        data.view("<u4")[:, 3] = shards
+        if self.for_sql:
+            to_sql_guid(data)  # type: ignore[arg-type]
+        return Keys(data, keys.kind)
+
     def decode(self, keys: Keys) -> Decoded:
-        """The second, and as numbers: shard, counter, the process id's low 16 bits, the machine's 24 bits of MD5."""
+        """The second, and as numbers: shard, counter, and the five bytes of the process (`fields`)."""
         high, low = (word.view(np.int64) for word in read_words(self.plain(keys), "net"))
         # In .NET order the first word is SSSSMMMP and the last PCCCHHHH, seconds S and shard H least significant first.
         seconds, shard = (part.astype(np.uint32).byteswap().astype(np.int64) for part in (high >> 32, low))
+        maker = (high & 0xFFFFFFFF) << 8 | low >> 56 & 0xFF
         return Decoded(
             seconds * TICKS_PER_SECOND + UNIX_EPOCH,
             {
                 "shard": shard,
                 "counter": low >> 32 & _COUNTER_MASK,
-                "pid": (high & 0xFF) << 8 | low >> 56 & 0xFF,
-                "machine": high >> 8 & 0xFFFFFF,
+                **self.fields(maker),
             },
         )
 
 
+class DocumentedHotGuid(HotGuid):
+    """HotGuid as its documentation describes it."""
+
+    def maker(self, writer: Writer) -> tuple[bytes, int]:
+        """Five random bytes, and a random counter."""
+        drawn = writer.entropy.take(1, 8).tobytes()
+        return drawn[:5], int.from_bytes(drawn[5:])
+
+    def seconds(self, ticks: Ticks) -> Ticks:
+        """The whole seconds since 1970, 32 bits up."""
+        seconds: Ticks = _whole_seconds(ticks)
+        return seconds
+
+    def fields(self, maker: Ints) -> dict[str, Ints]:
+        """The five bytes."""
+        return {"process": maker}
+
+    def one_call(self) -> OneCall | None:
+        """One GUID in plain form; None for the form that is shuffled for SQL Server."""
+        return None if self.for_sql else OneCall(_one_documented, HotGuids.state)
+
+
+def _one_documented(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
+    state[0] += 1
+    seconds = np.uint64((tick - UNIX_EPOCH) // TICKS_PER_SECOND)
+    counter = np.uint64(state[0] & _COUNTER_MASK)
+    return seconds << np.uint64(32) | np.uint64(state[1]), counter << np.uint64(32) | np.uint64(state[2])
+
+
+def _one(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
+    state[0] += 1
+    seconds = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_SECOND))
+    counter = np.uint64(state[0] & _COUNTER_MASK)
+    return seconds << np.uint64(32) | np.uint64(state[1]), counter << np.uint64(32) | np.uint64(state[2])
+
+
 class HotGuids(TwoFormStream):
-    """The keys of one process; four bytes of entropy in all, for the counter's start."""
+    """The keys of one process."""
 
     def __init__(self, layout: HotGuid, writer: Writer) -> None:
         super().__init__(layout)
-        machine = hashlib.md5(writer.process.machine.encode(), usedforsecurity=False).digest()
-        pid = writer.process.pid
-        self._name = layout.name
+        maker, self._counter = layout.maker(writer)
+        self._layout = layout
         self._clock = writer.clock
-        # In RFC order Data2 and Data3 are reversed: M1 M0, then the process id's high byte and M2.
-        self._middle = int.from_bytes((machine[1], machine[0], pid >> 8 & 0xFF, machine[2]))
-        self._end = (pid & 0xFF) << 56 | int.from_bytes((layout.shard or writer.process.shard).to_bytes(4, "little"))
-        self._counter = int.from_bytes(writer.entropy.take(1, 4).tobytes()) * _COUNTER_STARTS >> 32
+        # In RFC order Data2 and Data3 are reversed.
+        self._middle = int.from_bytes((maker[1], maker[0], maker[3], maker[2]))
+        self._shards = None if layout.shard else writer.process.row_shards
+        self._made = 0
+        shard = layout.shard or (writer.process.shard if self._shards is None else 0)
+        self._end = maker[4] << 56 | int.from_bytes(shard.to_bytes(4, "little"))
+
+    def state(self) -> tuple[int, int, int]:
+        """The counter, and the bits of the first and of the last half that stay."""
+        return self._counter, self._middle, self._end
 
     def fill_plain(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading that .NET's DateTime cannot hold."""
         n = len(data)
-        ticks = require_instants(self._name, self._clock.read(n))
-        high = _seconds(ticks)
+        high = self._layout.seconds(require_instants(self._layout.name, self._clock.read(n)))
         high |= self._middle
         low = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
         low &= np.uint64(_COUNTER_MASK)
         low <<= np.uint64(32)
         low |= np.uint64(self._end)
+        if self._shards is not None:
+            low |= self._shards[self._made : self._made + n].astype(np.uint32).byteswap()
         put_words(data, high, low)
         self._counter += n
+        self._made += n
 
 
-def _description(diagram: str, placed: str, *caveats: str) -> Description:
-    return Description(
-        diagram,
-        {
-            "T": "seconds since 1970",
+def _description(diagram: str, placed: str, *caveats: str, documented: bool = False) -> Description:
+    process = (
+        {"P": "five random bytes, the same in all keys of a process" + placed}
+        if documented
+        else {
             "M": "first 24 bits of MD5(machine name), as .NET's bytes place them",
             "P": "low 16 bits of the process id: its high byte and its low byte",
-            "C": "counter, started below 500,000" + placed,
-            "S": "shard" + placed,
-        },
+        }
+    )
+    start = "random start" if documented else "started below 500,000"
+    repeated = (
+        "more than 16,777,216 keys of a process and a shard in one second repeat"
+        if documented
+        else "nothing is random: containers with one machine name and process id 1 can make equal keys"
+    )
+    # In the double of the original the last four ticks count as the next second, which is 0.
+    last = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - (1 if documented else 5)
+    return Description(
+        diagram,
+        {"T": "seconds since 1970", **process, "C": f"counter, {start}" + placed, "S": "shard" + placed},
         within="forward",
         across="by time",
+        counter="C",
         uniqueness="process",
-        time=Timestamp("seconds since 1970", UNIX_EPOCH, _LAST, TICKS_PER_SECOND, "another instant"),
-        caveats=(
-            "order breaks where the 24-bit counter wraps inside one second",
-            "nothing is random: containers with one machine name and process id 1 can make equal keys",
-            *caveats,
+        time=Timestamp(
+            "seconds since 1970", UNIX_EPOCH, last, TICKS_PER_SECOND, "another instant", span=TICKS_PER_SECOND << 32
         ),
+        caveats=("order breaks where the 24-bit counter wraps inside one second", repeated, *caveats),
     )
 
+
+_SOURCE: Final = "github.com/dmlarionov/HotGuid"
+_REVERSED: Final = ", bytes in reverse"
+_SHARD_FIRST: Final = "SQL Server sorts the shard first: {}-sql is shuffled for it"
+_CONVERTED: Final = "the original reads the shard only after converting the key back (ToGuid)"
 
 LAYOUTS = (
     HotGuid(
         "hotguid",
         "HotGuid: seconds, machine, process, counter, and a 32-bit shard at the end",
-        "github.com/dmlarionov/HotGuid HotGuidGenerator",
+        f"{_SOURCE} HotGuidGenerator",
         order="rfc",
-        description=_description(
-            "T32 M16 P8 M8 P8 C24 S32", "", "SQL Server sorts the shard first: hotguid-sql is shuffled for it"
-        ),
+        description=_description("T32 M16 P8 M8 P8 C24 S32", "", _SHARD_FIRST.format("hotguid")),
     ),
     HotGuid(
         "hotguid-sql",
         "HotGuid after ToSqlGuid: the shard first, the seconds where SQL Server compares first",
-        "github.com/dmlarionov/HotGuid HotGuidGenerator + HotGuidExtensions.ToSqlGuid",
+        f"{_SOURCE} HotGuidGenerator + HotGuidExtensions.ToSqlGuid",
         order="mssql",
         for_sql=True,
-        description=_description(
-            "S32 C24 P8 P8 M8 T32 M16",
-            ", bytes in reverse",
-            "the original reads the shard only after converting the key back (ToGuid)",
-        ),
+        description=_description("S32 C24 P8 P8 M8 T32 M16", _REVERSED, _CONVERTED),
+    ),
+    DocumentedHotGuid(
+        "hotguid-documented",
+        "HotGuid as documented: seconds, five random bytes a process, counter with a random start, 32-bit shard",
+        f"keybench, after the documentation of {_SOURCE}",
+        order="rfc",
+        description=_description("T32 P40 C24 S32", "", _SHARD_FIRST.format("hotguid-documented"), documented=True),
+    ),
+    DocumentedHotGuid(
+        "hotguid-documented-sql",
+        "HotGuid as documented, after ToSqlGuid: the shard first, the seconds where SQL Server compares first",
+        f"keybench, after the documentation of {_SOURCE}",
+        order="mssql",
+        for_sql=True,
+        description=_description("S32 C24 P24 T32 P16", _REVERSED, _CONVERTED, documented=True),
     ),
 )

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.description import Description
+from keybench.generators.core.description import COUNTED, Description
 from keybench.generators.core.layout import Stream
 from keybench.generators.core.process import Process
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
@@ -67,6 +67,7 @@ def _description(*caveats: str) -> Description:
         within="always",
         across="by block",
         uniqueness="plan",
+        counts_to=COUNTED,
         caveats=("each writer inserts at its own place of the index, a few blocks apart", *caveats),
     )
 

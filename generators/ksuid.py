@@ -11,16 +11,16 @@ The text has digits in ASCII order (0–9, A–Z, a–z), most significant first
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from keybench.errors import UsageError
 from keybench.generators.core.alphabets import BASE62, digits_of_text
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream, require_form
+from keybench.generators.core.layout import Decoded, KeysRefused, Stream, require_form
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Keys, Kind
 
@@ -53,9 +53,10 @@ def to_base62(data: Bytes) -> Bytes:
 
 
 def from_base62(layout: str, keys: Keys) -> Bytes:
-    """KSUIDs of texts: uint8 (n, 20); UsageError for a text above the greatest, and for other characters."""
+    """KSUIDs of texts: uint8 (n, 20); KeysRefused for texts above the greatest and other characters."""
     digits = digits_of_text(layout, keys, BASE62).astype(np.uint64)
     limbs = np.zeros((5, len(keys)), np.uint64)
+    refused = np.zeros(len(keys), np.bool_)
     for digit in digits.T:
         carry = digit.copy()
         for limb in limbs[::-1]:
@@ -63,9 +64,10 @@ def from_base62(layout: str, keys: Keys) -> Bytes:
             limb += carry
             np.right_shift(limb, np.uint64(32), out=carry)
             limb &= np.uint64(0xFFFFFFFF)
-        if carry.any():
-            text = keys.data[int(carry.astype(bool).argmax())].tobytes().decode()
-            raise UsageError(f"{text!r} is no {layout} key: the greatest is aWgEPTl1tmebfsQzFP4bxwgy80V.")
+        refused |= carry.astype(bool)
+    if refused.any():
+        text = keys.data[int(refused.argmax())].tobytes().decode()
+        raise KeysRefused(f"{text!r} is no {layout} key: the greatest is aWgEPTl1tmebfsQzFP4bxwgy80V.", refused)
     return np.ascontiguousarray(limbs.T.astype(">u4")).view(np.uint8)
 
 
@@ -128,7 +130,8 @@ LAYOUTS = (
             within="by time",
             across="by time",
             random="",
-            time=_TIME,
+            time=replace(_TIME, span=(62**_CHARACTERS * TICKS_PER_SECOND) >> 128),
+            alphabets={"K": BASE62.decode()},
             caveats=(_NO_ORDER, "27 bytes a key instead of 20; a column needs a binary collation"),
         ),
     ),

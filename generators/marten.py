@@ -25,7 +25,13 @@ import numpy as np
 from keybench.generators.core.bits import get_u48, put_u48, put_u48_net
 from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import EPOCH_1900, UNIX_48_BIT_LAST, require_instants, sql_datetime
+from keybench.generators.core.instants import (
+    EPOCH_1900,
+    SQL_DATETIME_SPAN,
+    UNIX_48_BIT_LAST,
+    require_instants,
+    sql_datetime,
+)
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.core.uuids import refuse_keys
@@ -146,7 +152,7 @@ LAYOUTS = (
             },
             within="by time",
             across="by time",
-            time=Timestamp("1/300 s", EPOCH_1900, _LAST_2016, 33_334),
+            time=Timestamp("1/300 s", EPOCH_1900, _LAST_2016, 33_334, span=SQL_DATETIME_SPAN >> 4),
             caveats=(
                 "keys of one unit come in no order",
                 "in the order of the text, as in PostgreSQL's uuid, the keys are scattered",

@@ -28,9 +28,9 @@ from keybench.generators.core.clock import Ticks
 from keybench.generators.core.counters import strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import DATETIME_LAST, require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.layout import Decoded, Halves, OneCall, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Keys
+from keybench.model.keys import Bytes, Ints, Keys
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,26 @@ class Morris(WriterLayout):
         """A stream that draws its eight process bytes."""
         return ProcessSequence(self, writer)
 
+    def one_call(self) -> OneCall:
+        """One GUID of the process's bytes and the sequence."""
+        return OneCall(_one_corrected if self.corrected else _one, ProcessSequence.state)
+
     def decode(self, keys: Keys) -> Decoded:
         """The sequence as a time (the previous key's, as published), and the process bytes n0 … n7 as a number."""
         return Decoded(read_sql_sequence(keys), {"process": read_words(keys, "net")[0]})
+
+
+def _one(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
+    value = state[1] + 1
+    state[1] = max(value, tick)
+    number = np.uint64(value)
+    return np.uint64(state[0]), number >> np.uint64(16) | number << np.uint64(48)
+
+
+def _one_corrected(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
+    state[1] = max(state[1] + 1, tick)
+    number = np.uint64(state[1])
+    return np.uint64(state[0]), number >> np.uint64(16) | number << np.uint64(48)
 
 
 class ProcessSequence(GuidStream):
@@ -59,6 +76,10 @@ class ProcessSequence(GuidStream):
         self._layout = layout
         self._clock = writer.clock
         self._last = int(require_instants(layout.name, np.array([writer.clock.now()]))[0])
+
+    def state(self) -> tuple[int, int]:
+        """The process's bytes as a number, and the last value of the sequence."""
+        return int.from_bytes(self._process.tobytes()), self._last
 
     def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
@@ -89,7 +110,7 @@ def _description(*caveats: str) -> Description:
         within="always",
         across="no" if caveats else "by time",
         uniqueness="process",
-        time=Timestamp("ticks of 100 ns since 0001-01-01", 0, DATETIME_LAST, 1),
+        time=Timestamp("ticks of 100 ns since 0001-01-01", 0, DATETIME_LAST, 1, span=1 << 64),
         caveats=(
             *caveats,
             "nothing is random for each key, and more than ten million keys a second run ahead of the clock",

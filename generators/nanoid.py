@@ -53,6 +53,7 @@ LAYOUTS = (
         kind="text",
         description=Description(
             "R21",
+            alphabets={"R": ALPHABET.decode()},
             caveats=("every key goes to a random place of the index", "needs a binary collation, because case matters"),
         ),
     ),

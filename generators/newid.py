@@ -134,7 +134,7 @@ class NewIds(GuidStream):
 def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within: Ascent, *caveats: str) -> list[NewId]:
     """The layout without a process id provider, and the one with it."""
     legend = {"T": "ticks since 0001-01-01", "W": "worker", "L": "sequence, low byte", "H": "sequence, high byte"}
-    time = Timestamp("100 ns since 0001-01-01", 0, _LAST, 1)
+    time = Timestamp("100 ns since 0001-01-01", 0, _LAST, 1, span=1 << 64)
     source = "github.com/phatboyg/NewId NewIdGenerator"
     alone = "two processes of one machine can make equal keys: run one process a machine, or use the -process layout"
     in_process = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")

@@ -13,6 +13,11 @@ clients share one counter. A new stream takes eight bytes of entropy: two for th
 node that no network card has (multicast bit set, RFC 9562 §6.10); `clock_sequence` and `node` replace either. If the
 stream is given `guids`, they are the UUIDs that UuidCreateSequential returned, and are only shuffled.
 
+The clock sequence counts the machine's starts: Windows keeps it in the registry and adds one at each start, and so does
+SQL Server on Linux in its file instance_id (Microsoft, "SQL Server on Linux: CU4 – NewSequentialId() – Uuid", 2018). So
+`Process.boot` is added to it, in 14 bits: after a restart of the same machine, keys are above all earlier ones, until
+the sequence starts again at 0. Another machine has another node, and its keys lie wherever that node sorts.
+
 SQL Server on Linux since 2017 CU4 starts its time at a random value; `decode` still reads it as a time.
 """
 
@@ -43,7 +48,10 @@ _U48: Final = (1 << 48) - 1
 
 @dataclass(frozen=True)
 class NewSequentialId(WriterLayout):
-    """NEWSEQUENTIALID() of one server; `node` (48 bits) and `clock_sequence` (14 bits) are drawn unless given."""
+    """NEWSEQUENTIALID() of one server; `node` (48 bits) and `clock_sequence` (14 bits) are drawn unless given.
+
+    `clock_sequence` is that of the process with boot 0; each further start adds one.
+    """
 
     one_counter = True
 
@@ -107,7 +115,8 @@ class ServerSequence(GuidStream):
 
     def __init__(self, layout: NewSequentialId, writer: Writer) -> None:
         drawn = int.from_bytes(writer.entropy.take(1, 8).tobytes())
-        sequence = drawn >> 48 & _U14 if layout.clock_sequence is None else layout.clock_sequence
+        first = drawn >> 48 if layout.clock_sequence is None else layout.clock_sequence
+        sequence = first + writer.process.boot & _U14
         node = drawn & _U48 | MULTICAST if layout.node is None else layout.node
         self._end = big_endian(np.array([2 << 62 | sequence << 48 | node], np.uint64))[0]
         self._name = layout.name
@@ -141,7 +150,7 @@ LAYOUTS = (
                 "D": "time bits 31 … 24",
                 "M": "time bits 47 … 32, the two bytes swapped",
                 "H": "time bits 55 … 48, then 59 … 56 after the version",
-                "S": "clock sequence, drawn when the server starts",
+                "S": "clock sequence: drawn once, and one more at each start of the machine",
                 "N": "node: the server's network card, or random",
             },
             within="always",
@@ -150,7 +159,8 @@ LAYOUTS = (
             caveats=(
                 "a server makes the keys of all its clients from one counter: several streams stand for several "
                 "servers, and each inserts at its own place of the index",
-                "after a restart, or with another network card, keys go to a new place",
+                "on another machine, or with another network card, keys go to another place, possibly a lower one; "
+                "after a restart of the same machine they go on above, until 14 bits of starts are used up",
                 "SQL Server makes them only as a DEFAULT; on Linux its time starts at a random value",
                 "stored as .NET's bytes, order breaks every 429 s",
             ),

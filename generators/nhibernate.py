@@ -20,7 +20,7 @@ import numpy as np
 from keybench.generators.core.bits import get_u48, put_u48
 from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import EPOCH_1900, require_instants, since_midnight
+from keybench.generators.core.instants import EPOCH_1900, SQL_DATETIME_SPAN, require_instants, since_midnight
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.core.uuids import refuse_keys
@@ -81,7 +81,12 @@ LAYOUTS = (
             within="by time",
             across="by time",
             time=Timestamp(
-                "3.333333 ms", EPOCH_1900, EPOCH_1900 + (TICKS_PER_DAY << 16) - 1, 33_334, "another instant"
+                "3.333333 ms",
+                EPOCH_1900,
+                EPOCH_1900 + (TICKS_PER_DAY << 16) - 1,
+                33_334,
+                "another instant",
+                span=SQL_DATETIME_SPAN,
             ),
             caveats=(
                 "keys of one unit come in no order",

@@ -130,13 +130,15 @@ _LEGEND: Final = {"T": "seconds since 1970", "C": "counter, started at random"}
 _XID: Final = {**_LEGEND, "M": "first bits of SHA-256(machine name)", "P": "process id, low 16 bits"}
 
 
-def _description(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
+def _description(diagram: str, legend: dict[str, str], *caveats: str, alphabet: str = "") -> Description:
     return Description(
         diagram,
         legend,
         within="forward",
         across="by time",
         random="",
+        counter="C" if "C" in legend else "",
+        alphabets={"K": alphabet} if alphabet else {},
         uniqueness="process",
         time=_TIME,
         caveats=(_WRAPS, *caveats),
@@ -170,6 +172,7 @@ LAYOUTS = (
             "K20",
             {"K": "seconds, machine, process id and counter, 5 bits a character"},
             "20 bytes a key instead of 12",
+            alphabet=HEX32.decode(),
         ),
     ),
 )

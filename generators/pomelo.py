@@ -81,7 +81,7 @@ def _description(diagram: str, time: str, resolution: int, *caveats: str) -> Des
         {"T": time, "X": "a digit 8 where RFC 9562 has its variant"},
         within="by time",
         across="by time",
-        time=Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, resolution),
+        time=Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, resolution, span=1 << 64),
         caveats=(
             "keys of one tick come in no order",
             "the keys have version 4: MariaDB's uuid sorts them by their end, which is random",

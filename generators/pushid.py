@@ -90,6 +90,7 @@ LAYOUTS = (
             within="forward",
             across="by time",
             random="",
+            alphabets={"T": PUSH64.decode(), "N": PUSH64.decode()},
             time=Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS),
             caveats=(
                 "sorts in a binary collation only: others ignore case and sort - and _ elsewhere",

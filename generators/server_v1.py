@@ -139,6 +139,7 @@ def _description(diagram: str, *caveats: str) -> Description:
         across="by time",
         uniqueness="process",
         time=_TIME,
+        steady="QN",
         caveats=(*caveats, _MUTEX),
     )
 

@@ -28,10 +28,10 @@ from keybench.generators.core.bits import words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import UNIX_48_BIT_LAST, require_instants
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, UNIX_48_BIT_SPAN, require_instants
 from keybench.generators.core.layout import Decoded, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.core.uuids import put_v7, random_half, require_version, sub_milliseconds
+from keybench.generators.core.uuids import put_v7, random_half, refuse_keys, require_version, sub_milliseconds
 from keybench.model.keys import Bytes, Keys
 
 _NS_PER_MS: Final = 1_000_000
@@ -110,9 +110,10 @@ class MariaDbV7(WriterLayout):
         return MariaDbUuids(self.name, writer)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The microsecond, and the counter within it, 0 … 3."""
+        """The microsecond, and the counter within it, 0 … 3; UsageError for a fraction that is no such quarter."""
         high, _ = require_version(self.name, keys, 7)
         quarters = (high & np.uint64(0xFFF)).view(np.int64)
+        refuse_keys(self.name, keys, quarters >= _PER_MS, "its fraction is above 3,999 quarters of a microsecond")
         ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + (quarters >> 2) * 10 + UNIX_EPOCH
         return Decoded(ticks, {"counter": quarters & 3})
 
@@ -130,7 +131,9 @@ LAYOUTS = (
             {"T": "milliseconds since 1970", "S": "the millisecond's fraction, in 1/4096"},
             within="always",
             across="by time",
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, _POSTGRESQL_LAST, TICKS_PER_MS),
+            time=Timestamp(
+                "milliseconds since 1970", UNIX_EPOCH, _POSTGRESQL_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN
+            ),
             caveats=(
                 "each backend has its own time: keys of several connections interleave within steps of 244 ns",
                 "more than four million keys a second run ahead of the clock",
@@ -148,7 +151,10 @@ LAYOUTS = (
             {"T": "milliseconds since 1970", "C": "4 · microseconds within it, plus a counter"},
             within="always",
             across="by time",
-            time=Timestamp("microseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, 10),
+            # 96 of the 4,096 values of the field C are refused.
+            time=Timestamp(
+                "microseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, 10, span=UNIX_48_BIT_SPAN * 4_096 // _PER_MS
+            ),
             caveats=(
                 "order is strict within one server, under one mutex",
                 "more than four million keys a second run ahead of the clock",

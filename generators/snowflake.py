@@ -221,6 +221,7 @@ LAYOUTS = (
             },
             within="by time",
             across="by time",
+            counter="S",
             uniqueness="worker id",
             worker_ids=1 << 13,
             time=_time("milliseconds since 2011-08-24T21:07:01.721Z", _INSTAGRAM, TICKS_PER_MS, 40),

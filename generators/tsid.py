@@ -13,16 +13,17 @@ Readings from 2089-09-06 on are refused, because a signed column would sort thei
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits
+from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, Starts, count_runs, require_room
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream, require_form
+from keybench.generators.core.layout import Decoded, KeysRefused, Stream, require_form
 from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys, Kind
@@ -47,7 +48,11 @@ class Tsid(WriterLayout):
         """The millisecond, the node and the counter; UsageError for keys that are not TSIDs."""
         require_form(self.name, keys, self.kind, _CHARACTERS)
         if self.kind == "text":
-            numbers = bits_of_text(self.name, keys, 5, CROCKFORD32)[1].view(np.int64)
+            high, low = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
+            if (above := high > 0).any():
+                text = keys.data[int(above.argmax())].tobytes().decode()
+                raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with F.", above)
+            numbers = low.view(np.int64)
         else:
             numbers = np.asarray(keys.data, np.int64)
         milliseconds = numbers.view(np.uint64) >> np.uint64(22)
@@ -90,6 +95,9 @@ class Tsids(ChunkStream):
         return self._drawn[: len(starts)]
 
 
+_TIME: Final = Timestamp("milliseconds since 2020-01-01", EPOCH, _LAST, TICKS_PER_MS)
+
+
 def _description(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
     return Description(
         diagram,
@@ -99,7 +107,7 @@ def _description(diagram: str, legend: dict[str, str], *caveats: str) -> Descrip
         random="",
         uniqueness="worker id",
         worker_ids=_NODES,
-        time=Timestamp("milliseconds since 2020-01-01", EPOCH, _LAST, TICKS_PER_MS),
+        time=_TIME,
         caveats=(
             "with more than some 2,000 to 4,096 keys a millisecond on one node, the time runs ahead of the clock",
             *caveats,
@@ -132,6 +140,11 @@ LAYOUTS = (
         _SOURCE,
         order="rfc",
         kind="text",
-        description=_description("K13", {"K": "the 64 bits, 5 a character"}, "13 bytes a key instead of 8"),
+        description=replace(
+            _description("K13", {"K": "the 64 bits, 5 a character"}, "13 bytes a key instead of 8"),
+            time=replace(_TIME, span=TICKS_PER_MS << 5 * _CHARACTERS - 22),
+            alphabets={"K": CROCKFORD32.decode()},
+            any_case=True,
+        ),
     ),
 )

@@ -9,24 +9,25 @@ ulid-monotonic, ulid-monotonic-text   10 bytes of entropy for each key whose mil
                                       strictly, whatever the clock does; ulid/javascript by the specification's author
                                       does the same. An overflow of the 80 bits is an error there and here.
 
-The text is Crockford's base 32, upper case, most significant digit first: its binary order is that of the bytes.
+The text is Crockford's base 32, upper case, most significant digit first: its binary order is that of the bytes. A text
+in lower case is read, too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits
+from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
 from keybench.generators.core.bits import Words, draw_bytes, put_u48, put_word, read_words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, Starts, new_maxima
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import UNIX_48_BIT_LAST, unix_milliseconds
-from keybench.generators.core.layout import Decoded, Stream, require_form
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, UNIX_48_BIT_SPAN, unix_milliseconds
+from keybench.generators.core.layout import Decoded, KeysRefused, Stream, require_form
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Keys, Kind
 
@@ -47,11 +48,11 @@ class Ulid(WriterLayout):
         """The millisecond; UsageError for a text that is not a ULID."""
         if self.kind == "text":
             require_form(self.name, keys, "text", _CHARACTERS)
-            high, _ = bits_of_text(self.name, keys, 5, CROCKFORD32)
+            high, _ = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
             too_high = keys.data[:, 0] > ord("7")
             if too_high.any():
                 text = keys.data[int(too_high.argmax())].tobytes().decode()
-                raise UsageError(f"{text!r} is no {self.name} key: the greatest begins with 7.")
+                raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with 7.", too_high)
         else:
             high, _ = read_words(keys)
         return Decoded((high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
@@ -144,6 +145,12 @@ def _plain(diagram: str, legend: dict[str, str], random: str, *caveats: str) -> 
     return Description(diagram, legend, within="by time", across="by time", random=random, time=_TIME, caveats=caveats)
 
 
+def _as_text(description: Description) -> Description:
+    """The description of a layout whose keys are text. Its first character has five bits, of which three are used."""
+    alphabets = {part.letter: CROCKFORD32.decode() for part in description.parts}
+    return replace(description, time=replace(_TIME, span=UNIX_48_BIT_SPAN << 2), alphabets=alphabets, any_case=True)
+
+
 def _counting(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
     return Description(diagram, legend, within="always", across="by time", random="", time=_TIME, caveats=caveats)
 
@@ -172,7 +179,7 @@ LAYOUTS = (
         _SOURCE,
         order="rfc",
         kind="text",
-        description=_plain("T10 R16", {"T": _T}, "R", "keys of one millisecond come in no order", _TEXT),
+        description=_as_text(_plain("T10 R16", {"T": _T}, "R", "keys of one millisecond come in no order", _TEXT)),
     ),
     MonotonicUlid(
         "ulid-monotonic-text",
@@ -180,6 +187,6 @@ LAYOUTS = (
         _SOURCE + "; github.com/ulid/javascript monotonicFactory",
         order="rfc",
         kind="text",
-        description=_counting("T10 N16", {"T": _T, "N": _N}, _GUESS, _TEXT),
+        description=_as_text(_counting("T10 N16", {"T": _T, "N": _N}, _GUESS, _TEXT)),
     ),
 )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from keybench.generators.core.bits import ROW, get_u48, put_word, read_words, stamp_version, words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
-from keybench.generators.core.counters import changes, positions_in_run
+from keybench.generators.core.counters import changes, positions_in_run, require_room
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import UNIX_48_BIT_LAST, unix_milliseconds
 from keybench.generators.core.layout import Decoded, Stream
@@ -29,6 +29,7 @@ from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.core.uuids import require_version
 from keybench.model.keys import Bytes, Ints, Keys
 
+_LAST_MS = (1 << 48) - 1
 _SEQUENCE_LAST = (1 << 14) - 1
 _SEED_LAST = (1 << 13) - 1
 _TOGETHER = _SEQUENCE_LAST - _SEED_LAST
@@ -68,7 +69,7 @@ class SequencedUuids(GuidStream):
         self._sequence = 0
 
     def fill(self, data: Bytes) -> None:
-        """The next n keys; UsageError for a reading before 1970 or beyond 48 bits of milliseconds."""
+        """The next n keys; UsageError for a reading before 1970, and for a reading or a time beyond 48 bits of ms."""
         n = len(data)
         readings = unix_milliseconds(self._name, self._clock.read(n), UNIX_48_BIT_LAST).view(np.int64)
         done = 0
@@ -88,6 +89,7 @@ class SequencedUuids(GuidStream):
             self._reading = int(readings[0]) + 1
         else:
             self._reading = int(readings[count - 1])
+        require_room(self._name, times, _LAST_MS, UNIX_48_BIT_LAST)
         drawn = changes(times, self._used)
         sequence = self._draw_all(data[:count]) if drawn.all() else self._draw(data[:count], drawn, times)
         put_word(data[:count], 1, sequence << 48 | times)

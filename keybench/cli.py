@@ -6,16 +6,25 @@ The module of a command is imported when that command is used: `keybench --help`
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, NoReturn
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cache
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
+from keybench import locked_folder
 from keybench.errors import KeybenchError, UsageError
+from keybench.model.url import hidden
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 EXIT_CODES: Final = (
     "Exit codes: 0 ok · 1 failed trials or a regression · 2 wrong input · 3 inconclusive · "
@@ -23,6 +32,8 @@ EXIT_CODES: Final = (
 )
 
 INTERRUPTED: Final = 130
+NARROWEST: Final = 40
+"""Columns of the narrowest terminal that text is wrapped for."""
 
 
 class Command(NamedTuple):
@@ -97,36 +108,119 @@ def application(**options: Any) -> typer.Typer:
     return typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]}, **options)
 
 
-def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs a command and ends the process. A KeybenchError is one message on standard error, without a traceback."""
+def console() -> Console:
+    """Standard output for tables and wrapped text. A terminal that says it has no room for a word is not believed."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, soft_wrap=False)
+    if console.width < NARROWEST:
+        console.width = NARROWEST
+    return console
+
+
+def finite(value: float) -> float:
+    """Callback of options with a number: BadParameter for NaN and infinity."""
+    if not isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number")
+    return value
+
+
+class OutputClosed(BaseException):
+    """The reader of the output has closed it, as `head` does. Handlers of ordinary exceptions must not catch it."""
+
+
+class _Output:
+    """A stream whose broken pipe is OutputClosed: rich and typer would end the process with 1 for a BrokenPipeError."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            raise OutputClosed from None
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            raise OutputClosed from None
+
+
+def _discard(stream: TextIO) -> None:
+    """Sends what is still written to the stream nowhere, so that the interpreter's last flush does not fail."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def run(app: typer.Typer, arguments: Sequence[str] | None = None, *, sweep: bool = True) -> NoReturn:
+    """Runs a command and ends the process. A KeybenchError is one message on standard error, without a traceback.
+
+    It ends quietly, with 0, where the reader of its output has closed it. With `sweep`, it first removes the folders
+    that killed commands left.
+    """
+    if sweep:
+        locked_folder.sweep_at_start()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # file names and damaged results may hold what is no text
+        sys.stdout.reconfigure(errors="backslashreplace")
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast("TextIO", _Output(stream)) for stream in streams)
+    try:
+        sys.exit(_exit_code(app, arguments))
+    except OutputClosed:
+        for stream in streams:
+            _discard(stream)
+        sys.exit(0)
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def _exit_code(app: typer.Typer, arguments: Sequence[str] | None) -> int:
+    """Runs a command. Its exit code, after the message of an error."""
     try:
         result = app(arguments, standalone_mode=False)
         sys.stdout.flush()
         code = result if isinstance(result, int) else 0
     except KeybenchError as error:
-        sys.stderr.write(f"keybench: {error}\n")
+        sys.stderr.write(f"keybench: {_without_secrets(str(error), arguments)}\n")
         code = error.exit_code
     except TyperException as error:
-        sys.stderr.write(f"keybench: {error.format_message().removesuffix('.')}. See --help.\n")
+        message = _without_secrets(error.format_message().removesuffix("."), arguments)
+        sys.stderr.write(f"keybench: {message}. See --help.\n")
         code = UsageError.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     if code == INTERRUPTED:
         sys.stderr.write("keybench: interrupted\n")
-    sys.exit(code)
+    return code
+
+
+def _without_secrets(message: str, arguments: Sequence[str] | None) -> str:
+    """The message without passwords of URLs that the user gave, for whatever option: a second barrier, and the only one
+    for messages of typer, which repeat what was given."""
+    environment = [value for name, value in os.environ.items() if name.startswith("KEYBENCH_")]
+    return hidden(message, [*(sys.argv[1:] if arguments is None else arguments), *environment])
 
 
 def main() -> None:
     """Runs the command named by the first argument and ends the process."""
-    app = application(
-        cls=_LazyGroup, help="Which primary-key layout should this table have? Measured on real servers."
-    )
+    run(_all_commands(), sweep=sys.argv[1:2] != ["clean"])
+
+
+@cache
+def _all_commands() -> typer.Typer:
+    app = application(cls=_LazyGroup, help="Which primary-key layout should this table have? Measured on real servers.")
     for name, command in COMMANDS.items():
         app.command(name, help=command.help)(_listed)
-    run(app)
+    return app
 
 
 def _listed() -> None:

@@ -12,6 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from traceback import format_exception
+from typing import Final
+
+
+_SHOWN: Final = 100
+"""Characters of a wrong value that a message shows."""
 
 
 class KeybenchError(Exception):
@@ -52,9 +57,15 @@ def unexpected(error: Exception) -> ServerError:
     return reported
 
 
+def shortened(value: object) -> str:
+    """A value as Python writes it, cut off where a message would no longer be read."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a name that is not among `known`. It lists close matches, then all names."""
     names = sorted(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    near = get_close_matches(name[:_SHOWN], names, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return UsageError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")
+    return UsageError(f"unknown {kind} {shortened(name)}.{hint} Known: {', '.join(names) or 'none'}.")

@@ -38,6 +38,10 @@ PERMUTATIONS: Final[dict[Order, tuple[int, ...]]] = {
 
 _MARIADB_SWAPPED: Final = (*range(10, 16), 8, 9, 6, 7, 4, 5, 0, 1, 2, 3)
 
+FixedBits = tuple[NDArray[np.bool_], NDArray[np.uint8]]
+"""(which bits are the same in all keys of a layout, all bits of one of its keys): (128,) for GUIDs, (64,) for integers,
+first bit first."""
+
 _CHUNK: Final = 16_384
 
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -101,9 +105,47 @@ def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
         return True
     if fixed[48] and not bits[48]:
         return True
-    ninths = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
-    possible = ((ninths == bits[64:72]) | ~fixed[64:72]).all(axis=1)
-    return not possible[0x01:0x81].any()
+    return not _possible(fixed, bits, 8)[0x01:0x81].any()
+
+
+def _possible(fixed: NDArray[np.bool_], bits: Bytes, byte: int) -> NDArray[np.bool_]:
+    """Which values a byte of such GUIDs can have: bool (256,)."""
+    values = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    part = slice(8 * byte, 8 * byte + 8)
+    possible: NDArray[np.bool_] = ((values == bits[part]) | ~fixed[part]).all(axis=1)
+    return possible
+
+
+def _sequence(order: Order, bits: FixedBits) -> tuple[int, ...]:
+    """The sequence in which a column of that order compares the bytes of all GUIDs with these fixed bits; empty if it
+    is not the same for all of them."""
+    if order != "mariadb":
+        return PERMUTATIONS.get(order, ())
+    sixth, eighth = _possible(*bits, 6), _possible(*bits, 8)
+    swapped = sixth[0x01:0x60].any() and eighth[0x80:].any()
+    plain = sixth[0] or sixth[0x60:].any() or eighth[:0x80].any()
+    if swapped and plain:
+        return ()
+    return _MARIADB_SWAPPED if swapped else PERMUTATIONS["rfc"]
+
+
+def ascend_alike(
+    order: Order, other: Order, bits: FixedBits, random: NDArray[np.bool_], steady: NDArray[np.bool_]
+) -> bool:
+    """Whether GUIDs that ascend in `order` ascend in `other` too, because both compare the same bytes first.
+
+    Only bytes that decide the order count: those up to the first one with a random bit, without those that are the
+    same in all GUIDs. `random` says which bits are drawn for each GUID, `steady` which are the same in all of them
+    besides the fixed ones: bool (128,). False for `none`, and if the fixed bits do not decide the sequence in which
+    bytes are compared.
+    """
+    if order == other:
+        return order != "none"
+    same: NDArray[np.bool_] = np.all((bits[0] | steady).reshape(16, 8), axis=1)
+    drawn: NDArray[np.bool_] = np.any(random.reshape(16, 8), axis=1)
+    ours, others = ([byte for byte in _sequence(each, bits) if not same[byte]] for each in (order, other))
+    leading = next((place for place, byte in enumerate(ours) if drawn[byte]), len(ours))
+    return leading > 0 and ours[:leading] == others[:leading]
 
 
 def stored(keys: Keys, order: Order) -> Bytes | Ints:

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model import byteorder
+from keybench.model.byteorder import FixedBits
 from keybench.model.keys import Keys, Kind, Order
 
 Form = Literal["bytes", "text", "int"]
-
-FixedBits = tuple[NDArray[np.bool_], NDArray[np.uint8]]
-"""(which bits are the same in all GUIDs of a layout, all bits of one of its GUIDs): (128,) each, first bit first."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,7 @@ class Column:
     order: Order
     form: Form = "bytes"
     native: bool = False
+    """Whether it is the engine's own type for keys of its kinds: the column of the tables that people have."""
     stands_in_for: str = ""
     """The column of another server whose order this one imitates. Such a column is used only on request."""
     width: int = 16
@@ -40,15 +39,25 @@ class Column:
         """Which of the keys the column accepts: bool (n,)."""
         if keys.kind not in self.kinds:
             return np.full(len(keys), False)
+        if self.form == "int":
+            beyond = keys.data.astype(np.int64, copy=False) >> np.int64(8 * self.width - 1)
+            small: NDArray[np.bool_] = (beyond == 0) | (beyond == -1)
+            return small
         return byteorder.accepts(keys, self.order)
 
     def accepts_all(self, bits: FixedBits) -> bool:
-        """Whether the column can hold every GUID that has these fixed bits, whatever its other bits are."""
-        return byteorder.accepts_all(*bits, self.order)
+        """Whether the column can hold every GUID or integer that has these fixed bits, whatever its other bits are."""
+        fixed, values = bits
+        if self.form == "int":  # the bits beyond the column's width all have to be its sign
+            beyond = slice(0, 65 - 8 * self.width)
+            return self.width >= 8 or bool(fixed[beyond].all() and len(set(values[beyond].tolist())) == 1)
+        return byteorder.accepts_all(fixed, values, self.order)
 
     @property
     def refusal(self) -> str:
         """Which keys of its kinds the column refuses, as text; empty if it accepts all."""
+        if self.form == "int" and self.width < 8:
+            return f"{self.sql_type} takes integers of {8 * self.width} bits"
         return byteorder.REFUSALS.get(self.order, "")
 
     def encode(self, keys: Keys) -> NDArray[np.uint8] | NDArray[np.int64]:

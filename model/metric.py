@@ -20,6 +20,12 @@ FRONT_ROWS: Final = 100
 """Insertion fronts are the places to which `WINDOW_ROWS` successive rows go. Two places are different fronts if more
 than `FRONT_ROWS` older keys lie between them."""
 
+_HIGHEST: Final = "Of several writers, the highest value of any one."
+"""One number for all writers must not hide the writer that lags."""
+
+_P95: Final = f"95 % of inserts that lag have less. {_HIGHEST}"
+_REPLACED: Final = "Only runs of older versions have it: it hides a writer that lags for less than half of its inserts."
+
 _time = partial(Definition, theme=Theme.TIME)
 _keys = partial(Definition, theme=Theme.KEYS)
 _pages = partial(Definition, theme=Theme.PAGES, exact=True, of_index=True)
@@ -37,7 +43,7 @@ class Metric(StrEnum):
     definition: Definition
 
     def __new__(cls, name: str, definition: Definition | None = None) -> Metric:
-        """A string that carries its definition. `Metric("lag_rows")` finds a member and does not come here."""
+        """A string that carries its definition. `Metric("leaf_pages")` finds a member and does not come here."""
         assert definition is not None
         member = str.__new__(cls, name)
         member._value_ = name
@@ -195,7 +201,7 @@ class Metric(StrEnum):
     KEY_NS = "key_ns", _keys(
         "Time to make a key", "ns", "lower",
         "Time from the start of all threads to the end of the last, over all their keys. Clock readings are prepared "
-        "before.",
+        "before, except where each key is made by one call, which reads the machine's clock as the original does.",
     )
     DUPLICATE_KEYS = "duplicate_keys", _keys(
         "Duplicate keys", "keys", "lower",
@@ -221,13 +227,31 @@ class Metric(StrEnum):
         "95 % of inserts had no greater share above.",
     )
     LAG_ROWS = "lag_rows", _position(
-        "Lag", "rows", "lower",
-        "Keys present above a new one; median over all inserts, or over those of a writer.",
+        "Lag, median over all inserts", "rows", "lower", f"Keys present above a new one. {_REPLACED}",
     )
     LAG_SECONDS = "lag_seconds", _position(
-        "Lag", "s of the scenario", "lower",
-        "How long ago the right edge of the index passed the place of a new key, median over inserts.",
+        "Lag, median over all inserts", "s of the scenario", "lower",
+        f"How long ago the right edge passed the place of a new key. {_REPLACED}",
     )
+    LAGGING_INSERTS = "lagging_inserts", _position(
+        "Inserts that lag", "% of inserts", "lower",
+        f"Share of inserts with a key above them present. {_HIGHEST}",
+    )
+    LAG_ROWS_P50 = "lag_rows_p50", _position(
+        "Lag, median", "rows", "lower",
+        f"Keys present above an insert that lags; 0 if none lags. {_HIGHEST}",
+    )
+    LAG_ROWS_P95 = "lag_rows_p95", _position("Lag, p95", "rows", "lower", _P95)
+    LAG_SECONDS_P50 = "lag_seconds_p50", _position(
+        "Lag, median", "s of the scenario", "lower",
+        f"How long ago the right edge of the index passed the place of an insert that lags; 0 if none lags. {_HIGHEST}",
+    )
+    LAG_SECONDS_P95 = "lag_seconds_p95", _position("Lag, p95", "s of the scenario", "lower", _P95)
+    LAG_LEAVES_P50 = "lag_leaves_p50", _position(
+        "Lag, median", "leaves", "lower",
+        f"The lag in rows over the mean rows of a leaf of the finished index. {_HIGHEST}",
+    )
+    LAG_LEAVES_P95 = "lag_leaves_p95", _position("Lag, p95", "leaves", "lower", _P95)
     EDGE_DISTANCE_PAGES = "edge_distance_pages", _position(
         "Distance from the right edge", "leaves", "lower",
         "Keys present above a new one, over the mean rows of a leaf of the finished index; mean over inserts.",

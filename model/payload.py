@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,11 +18,14 @@ _FIRST_MOMENT = 1_767_225_600_000_000
 
 @dataclass(frozen=True)
 class Payload:
-    """`width` ASCII letters per row. Texts repeat every 4,096 rows, so that client memory holds each only once."""
+    """`width` ASCII letters per row, or the first of them. Texts repeat every 4,096 rows, so that client memory holds
+    each only once."""
 
     width: int
     created: NDArray[np.int64] | None = field(default=None, compare=False)
     """(all rows of a writer,): the times of creation in microseconds since 1970; None for one row per microsecond."""
+    lengths: NDArray[np.int64] | None = field(default=None, compare=False)
+    """(all rows of a writer,): letters of each row, `width` at most; None if all rows have `width`."""
 
     @cached_property
     def pool(self) -> NDArray[np.uint8]:
@@ -34,12 +38,34 @@ class Payload:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The distinct rows as text."""
+        """The distinct rows as text, if all rows have the same length; else TypeError."""
+        if self.lengths is not None:
+            raise TypeError("payloads of different lengths are not the same every few rows: take row_texts")
         return tuple(row.tobytes().decode("ascii") for row in self.pool)
 
     def rows(self, start: int, n: int) -> NDArray[np.uint8]:
-        """Rows start … start+n-1: uint8 (n, width)."""
-        return self.pool[np.arange(start, start + n) % _DISTINCT_ROWS]
+        """Rows start … start+n-1: uint8 (n, width), with zeros behind shorter texts."""
+        letters = self.pool[np.arange(start, start + n) % _DISTINCT_ROWS]
+        if self.lengths is not None:
+            letters[~self.kept(start, n)] = 0
+        return letters
+
+    def kept(self, start: int, n: int) -> NDArray[np.bool_]:
+        """Which letters of the pool belong to rows start … start+n-1: (n, width)."""
+        if self.lengths is None:
+            return np.ones((n, self.width), np.bool_)
+        return np.arange(self.width) < self.lengths[start : start + n, None]
+
+    def row_texts(self, start: int, n: int) -> Sequence[str]:
+        """Rows start … start+n-1 as texts: n of them."""
+        if self.lengths is None:
+            first = start % _DISTINCT_ROWS
+            return (self.texts * (-(-(first + n) // _DISTINCT_ROWS)))[first : first + n]
+        texts: list[str] = []
+        for at in range(start, start + n, _DISTINCT_ROWS):
+            letters = self.rows(at, min(_DISTINCT_ROWS, start + n - at))
+            texts += letters.view(f"S{self.width}")[:, 0].astype(np.str_).tolist()  # drops the zeros at the end
+        return texts
 
     def moments(self, start: int, n: int) -> NDArray[np.int64]:
         """The times of creation of rows start … start+n-1: int64 (n,), microseconds since 1970."""

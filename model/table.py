@@ -9,11 +9,12 @@ not unique and contains the key once for each row of a child table; the parent t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from keybench.model.column import Column
 from keybench.model.keys import Order
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.subject import CLUSTERED, PARENT, Subject
 
 KeyRole = Literal["clustered", "nonclustered", "by-date", "fk"]
@@ -43,11 +44,13 @@ class ServerKeys:
     """The SQL after the column's type in CREATE TABLE."""
     min_version: int = 0
     """The oldest server version that makes these keys, as the engine numbers its versions."""
+    replica: str = ""
+    """The layout by which a client makes such keys, for where there is no server; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The table of one trial: one key column, and one text column of `payload` characters (no column if 0).
+    """The table of one trial: one key column, and one text column of at most `payload` characters (no column if 0).
 
     A table by date has another column before these, `created`: microseconds since 1970, an integer of 8 bytes.
     """
@@ -62,6 +65,10 @@ class Table:
     """Rows per key, if the key is a foreign key. They are sent with their parent, in one transaction."""
     child: str = ""
     """For a parent table, the name of its child table. The two are created, loaded and dropped together."""
+    settings: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Settings of the engine that are known, by name: those that the user chose, and those that the server has."""
+    lengths: PayloadLengths | None = None
+    """How many characters each row has; None if all have `payload`."""
     measures_rows: bool = False
     """Whether probes measure the index that holds the rows themselves instead of the key's index; only by date."""
 

@@ -6,14 +6,15 @@ import os
 
 import pytest
 
-ROWS = "KEYBENCH_ROWS"
+FEW = {"KEYBENCH_ROWS": "3000", "KEYBENCH_BLOCKS": "1"}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Few rows: the notebooks take as many as this says."""
-    os.environ[ROWS] = "3000"
+    """Few rows, once: the notebooks take as many as this says."""
+    os.environ.update(FEW)
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Other tests have their own."""
-    os.environ.pop(ROWS, None)
+    for name in FEW:
+        os.environ.pop(name, None)

@@ -44,6 +44,16 @@ class BesideTableByDate(Protocol):
 
 
 @runtime_checkable
+class RepeatsKeys(Protocol):
+    """A page model of an index that has several entries of each key."""
+
+    def interleaved(self, parents: NDArray[np.int64]) -> PageModel | SizedByValue:
+        """The model for entries of different keys that lie between one another: for each entry, in order of arrival,
+        the place of its key among the keys, int64 (n · times,)."""
+        ...
+
+
+@runtime_checkable
 class SizedByValue(Protocol):
     """A page model whose entries have the size that the key's value needs (Oracle's NUMBER): it needs the sizes."""
 
@@ -56,6 +66,24 @@ class SizedByValue(Protocol):
     ) -> PageStats:
         """As `PageModel.insert`; `sizes` are in order of arrival, like the ranks."""
         ...
+
+
+@runtime_checkable
+class TakesPayloads(Protocol):
+    """A page model whose pages depend on the length of each row's payload: it needs them if they vary."""
+
+    def with_payloads(self, lengths: NDArray[np.int64]) -> PageModel | SizedByValue:
+        """The model for rows with so many characters beside the key: int64 (n,), in order of arrival."""
+        ...
+
+
+def given_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.int64]:
+    """The lengths of so many payloads; UsageError if there are none, or not one for each row."""
+    if lengths is None or len(lengths) != rows:
+        raise UsageError(
+            "the payloads of this table vary: give the page model the length of each with `with_payloads`."
+        )
+    return lengths
 
 
 P = TypeVar("P")

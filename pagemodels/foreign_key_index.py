@@ -3,20 +3,23 @@
 Engines keep no equal entries in a b-tree: what identifies the row (a rowid, a TID, the primary key) belongs to the
 entry and decides between equal keys (PostgreSQL from 12 on, InnoDB, SQLite, SQL Server, Oracle). Children arrive with
 their parents, so that the entries of a key lie in order of arrival: entry j of the key with rank r has rank
-r · times + j.
+r · times + j. With several writers, entries of other keys can arrive between those of one key (`interleaved`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.keys import Keys
-from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue, TakesPayloads
 from keybench.pagemodels.page_stats import PageStats
+
+N = TypeVar("N", bound=np.generic)
 
 
 def repeated(model: PageModel | SizedByValue, times: int) -> PageModel | SizedByValue:
@@ -30,10 +33,24 @@ class Repeated:
 
     model: PageModel
     times: int
+    parents: NDArray[np.int64] | None = None
+    lengths: NDArray[np.int64] | None = None
+    """(keys,): characters of the payload that each key's rows have, if they vary."""
+
+    def interleaved(self, parents: NDArray[np.int64]) -> Repeated:
+        """The model for this order of entries (`RepeatsKeys`)."""
+        return replace(self, parents=parents)
+
+    def with_payloads(self, lengths: NDArray[np.int64]) -> Repeated:
+        """The model for payloads of those lengths (`TakesPayloads`), one for each key."""
+        return replace(self, lengths=lengths)
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,)."""
-        return _in_keys(self.model.insert(_entries(ranks, self.times), _scaled(checkpoints, self.times)), self.times)
+        entries, model = _entries(ranks, self.times, self.parents), self.model
+        if self.lengths is not None and isinstance(model, TakesPayloads):
+            model = cast("PageModel", model.with_payloads(_of_entries(self.lengths, self.times, self.parents)))
+        return _in_keys(model.insert(entries, _scaled(checkpoints, self.times)), self.times)
 
 
 @dataclass(frozen=True)
@@ -42,6 +59,17 @@ class SizedRepeated:
 
     model: SizedByValue
     times: int
+    parents: NDArray[np.int64] | None = None
+    lengths: NDArray[np.int64] | None = None
+    """As of `Repeated`."""
+
+    def interleaved(self, parents: NDArray[np.int64]) -> SizedRepeated:
+        """The model for this order of entries (`RepeatsKeys`)."""
+        return replace(self, parents=parents)
+
+    def with_payloads(self, lengths: NDArray[np.int64]) -> SizedRepeated:
+        """As `Repeated.with_payloads`."""
+        return replace(self, lengths=lengths)
 
     def sizes(self, keys: Keys) -> NDArray[np.uint16]:
         """Bytes of an entry of each key: (n,)."""
@@ -51,12 +79,26 @@ class SizedRepeated:
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
         """As `Repeated.insert`; `sizes` are in order of arrival, like the ranks."""
-        entries, places = _entries(ranks, self.times), _scaled(checkpoints, self.times)
-        return _in_keys(self.model.insert(entries, places, sizes=np.repeat(sizes, self.times)), self.times)
+        entries, places = _entries(ranks, self.times, self.parents), _scaled(checkpoints, self.times)
+        own, model = _of_entries(sizes, self.times, self.parents), self.model
+        if self.lengths is not None and isinstance(model, TakesPayloads):
+            model = cast("SizedByValue", model.with_payloads(_of_entries(self.lengths, self.times, self.parents)))
+        return _in_keys(model.insert(entries, places, sizes=own), self.times)
 
 
-def _entries(ranks: NDArray[np.int64], times: int) -> NDArray[np.int64]:
-    return (ranks[:, None] * times + np.arange(times)).ravel()
+def _entries(ranks: NDArray[np.int64], times: int, parents: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """The ranks of entries in order of arrival; without `parents`, those of a key arrive together."""
+    if parents is None:
+        return (ranks[:, None] * times + np.arange(times)).ravel()
+    order = np.argsort(parents, kind="stable")  # by key, and the entries of a key in order of arrival
+    entries = np.empty(len(parents), np.int64)
+    entries[order] = (ranks[:, None] * times + np.arange(times)).ravel()
+    return entries
+
+
+def _of_entries(values: NDArray[N], times: int, parents: NDArray[np.int64] | None) -> NDArray[N]:
+    """The values of keys for each entry, in order of arrival."""
+    return np.repeat(values, times) if parents is None else values[parents]
 
 
 def _scaled(checkpoints: Sequence[int], times: int) -> list[int]:

@@ -70,7 +70,7 @@ class PageStats:
     edge_splits: int
     interior_splits: int
     density: float
-    """Used share of the leaf pages in %, by the engine's own definition."""
+    """Used share of the leaf pages in %, by the engine's own definition; NaN where there are no rows."""
     fragmentation: float
     """Order fragmentation in %, by the engine's own definition."""
     back_links: float
@@ -86,6 +86,10 @@ class PageStats:
     checkpoints: tuple[Checkpoint, ...] = ()
     split_counter: int | None = None
     """What the index adds to the server's own counter of page splits; None for engines without one."""
+
+    def __post_init__(self) -> None:
+        if self.rows == 0:
+            object.__setattr__(self, "density", nan)
 
     @classmethod
     def from_chain(

@@ -19,7 +19,7 @@ TRIAL: Final = {
     "layout": "key layout",
     "column": "keybench's name of the key column's type",
     "scenario": "the work",
-    "payload": "characters in each row beside the key",
+    "payload": "characters in each row beside the key, of the longest row if they vary",
     "rows": "rows that the trial inserts",
     "writers": "processes that insert them",
     "rows_per_tx": "rows in a transaction",

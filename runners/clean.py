@@ -11,15 +11,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from keybench import cli
+from keybench import cli, locked_folder
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import OwnedSchema
 from keybench.databases.hosting import container_labels, docker_api, docker_daemon, secret
-from keybench.databases.hosting.private_folder import base_directory, left_folders, remove_left_folders
 from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
+from keybench.model.url import is_url, scheme
 from keybench.runners.execute import say
-from keybench.runners.planning.server_choice import is_url
+from keybench.runners.planning.server_choice import check_url
 
 app = cli.application()
 
@@ -57,7 +57,7 @@ def clean(
             secret.ask()
         urls = server or []
         on_urls = [_engine_of(url) for url in urls]  # every URL is checked before anything is removed
-        _clean_folders(base_directory(), dry_run, console)
+        _clean_folders(locked_folder.places(), dry_run, console)
         if not docker_daemon.unreachable():
             _clean_containers(kept, dry_run, console)
         for engine, url in zip(on_urls, urls, strict=True):
@@ -66,14 +66,16 @@ def clean(
     return 0
 
 
-def _clean_folders(base: Path, dry_run: bool, console: Console) -> None:
-    stale, in_use = left_folders(base)
+def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> None:
+    found = [locked_folder.stale(base) for base in bases]
+    stale = [folder for free, _ in found for folder in free]
+    in_use = [folder for _, kept in found for folder in kept]
     verb = "would remove" if dry_run else "removed"
-    removed = stale if dry_run else remove_left_folders(base)
+    removed = stale if dry_run else [folder for base in bases for folder in locked_folder.sweep(base)]
     for folder in removed:
         say(console, f"{verb} {folder}")
     if not removed:
-        say(console, f"no folder of a private server is left over in {base}")
+        say(console, f"no folder of a private server is left over in {' or '.join(map(str, bases))}")
     if in_use:
         say(console, f"{_count(len(in_use), 'folder')} there left alone: in use, or another user's")
     if not dry_run and (remaining := [str(folder) for folder in stale if folder.exists()]):
@@ -127,15 +129,17 @@ def _clean_server(schema: OwnedSchema, yes: bool, dry_run: bool, console: Consol
 
 def _engine_of(url: str) -> Engine:
     if not is_url(url):
+        shown = f" {url}" if url.isalnum() else ""  # anything else may be a malformed URL with a password
         raise UsageError(
-            f"--server {url}: a URL is needed, as in postgresql://me@db.example/bench; "
+            f"--server{shown}: a URL is needed, as in postgresql://me@db.example/bench; "
             "folders of private servers are found without it."
         )
-    scheme = url.partition("://")[0].partition("+")[0]
+    given = scheme(url)
     for engine in engines().values():
-        if scheme in engine.url_schemes:
+        if given.partition("+")[0] in engine.url_schemes:
+            check_url(engine, url)
             return engine
-    raise UsageError(f"--server {scheme}://…: no database has such URLs. Known: {', '.join(_schemes())}.")
+    raise UsageError(f"--server {given or '…'}://…: no database has such URLs. Known: {', '.join(_schemes())}.")
 
 
 def _schemes() -> Iterator[str]:
@@ -152,7 +156,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def main() -> None:
     """Runs the command and ends the process."""
-    cli.run(app)
+    cli.run(app, sweep=False)  # it says itself what was left, and removes it
 
 
 if __name__ == "__main__":

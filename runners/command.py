@@ -11,6 +11,7 @@ import typer
 
 from keybench import cli
 from keybench.databases.contract.options import ContainerOptions
+from keybench.model.names import MOST_BLOCKS, MOST_ROWS
 from keybench.runners import config as defaults
 
 GIB = 1 << 30
@@ -23,9 +24,9 @@ app = cli.application()
 def _load_config(context: typer.Context, value: bool) -> bool:
     """Reads keybench.toml before the other options are processed."""
     if value:
-        names = [parameter.name for parameter in context.command.params]
+        named = {parameter.name: parameter for parameter in context.command.params if parameter.name}
         context.default_map = defaults.options(
-            "run", [name for name in names if name and name not in {"help", "config"}]
+            "run", named.keys() - {"help", "config"}, repeated={name for name in named if named[name].multiple}
         )
     return value
 
@@ -63,12 +64,26 @@ def run(
     column: Annotated[
         str,
         typer.Option(
-            envvar="KEYBENCH_COLUMN", help="Key columns, comma-separated; by default each layout's default column."
+            envvar="KEYBENCH_COLUMN",
+            help="Key columns, comma-separated: names, native (the database's own type), or suited (that and, beside "
+            "it, the column in whose order the layout ascends). By default the scenario's, else native.",
         ),
     ] = "",
+    set: Annotated[  # noqa: A002 (the option's name, also in keybench.toml)
+        list[str] | None,
+        typer.Option(
+            "--set",
+            envvar="KEYBENCH_SET",
+            metavar="NAME=VALUE",
+            help="A setting of the server or its tables on which pages depend, as page_size=8K or "
+            "mariadb.page_size=8K; may be repeated. `keybench databases list` names them.",
+        ),
+    ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(envvar="KEYBENCH_ROWS", min=1, help="Rows of each trial; the writers' rates scale with it."),
+        typer.Option(
+            envvar="KEYBENCH_ROWS", min=1, max=MOST_ROWS, help="Rows of each trial; the writers' rates scale with it."
+        ),
     ] = None,
     writers: Annotated[
         int | None,
@@ -76,6 +91,14 @@ def run(
             envvar="KEYBENCH_WRITERS", min=1, max=64, help="Number of equal writers, in place of the scenario's."
         ),
     ] = None,
+    payload: Annotated[
+        str,
+        typer.Option(
+            envvar="KEYBENCH_PAYLOAD",
+            help="Characters beside the key, in place of the scenario's: 100, a range 0-200 or 0-200:zipfian, or "
+            "several, comma-separated.",
+        ),
+    ] = "",
     executor: Annotated[
         str,
         typer.Option(
@@ -88,6 +111,7 @@ def run(
         typer.Option(
             envvar="KEYBENCH_BLOCKS",
             min=1,
+            max=MOST_BLOCKS,
             help="Repetitions of all trials, each in its own order; by default the "
             "scenario's. Use 6 or more for claims.",
         ),
@@ -109,10 +133,24 @@ def run(
         ),
     ] = "",
     memory: Annotated[
-        float, typer.Option(envvar="KEYBENCH_MEMORY", min=0.5, help="GiB of memory that each container may use.")
+        float,
+        typer.Option(
+            envvar="KEYBENCH_MEMORY",
+            min=0.5,
+            max=1e6,
+            callback=cli.finite,
+            help="GiB of memory that each container may use.",
+        ),
     ] = ContainerOptions.memory_bytes / GIB,
     cpus: Annotated[
-        float, typer.Option(envvar="KEYBENCH_CPUS", min=0.1, help="Processors that each container may use.")
+        float,
+        typer.Option(
+            envvar="KEYBENCH_CPUS",
+            min=0.1,
+            max=1e4,
+            callback=cli.finite,
+            help="Processors that each container may use.",
+        ),
     ] = ContainerOptions.cpus,
     keep_server: Annotated[
         bool,
@@ -130,7 +168,11 @@ def run(
     trial_timeout: Annotated[
         float,
         typer.Option(
-            envvar="KEYBENCH_TRIAL_TIMEOUT", min=1, help="Seconds after which a trial is stopped and counts as failed."
+            envvar="KEYBENCH_TRIAL_TIMEOUT",
+            min=1,
+            max=1e9,
+            callback=cli.finite,
+            help="Seconds after which a trial is stopped and counts as failed.",
         ),
     ] = 3600.0,
     accept_eula: Annotated[
@@ -166,6 +208,8 @@ def run(
       keybench run --db postgresql,sqlite --column binary16-mssql --layout all
 
       keybench run --db postgresql --server postgresql://me@db.example/bench
+
+      keybench run --db mariadb --set page_size=8K --layout uuid-v4,uuid-v7
     """
     from rich.console import Console
 
@@ -180,8 +224,10 @@ def run(
         scenario=scenario,
         server=server or (),
         column=column,
+        settings=set or (),
         rows=rows,
         writers=writers,
+        payload=payload,
         executor=executor,
         blocks=blocks,
         profile=profile,

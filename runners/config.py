@@ -5,12 +5,12 @@ The command line and the environment take precedence over the file.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from keybench.errors import UsageError, unknown_name
+from keybench.model import parsers
 
 DATABASES: Final = ("postgresql", "sqlite")
 SERVER: Final = "embedded"
@@ -21,17 +21,20 @@ RESULTS: Final = "keybench-results.sqlite"
 FILE: Final = "keybench.toml"
 
 
-def options(command: str, known: Iterable[str], path: Path = Path(FILE)) -> dict[str, Any]:
+def options(
+    command: str, known: Iterable[str], path: Path = Path(FILE), repeated: Container[str] = ()
+) -> dict[str, Any]:
     """Options in the file's table `[command]` by name; empty if there is no file.
 
-    `known` are the names of the command's options, with underscores. Raises UsageError for any other name and for a
-    file that cannot be read.
+    `known` are the names of the command's options, with underscores. Lists become comma-separated text, but those of
+    the `repeated` options stay lists. Raises UsageError for any other name, for a value that is none, and for a file
+    that cannot be read.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = parsers.toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: no text, no TOML
         raise UsageError(f"{path} cannot be read ({error}): correct it or move it away.") from None
     table = content.get(command, {})
     if not isinstance(table, dict):
@@ -40,7 +43,16 @@ def options(command: str, known: Iterable[str], path: Path = Path(FILE)) -> dict
     for name in table:
         if name.replace("-", "_") not in names:
             raise unknown_name(f"option of [{command}] in {path}", name, {known.replace("_", "-") for known in names})
-    return {
-        name.replace("-", "_"): ",".join(map(str, value)) if isinstance(value, list) else value
-        for name, value in table.items()
-    }
+    given: dict[str, Any] = {}
+    for spelled, value in table.items():
+        name = spelled.replace("-", "_")
+        values = value if isinstance(value, list) else [value]
+        if not all(isinstance(one, str | int | float) for one in values):
+            raise UsageError(
+                f"{path}: [{command}] {spelled} must be text, a number, true or false, or a list of texts: correct it."
+            )
+        if name in repeated:
+            given[name] = list(map(str, values))
+        else:
+            given[name] = ",".join(map(str, values)) if isinstance(value, list) else value
+    return given

@@ -6,7 +6,7 @@ import importlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from textwrap import wrap
 from typing import Annotated
@@ -18,9 +18,10 @@ from rich.console import Console
 from keybench import cli
 from keybench.databases.contract.engine import Engine
 from keybench.databases.hosting import container_labels, docker_api, docker_daemon
-from keybench.databases.hosting.private_folder import PrivateFolder, base_directory, server_user
+from keybench.databases.hosting.private_folder import PrivateFolder, server_user
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
+from keybench.locked_folder import base_directory
 from keybench.runners import config
 from keybench.runners.estimate import check_disk, disk_bytes, gigabytes
 from keybench.runners.execute import say
@@ -72,11 +73,13 @@ def doctor(
     for name, on in engines().items():
         console.print()
         say(console, on.title)
-        drivers = dict(_drivers(on))
-        for driver, (version_here, problem) in drivers.items():
-            _print("driver", problem or f"{driver} {version_here}", console)
+        usable, no_driver = _drivers(on)
+        for driver in usable:
+            _print("driver", driver, console)
+        if no_driver:
+            _print("driver", no_driver, console)
         for kind in on.servers:
-            problem = on.missing(kind) or next((text for _, text in drivers.values() if text), "")
+            problem = on.missing(kind) or no_driver
             if start and not problem:
                 problem = _start_problem(on, kind)
             problems[name, kind] = problem
@@ -164,18 +167,18 @@ def _docker() -> str:
     return f"{answer}; {count} left: keybench clean --dry-run"
 
 
-def _drivers(on: Engine) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Each driver: (package, (version, why it cannot be used)). Either the version or the reason is empty."""
+def _drivers(on: Engine) -> tuple[list[str], str]:
+    """(the drivers that can be used, with their versions; why none can be used, or empty text)."""
+    usable, problem = list[str](), ""
     for name in on.drivers:
         try:
             importlib.import_module(name)
-            yield name, (_version(name), "")
+            usable.append(f"{name} {_version(name)}")
         except ImportError as error:
             reason = " ".join(str(error).split()).rstrip(".")
-            yield (
-                name,
-                ("", f"the Python package {name} cannot be used ({reason}): pip install {name.replace('_', '-')}"),
-            )
+            package = name.replace("_", "-")
+            problem = problem or f"the Python package {name} cannot be used ({reason}): pip install {package}"
+    return usable, "" if usable else problem
 
 
 def _version(package: str) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from keybench.model.names import CONTROL, MODEL_SERVER, RANDOM
-from keybench.runners.planning.server_choice import is_url
+from keybench.model.url import is_url
+from keybench.runners.measuring import machine
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Servers
 from keybench.runners.trials.kinds import new_trial
@@ -19,19 +20,27 @@ from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers.pool import LOCAL, WriterPool
 
 PILOT_ROWS = (2_000, 20_000)
+_MOST_ROWS = 200_000
+_MODEL_BYTES, _SERVER_BYTES = 160, 350
+"""Bytes of memory a row: peaks of the runner at 1.3 to 2 million rows, rounded up.
+
+A page model took 119 to 154 (keys, ranks, order of arrival, positions). A trial on a server, whose table is read back,
+took 162 (PostgreSQL) and 314 (SQLite).
+"""
 _HEAD_ROOM = 500_000_000
 """Bytes that must stay free in addition to what the trials need."""
 
 
-def disk_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
-    """Bytes that the largest trial needs on this machine's disk. A URL server and a page model need none."""
+def disk_bytes(request: Request, trials: Sequence[TrialPlan], *, urls: bool = False) -> int:
+    """Bytes of disk that the largest trial needs on this machine, or with `urls` on the user's own servers."""
     needs = [0]
     for trial in trials:
         on = engine(trial.database)
         server = request.servers[trial.database]
-        if not is_url(server) and server != MODEL_SERVER:
+        if server != MODEL_SERVER and is_url(server) == urls:
             table = trial.table(request.scenario)
-            sizes = [on.bytes_per_row(table.column, each.payload, each.key)[1] * each.children for each in table.family]
+            payload = trial.lengths.mean if trial.lengths else trial.payload
+            sizes = [on.bytes_per_row(table.column, payload, each.key)[1] * each.children for each in table.family]
             needs.append(int(trial.rows * sum(sizes)))
     return max(needs)
 
@@ -47,6 +56,37 @@ def check_disk(need: int, folder: Path) -> int:
     return free
 
 
+def memory_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
+    """Bytes of memory that the largest trial needs on this machine, with the caches of its server."""
+    needs = [0]
+    for trial in trials:
+        if not request.on_server(trial.database):
+            needs.append(trial.rows * _MODEL_BYTES)
+            continue
+        cache = engine(trial.database).settings(request.profile, request.scenario.server.cache).cache_bytes
+        url = is_url(request.servers[trial.database])
+        needs.append(trial.rows * _SERVER_BYTES + (0 if url else cache))
+    return max(needs)
+
+
+def check_memory(need: int, rows: int) -> int:
+    """Bytes of memory that are available; EnvironmentMissing if there are too few for trials of `rows` rows."""
+    available = machine.available_memory()
+    if need > available:
+        raise EnvironmentMissing(
+            f"the largest trial ({rows:,} rows) needs about {gigabytes(need)} of memory, and {gigabytes(available)} "
+            f"are available: use fewer --rows (about {_rounded_down(rows * available / need):,} fit), or a machine "
+            "with more memory."
+        )
+    return available
+
+
+def _rounded_down(number: float) -> int:
+    """To two digits."""
+    unit = 10 ** max(0, len(str(int(number))) - 2)
+    return int(number // unit * unit)
+
+
 def gigabytes(size: int) -> str:
     """A size as readable text."""
     return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"
@@ -59,36 +99,57 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def pilot(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool = LOCAL) -> float:
+@dataclass(frozen=True)
+class Cost:
+    """What trials of one database take."""
+
+    trial: float
+    """Seconds per trial, however few its rows are."""
+    row: float
+    """Seconds per row."""
+
+
+def pilot(
+    request: Request,
+    trials: Sequence[TrialPlan],
+    servers: Servers,
+    pool: WriterPool = LOCAL,
+    say: Callable[[str], None] = lambda _: None,
+) -> float:
     """Predicts how many seconds the trials will take, from small trials of the control and of random GUIDs on each
     database.
 
-    A pilot does not show costs that grow with the index: for large tables the prediction is a lower bound.
+    Each layout is tried once before it is timed: the first trial loads code and warms the server's caches. `say` gets a
+    line before each pilot. A pilot does not show costs that grow with the index: for large tables the prediction is a
+    lower bound.
     """
-    costs = {
-        name: _cost(request, [trial for trial in trials if trial.database == name], servers, pool)
-        for name in dict.fromkeys(trial.database for trial in trials)
-    }
-    return sum(costs[trial.database][0] + trial.rows * costs[trial.database][1] for trial in trials)
+    costs = {}
+    for name in dict.fromkeys(trial.database for trial in trials):
+        say(f"a pilot on {engine(name).title}")
+        costs[name] = _cost(request, [trial for trial in trials if trial.database == name], servers, pool)
+    return sum(costs[trial.database].trial + trial.rows * costs[trial.database].row for trial in trials)
 
 
-def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool) -> tuple[float, float]:
-    """(seconds per trial, seconds per row) on one database: a line through two sizes, or through the only size."""
-    few, many = _sizes(max(trial.rows for trial in trials))
+def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool) -> Cost:
+    """A line through two numbers of rows, or through the only one."""
+    few, many = pilot_rows(max(trial.rows for trial in trials), sum(trial.rows for trial in trials))
     wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, RANDOM)]
     chosen = [trial for trial in wanted if trial] or trials[:1]
-    seconds = [
-        fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen)
-        for rows in sorted({few, many})
-    ]
-    a_row = max(0.0, (seconds[-1] - seconds[0]) / max(1, many - few))
-    return max(0.0, seconds[0] - few * a_row), a_row
+
+    def seconds(rows: int) -> float:
+        return fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen)
+
+    seconds(few)
+    least = seconds(few)
+    row = max(0.0, (seconds(many) - least) / (many - few)) if many > few else 0.0
+    return Cost(max(0.0, least - few * row), row)
 
 
-def _sizes(rows: int) -> tuple[int, int]:
-    """Rows of the two pilots for trials of `rows`: at most that many, and far enough apart for a slope."""
+def pilot_rows(rows: int, total: int) -> tuple[int, int]:
+    """Rows of the two pilots for trials of `rows` that insert `total` rows together: at most `rows`, far enough apart
+    for a slope, and the larger one a small share of the whole run."""
     few, many = PILOT_ROWS
-    return (few, min(many, rows)) if rows >= 2 * few else (rows, rows)
+    return (few, min(max(many, total // 200), _MOST_ROWS, rows)) if rows >= 2 * few else (rows, rows)
 
 
 def _seconds(request: Request, trial: TrialPlan, servers: Servers, pool: WriterPool) -> float:

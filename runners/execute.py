@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -12,13 +12,15 @@ from types import FrameType
 
 from rich.console import Console
 
-from keybench.databases.hosting.private_folder import base_directory
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError
+from keybench.locked_folder import base_directory
+from keybench.model.url import is_url
 from keybench.results.store.database import Store
 from keybench.runners import estimate
+from keybench.runners.planning import chosen_settings
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
-from keybench.runners.progress import display
+from keybench.runners.progress import Display, display
 from keybench.runners.servers import Servers
 from keybench.runners.trials import model_trial
 from keybench.runners.trials.kinds import new_trial
@@ -31,23 +33,50 @@ REGRESSION_OR_FAILURE = 1
 
 
 def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialPlan, ...], console: Console) -> None:
-    """Prints what will run and the disk space it needs; EnvironmentMissing if there is too little."""
-    rows = sum(trial.rows for trial in todo)
+    """Prints what will run, and the disk and memory that it needs; EnvironmentMissing if there is too little."""
     recorded = f", {len(trials) - len(todo)} of them recorded already" if len(todo) < len(trials) else ""
     servers = ", ".join(f"{name} ({server})" for name, server in request.servers.items())
     where = f" on {servers}, profile {request.profile}" if servers else ", without a database"
     say(console, f"{request.scenario.title} [{request.scenario.name}]{where}")
-    blocks = f"{request.blocks} block{'s' if request.blocks > 1 else ''}"
-    work = "rows to insert" if servers else "keys to make"
-    say(console, f"{len(trials)} trials in {blocks}{recorded}; {rows:,} {work}; seed {request.seed}")
+    sizes = sorted({trial.rows for trial in trials})
+    each = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    rows = sum(trial.rows for trial in todo)
+    made, total = ("rows", "rows to insert") if servers else ("keys", "keys to make")
+    say(
+        console,
+        f"{len(trials)} trials in {_blocks(request.blocks)}, {each} {made} in each trial{recorded}; "
+        f"{rows:,} {total}; seed {request.seed}{_difference(request, sizes)}",
+    )
+    size = estimate.gigabytes
+    need = estimate.memory_bytes(request, todo)
+    free = estimate.check_memory(need, sizes[-1])
+    say(console, f"the largest trial needs about {size(need)} of memory; {size(free)} are available")
+    if chosen := request.scenario.server.settings:
+        say(console, "settings: " + ", ".join(f"{name} = {value}" for name, value in chosen.items()))
     if not any(request.on_server(trial.database) for trial in todo):
         return
     if announcement := request.scenario.load_path.announcement:
         say(console, announcement)
     need = estimate.disk_bytes(request, todo)
     free = estimate.check_disk(need, base_directory())
-    disk = estimate.gigabytes
-    say(console, f"the largest trial needs about {disk(need)} of disk; {disk(free)} are free")
+    if need:
+        say(console, f"the largest trial needs about {size(need)} of disk; {size(free)} are free")
+    if need := estimate.disk_bytes(request, todo, urls=True):
+        say(
+            console, f"the largest trial needs about {size(need)} of disk on your server, which keybench does not check"
+        )
+
+
+def _difference(request: Request, rows: Sequence[int]) -> str:
+    """Where the run differs from its scenario."""
+    usual = request.scenario
+    differs = [f"{usual.rows:,} rows"] if usual.rows and any(each != usual.rows for each in rows) else []
+    differs += [_blocks(usual.blocks)] if request.blocks != usual.blocks else []
+    return f" (the scenario has {' and '.join(differs)})" if differs else ""
+
+
+def _blocks(count: int) -> str:
+    return f"{count} block{'' if count == 1 else 's'}"
 
 
 def execute(
@@ -61,14 +90,17 @@ def execute(
     trials = plan(request)
     done = store.done(run_id)
     todo = tuple(trial for trial in trials if (trial.block, trial.position) not in done)
-    announce(request, trials, todo, console)
     try:
+        announce(request, trials, todo, console)
         with _terminated_as_interrupted():
             if todo:
                 _run(request, todo, len(trials), store, run_id, urls, console, debug=debug)
     except (KeyboardInterrupt, KeybenchError):
-        kept = len(store.done(run_id))
-        say(console, f"stopped: {kept} of {len(trials)} trials are kept. Go on with: --resume {run_id}")
+        if kept := len(store.done(run_id)):
+            say(console, f"stopped: {kept} of {len(trials)} trials are kept. Go on with: --resume {run_id}")
+        else:
+            store.remove_empty_run(run_id)
+            say(console, "stopped before the first trial ended: the results have nothing of this run")
         raise
     failed = [trial for trial in store.trials(run_id) if trial.status == "error"]
     for trial in failed:
@@ -90,25 +122,26 @@ def _run(
 ) -> None:
     errors = Console(stderr=True)
     with (
+        display(console, total) as shown,
         writer_pool(request) as pool,
         Servers(request, urls, partial(store.add_environment, run_id), partial(say, console)) as servers,
     ):
         for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
-            store.add_environment(run_id, model_trial.environment(database))
+            chosen = chosen_settings.of(request.scenario, engine(database))
+            store.add_environment(run_id, model_trial.environment(database, chosen))
         if on_servers := [trial for trial in todo if request.on_server(trial.database)]:
-            _prepare_servers(request, on_servers, store, run_id, servers, pool, console)
-        with display(console, total) as shown:
-            resources = Resources(servers.reach, pool, shown.rows)
-            for number, planned in enumerate(todo, start=total - len(todo) + 1):
-                shown.begin(number, planned)
-                trial = new_trial(request, planned, resources)
-                record = trial.run()
-                store.record(run_id, record)
-                for text in trial.warnings(record):
-                    store.warn(run_id, text)
-                shown.end(number, planned, record)
-                if debug and record.traceback:
-                    say(errors, record.traceback)
+            _prepare_servers(request, on_servers, store, run_id, servers, pool, shown, console)
+        resources = Resources(servers.reach, pool, shown.rows)
+        for number, planned in enumerate(todo, start=total - len(todo) + 1):
+            shown.begin(number, planned)
+            trial = new_trial(request, planned, resources)
+            record = trial.run()
+            store.record(run_id, record)
+            for text in trial.warnings(record):
+                store.warn(run_id, text)
+            shown.end(number, planned, record)
+            if debug and record.traceback:
+                say(errors, record.traceback)
 
 
 def _prepare_servers(
@@ -118,6 +151,7 @@ def _prepare_servers(
     run_id: str,
     servers: Servers,
     pool: WriterPool,
+    shown: Display,
     console: Console,
 ) -> None:
     """Starts each server and checks that all writers can work there. An error ends the run before its first trial."""
@@ -126,17 +160,19 @@ def _prepare_servers(
     for database in dict.fromkeys(trial.database for trial in trials):
         if caveat := engine(database).caveat:
             store.warn(run_id, caveat)
+        verb = "connecting to" if is_url(request.servers[database]) else "starting"
+        shown.stage(f"{verb} {engine(database).title}")
         target = servers.reach(database)
         connections.check(request, target, pool)
-        pool.check(database, target.address, len(request.scenario.writer), request.layouts)
+        pool.check(database, target.address, request.scenario.connections, request.layouts)
         if description := pool.description():
             say(console, f"{database}: writers on {description['executor']}")
             for recorded in store.environments(run_id):
                 if recorded.database == database:
                     settings = {**recorded.settings, **description}
                     store.add_environment(run_id, replace(recorded, settings=settings))
-    predicted = estimate.pilot(request, trials, servers, pool)
-    say(console, f"a pilot predicts {estimate.duration(predicted)} or more")
+    predicted = estimate.pilot(request, trials, servers, pool, shown.stage)
+    say(console, f"the trials will take about {estimate.duration(predicted)}")
 
 
 @contextmanager

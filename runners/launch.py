@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from rich.console import Console
 
 import keybench
-from keybench.databases.hosting import secret
 from keybench.errors import UsageError
+from keybench.model.url import argument_without_password, without_password
 from keybench.results.store.database import Store
 from keybench.results.store.records import Run, new_run_id
 from keybench.runners import config
 from keybench.runners.execute import announce, execute, say
 from keybench.runners.measuring import machine
-from keybench.runners.options import Options, server_names, without_password
+from keybench.runners.options import Options, server_names
 from keybench.runners.planning import writer_chart
 from keybench.runners.planning.server_choice import resolve
 from keybench.runners.planning.trial_plan import Request, plan
@@ -26,6 +26,7 @@ def dry_run(options: Options, console: Console) -> int:
     request, _ = options.request()
     trials = plan(request)
     announce(request, trials, trials, console)
+    _notes(options, request, console)
     for line in writer_chart.lines(request.scenario, trials[0].rows):
         say(console, line)
     for trial in trials:
@@ -40,6 +41,7 @@ def start(options: Options, results: str, console: Console, *, debug: bool) -> i
     """
     request, servers = options.request()
     plan(request)  # refuses what cannot be planned before anything is recorded
+    _notes(options, request, console)
     with Store.open(results, write=True) as store:
         run_id = new_run_id()
         store.add_run(
@@ -59,12 +61,17 @@ def start(options: Options, results: str, console: Console, *, debug: bool) -> i
         return _finish(execute(request, store, run_id, servers, console, debug=debug), run_id, results, console)
 
 
+def _notes(options: Options, request: Request, console: Console) -> None:
+    for note in options.notes(request):
+        say(console, note)
+
+
 def resume(name: str, server: list[str], results: str, console: Console, *, debug: bool) -> int:
     """Measures the trials of a recorded run that are still missing; the command's exit code.
 
     `server` may give the URLs of the run's servers again, with their passwords.
     """
-    with Store.open(results, write=True) as store:
+    with Store.open(results, write=True, create=False) as store:
         run = store.run(name)
         request = Request.from_json(run.definition)
         servers = resolve(request.databases, server_names(server)) if server else dict(request.servers)
@@ -89,4 +96,4 @@ def command_line(arguments: list[str]) -> str:
     `arguments` begin with `run` for `keybench run`, and with the first option for `python -m runners.run`.
     """
     options = arguments[1:] if arguments[:1] == ["run"] else arguments
-    return " ".join(["keybench run", *map(secret.redacted, options)])
+    return " ".join(["keybench run", *map(argument_without_password, options)])

@@ -8,18 +8,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import get_args
 
-from sqlalchemy.engine import URL, make_url
-
 from keybench.databases.contract.options import Profile
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
+from keybench.model.url import is_url, without_password
 from keybench.runners import config
-from keybench.runners.planning import load_path_support, server_keys
-from keybench.runners.planning.server_choice import is_url, resolve
-from keybench.runners.planning.trial_plan import Request, check_columns, resolve_layouts
+from keybench.runners.planning import chosen_settings, load_path_support, server_keys
+from keybench.runners.planning.columns import check_columns, check_scenario
+from keybench.runners.planning.server_choice import resolve
+from keybench.runners.planning.trial_plan import ALL, Request, resolve_layouts
 from keybench.runners.writers import placement
 from keybench.scenarios.files import load_scenario
+from keybench.scenarios.payload_option import with_payload
 from keybench.scenarios.schema import Scenario
 
 
@@ -34,8 +35,10 @@ class Options:
     scenario: str
     server: Sequence[str]
     column: str
+    settings: Sequence[str]
     rows: int | None
     writers: int | None
+    payload: str
     executor: str
     blocks: int | None
     profile: str
@@ -58,8 +61,14 @@ class Options:
         databases = self._databases(scenario)
         if self.writers is not None:
             scenario = scenario.with_equal_writers(self.writers)
+        if self.payload:
+            scenario = with_payload(scenario, self.payload)
+        scenario = chosen_settings.resolved(scenario, databases, chosen_settings.read(self.settings))
         columns = names(self.column)
-        check_columns(databases, columns or scenario.columns)
+        if columns:
+            check_columns(databases, columns)
+        else:
+            check_scenario(scenario, databases)
         layouts = resolve_layouts(names(self.layout), scenario)
         server_keys.check(layouts, databases, scenario)
         load_path_support.check_databases(scenario, databases)
@@ -67,6 +76,7 @@ class Options:
             raise unknown_name("profile", self.profile, get_args(Profile))
         servers = resolve(databases, server_names(self.server or ([] if self.db else [config.SERVER])))
         load_path_support.check_servers(scenario, servers)
+        server_keys.check_servers(layouts, servers)
         if self.keep_server and KIND not in servers.values():
             raise UsageError(
                 "--keep-server keeps containers, and this run has none: private servers of other kinds end with the "
@@ -92,9 +102,19 @@ class Options:
         )
         return request, servers
 
+    def notes(self, request: Request) -> list[str]:
+        """What the user should know about the chosen layouts before the run."""
+        asked = names(self.layout) or request.scenario.layouts
+        notes = [server_keys.left_out_of_models(request.layouts, request.servers)]
+        if not asked or ALL in asked:
+            notes.append(server_keys.left_out_of_all(request.layouts, request.servers, request.scenario))
+        return [note for note in notes if note]
+
     def _refuse_databases(self, scenario: Scenario) -> None:
         """UsageError if options were given that apply only to runs with a database."""
-        if given := [name for name in ("db", "server", "column", "writers", "executor") if name in self.given]:
+        if given := [
+            name for name in ("db", "server", "column", "set", "writers", "payload", "executor") if name in self.given
+        ]:
             raise UsageError(
                 f"scenario {scenario.name} only makes keys, without a database: leave out {_spelled(given)}."
             )
@@ -102,6 +122,8 @@ class Options:
     def _databases(self, scenario: Scenario) -> tuple[str, ...]:
         if scenario.generation:
             return ()
+        if self.db and not names(self.db):
+            raise UsageError(f"--db {self.db!r} names no database: name one, such as sqlite, or leave the option out.")
         if self.db == "all":
             return tuple(engines())
         return tuple(engine(name).name for name in names(self.db)) or config.DATABASES
@@ -124,16 +146,6 @@ def names(text: str) -> tuple[str, ...]:
 def server_names(values: Sequence[str]) -> tuple[str, ...]:
     """The servers in the values of --server: a URL is one server, any other value is a comma-separated list."""
     return tuple(name for value in values for name in ((value,) if is_url(value) else names(value)))
-
-
-def without_password(server: str) -> str:
-    """The server without a password, so that it may be shown and stored. A kind is returned unchanged."""
-    if not is_url(server):
-        return server
-    url = make_url(server).difference_update_query(["password"])
-    return URL.create(
-        url.drivername, url.username, None, url.host, url.port, url.database, url.query
-    ).render_as_string()
 
 
 def _images(text: str, databases: tuple[str, ...]) -> dict[str, str]:

@@ -17,6 +17,10 @@ from keybench.runners.planning.trial_plan import TrialPlan
 class Display(Protocol):
     """Shows the progress of trials; a context manager around all of them."""
 
+    def stage(self, text: str) -> None:
+        """What happens before the first trial starts: a server is started, a pilot runs."""
+        ...
+
     def begin(self, number: int, trial: TrialPlan) -> None:
         """Trial `number` (from 1) starts."""
         ...
@@ -60,6 +64,10 @@ class Lines:
         self._console = console
         self._total = total
 
+    def stage(self, text: str) -> None:
+        """Prints the line."""
+        self._console.print(f"{text} …", markup=False, highlight=False, soft_wrap=True)
+
     def begin(self, number: int, trial: TrialPlan) -> None:
         """Shows nothing: the line is printed at the end of the trial."""
 
@@ -96,7 +104,11 @@ class Bars(Lines):
             transient=True,
         )
         self._all = self._progress.add_task("all trials", total=total, amount=f"0/{total}")
-        self._one = self._progress.add_task("", total=1, amount="")
+        self._one = self._progress.add_task("", total=None, amount="")
+
+    def stage(self, text: str) -> None:
+        """Names it beside a bar that moves without a measure."""
+        self._progress.reset(self._one, total=None, description=text, amount="")
 
     def begin(self, number: int, trial: TrialPlan) -> None:
         """Starts the trial's bar."""

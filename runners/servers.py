@@ -7,12 +7,14 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.contract.capabilities import Keepable
+from keybench.databases.contract.capabilities import Keepable, ReadsSettings
 from keybench.databases.contract.options import Profile
 from keybench.databases.contract.roles import Provision
 from keybench.databases.hosting.container import KIND, ContainerServer
 from keybench.databases.registry import engine
+from keybench.errors import KeybenchError
 from keybench.results.store.records import Environment
+from keybench.runners.planning import chosen_settings
 from keybench.runners.planning.trial_plan import Request
 from keybench.runners.planning.trial_server import Target
 
@@ -39,7 +41,7 @@ class Servers:
         """The database's server, which is started if it is not running."""
         provision, target = self._running.get(database, (None, None))
         if provision is not None and target is not None:
-            if provision.alive():
+            if provision.alive() and (target.server != KIND or _answers(target)):
                 return target
             provision.stop()
             del self._running[database]
@@ -47,17 +49,21 @@ class Servers:
 
     def _start(self, database: str, profile: Profile) -> Target:
         on, server = engine(database), self._request.servers[database]
-        settings = on.settings(profile, self._request.scenario.server.cache)
+        chosen = chosen_settings.of(self._request.scenario, on)
+        settings = on.configured(on.settings(profile, self._request.scenario.server.cache), chosen)
         container = self._request.container(database)
         provision = on.provision(self._urls.get(database, server), replace(settings, container=container))
         if server == KIND:
             self._say(f"starting {on.title} in a container; its image is pulled first if it is missing")
         address = provision.start()
-        target = Target(on, address.server, address)
-        self._running[database] = provision, target
+        self._running[database] = provision, Target(on, address.server, address)
         admin = on.admin(address)
         try:
-            versions, values = dict(admin.versions()), dict(admin.settings())
+            found = dict(admin.page_settings()) if isinstance(admin, ReadsSettings) else {}
+            chosen_settings.check(on, chosen, found)
+            target = Target(on, address.server, address, found)
+            self._running[database] = provision, target
+            versions, values = dict(admin.versions()), {**chosen, **admin.settings()}
             if isinstance(provision, ContainerServer):
                 values |= provision.described()
             values |= self._request.scenario.load_path.environment
@@ -81,3 +87,12 @@ class Servers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _answers(target: Target) -> bool:
+    """Whether the server lets keybench log in. Docker calls a container running for a moment after it was killed."""
+    try:
+        target.engine.admin(target.address).close()
+    except KeybenchError:
+        return False
+    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 
 from keybench import cli
@@ -21,7 +20,7 @@ def scenarios() -> None:
 
       keybench run --scenario azure-lag --dry-run
     """
-    console = Console(highlight=False, markup=False)
+    console = cli.console()
     table = Table("scenario", "title", "rows", "writers", box=None, pad_edge=False)
     for column in table.columns[2:]:
         column.justify = "right"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.resources import files
@@ -11,8 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keybench.errors import UsageError, unknown_name
-from keybench.scenarios.parts import Part
+from keybench.errors import UsageError, shortened, unknown_name
+from keybench.model import parsers
+from keybench.scenarios.parts import ALTERNATIVE, Part
 from keybench.scenarios.schema import Scenario
 
 
@@ -29,7 +29,7 @@ def load_scenario(name: str) -> Scenario:
         path = Path(name)
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # ValueError: no text, or a NUL in the path
             raise UsageError(f"scenario file {name} cannot be read ({error}): check the path.") from None
         return parse_scenario(path.stem, text, where=name)
     if name not in scenario_names():
@@ -41,18 +41,23 @@ def load_scenario(name: str) -> Scenario:
 def parse_scenario(name: str, text: str, *, where: str) -> Scenario:
     """The scenario in a TOML text. UsageError lists all problems in it; `where` names the text in messages."""
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = parsers.toml(text)
+    except ValueError as error:
         raise UsageError(f"scenario {where} is no valid TOML: {error}.") from None
+    if "name" in content:
+        raise UsageError(
+            f"scenario {where}:\n  name: no such field, because a scenario has the name of its file.\n"
+            "Fields: docs/scenarios.md."
+        )
     try:
-        return Scenario(name=name, **content)
+        return Scenario.model_validate({**content, "name": name})
     except ValidationError as error:
         problems = "".join(f"\n  {_problem(item)}" for item in error.errors())
         raise UsageError(f"scenario {where}:{problems}\nFields: docs/scenarios.md.") from None
 
 
 def _problem(item: Any) -> str:
-    location: Sequence[str | int] = item["loc"]
+    location: Sequence[str | int] = [part for part in item["loc"] if not str(part).startswith(ALTERNATIVE)]
     where = ".".join(str(part) for part in location) or "the file"
     if item["type"] == "extra_forbidden":
         near = get_close_matches(str(location[-1]), field_names(), n=1)
@@ -62,7 +67,7 @@ def _problem(item: Any) -> str:
         return str(message)
     if item["type"] == "missing" or isinstance(item["input"], dict):  # the input would be a whole part
         return f"{where}: {message}"
-    return f"{where}: {message} (it says {item['input']!r})"
+    return f"{where}: {message} (it says {shortened(item['input'])})"
 
 
 def field_names() -> list[str]:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from keybench.model.load_path import LOAD_PATHS, ROWS
+from keybench.model.names import MOST_ROWS
+from keybench.model.payload_lengths import Distribution, PayloadLengths
 from keybench.model.table import KeyRole
 
 SKEW_ROWS = 1000
 """Default for the number of rows by which writers may run apart."""
 
 Share = Annotated[float, Field(ge=0, lt=1)]
+Seconds = Annotated[float, Field(ge=0, le=1e9)]
+"""A moment of virtual time, since the scenario's start."""
 
 
 class Part(BaseModel):
     """One table of the file: unknown fields are errors, values are not converted, lists become tuples."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -31,18 +37,45 @@ def tupled(value: Any) -> Any:
     return tuple(map(tupled, value)) if isinstance(value, list) else value
 
 
+Characters = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class PayloadPart(Part):
+    """A payload of varying length: `min` to `max` characters, both included, by a distribution."""
+
+    min: Characters
+    max: Characters
+    distribution: Distribution = "uniform"
+
+    @model_validator(mode="after")
+    def _varying(self) -> Self:
+        if self.min >= self.max:
+            raise ValueError(f"min is below max: for rows of one length write payload = {self.max}")
+        return self
+
+
+ALTERNATIVE = "~"
+"""Begins the name of one of several forms that a value may have. Locations of problems leave it out."""
+
+Payload = Annotated[
+    Annotated[Characters, Tag(f"{ALTERNATIVE}number")] | Annotated[PayloadPart, Tag(f"{ALTERNATIVE}range")],
+    Discriminator(lambda value: ALTERNATIVE + ("range" if isinstance(value, dict | PayloadPart) else "number")),
+]
+"""A number of characters, or a range of them."""
+
+
 class TablePart(Part):
-    """The table: `payload` characters beside the key (each number gives a separate trial), and the key's role.
+    """The table: `payload` characters beside the key (each of several gives a separate trial), and the key's role.
 
     `by-date`: rows store when they were created, and are stored in that order if the engine supports it. `fk`: the key
     is a foreign key, repeated in `children` rows, which are sent with their parent.
     """
 
-    payload: Annotated[tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...], Field(min_length=1)] = (100,)
+    payload: Annotated[tuple[Payload, ...], Field(min_length=1)] = (100,)
     key: KeyRole = "clustered"
     children: Annotated[int, Field(ge=1, le=100)] = 1
     shards: Annotated[int, Field(ge=1, le=16)] = 1
-    """Number of tables. Table i, from 0, takes the rows of the writers with shard % shards == i."""
+    """Number of tables. Table i, from 0, takes the rows whose shard key gives shard % shards == i."""
 
     @model_validator(mode="before")
     @classmethod
@@ -58,12 +91,29 @@ class TablePart(Part):
             raise ValueError('only a table whose key is a foreign key has children: add key = "fk", or leave them out')
         return self
 
+    @model_validator(mode="after")
+    def _told_apart(self) -> Self:
+        most = [one.most for one in self.payloads]
+        if twice := [n for n in most if most.count(n) > 1]:
+            raise ValueError(
+                f"two payloads have up to {twice[0]:,} characters, by which results tell them apart: leave one out"
+            )
+        return self
+
+    @property
+    def payloads(self) -> tuple[PayloadLengths, ...]:
+        """The payload of each trial."""
+        return tuple(
+            PayloadLengths(one, one) if isinstance(one, int) else PayloadLengths(one.min, one.max, one.distribution)
+            for one in self.payload
+        )
+
 
 class LoadPart(Part):
     """How rows are sent: `rows_per_tx` rows a transaction, by a load path."""
 
     rows_per_tx: Annotated[int, Field(gt=0, le=1_000_000)] = 1000
-    skew_rows: Annotated[int, Field(ge=0)] = SKEW_ROWS
+    skew_rows: Annotated[int, Field(ge=0, le=MOST_ROWS)] = SKEW_ROWS
     """A writer waits before a transaction that begins more than this many rows, in planned order, ahead of the slowest
     writer."""
     path: str = ROWS.name
@@ -78,9 +128,36 @@ class LoadPart(Part):
 
 
 class ServerPart(Part):
-    """The server's settings that the scenario requests: `small` gives it a small page cache."""
+    """The server's settings that the scenario requests (`small` gives it a small page cache), and its restarts.
+
+    `settings` are those that engines declare as settable, by `name` or `database.name`; numbers become text. Only keys
+    that a server makes and the client replicates depend on the restarts: the measured server keeps running.
+    """
 
     cache: Literal["default", "small"] = "default"
+    settings: Mapping[str, str] = Field(default_factory=dict)
+    restarts: tuple[Annotated[Seconds, Field(gt=0)], ...] = ()
+    """When each server that makes keys starts again."""
+    hosts: Annotated[int, Field(ge=1, le=64)] = 1
+    """Machines on which a server runs in turn: at each restart, the next one takes over."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if any(later <= earlier for earlier, later in pairwise(self.restarts)):
+            raise ValueError("the restarts are not in order of time: sort them")
+        if self.hosts > len(self.restarts) + 1:
+            raise ValueError(
+                f"the next of {self.hosts} hosts takes over at each restart, and the list of restarts has "
+                f"{len(self.restarts)}: give at least {self.hosts - 1}"
+            )
+        return self
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _as_text(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        return {name: str(value) if type(value) is int else value for name, value in values.items()}
 
 
 class BeforePart(Part):
@@ -95,7 +172,7 @@ class BeforePart(Part):
 class AfterPart(Part):
     """The work after the load: look-ups of each kind, then deletion of the oldest share of rows, then a refill."""
 
-    reads: Annotated[int, Field(ge=0)] = 0
+    reads: Annotated[int, Field(ge=0, le=MOST_ROWS)] = 0
     delete_oldest: Share = 0.0
     refill: Share = 0.0
 
@@ -111,5 +188,5 @@ class GridPart(Part):
     processes: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)]
     rows_per_tick: Annotated[tuple[Annotated[int, Field(ge=1, le=100_000)], ...], Field(min_length=1)]
     """Rows that all processes together send within one tick of their clocks."""
-    rows: Annotated[int, Field(gt=0)] = 50_000
+    rows: Annotated[int, Field(gt=0, le=MOST_ROWS)] = 50_000
     """Rows of each cell, or the trial's rows if it has fewer."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import AwareDatetime, Field, field_validator, model_validator
 
 from keybench.errors import UsageError
 from keybench.model.load_path import LoadPath, load_path
+from keybench.model.names import MOST_BLOCKS, MOST_ROWS
 from keybench.scenarios import timeline
 from keybench.scenarios.generation import GenerationPart
-from keybench.scenarios.parts import AfterPart, BeforePart, GridPart, LoadPart, Part, ServerPart, TablePart
+from keybench.scenarios.parts import AfterPart, BeforePart, GridPart, LoadPart, Part, ServerPart, TablePart, tupled
 from keybench.scenarios.writers import DealPart, WriterPart
 
 
@@ -21,17 +23,17 @@ class Scenario(Part):
     name: str
     title: Annotated[str, Field(min_length=1)]
     source: str = ""
-    rows: Annotated[int, Field(gt=0)] | None = None
-    index_over_cache: Annotated[float, Field(gt=0)] | None = None
+    rows: Annotated[int, Field(gt=0, le=MOST_ROWS)] | None = None
+    index_over_cache: Annotated[float, Field(gt=0, le=1e6)] | None = None
     """The number of rows is chosen so that the index of a native 16-byte key is this many times the cache."""
     start: AwareDatetime
-    blocks: Annotated[int, Field(gt=0)] = 1
+    blocks: Annotated[int, Field(gt=0, le=MOST_BLOCKS)] = 1
     """Default number of repetitions."""
     layouts: tuple[str, ...] = ()
     """Layouts that are measured if the user names none; if empty, all layouts."""
-    columns: tuple[str, ...] = ()
-    """Columns in which they are measured if the user names none (`native`: the engine's own type); if empty, the
-    default column of each layout."""
+    columns: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    """Columns in which they are measured if the user names none (`native`: the engine's own type), for all databases or
+    by database; if there are none for a database, the default column of each layout."""
     table: TablePart = TablePart()
     load: LoadPart = LoadPart()
     server: ServerPart = ServerPart()
@@ -42,6 +44,18 @@ class Scenario(Part):
     grid: GridPart | None = None
     generation: GenerationPart | None = None
 
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            value = {"": value}
+        lists = {name: (own,) if name and isinstance(own, str) else tupled(own) for name, own in value.items()}
+        for name, own in lists.items():
+            if not (isinstance(own, tuple) and all(isinstance(one, str) for one in own)):
+                where = f" of {name}" if name else ""
+                raise ValueError(f"the columns{where} have to be a list of names: write them so")
+        return lists.get("", lists)
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         checks = (
@@ -51,6 +65,7 @@ class Scenario(Part):
             self._shards_problem,
             self._grid_problem,
             self._timeline_problem,
+            self._server_problem,
         )
         for check in checks:  # one after the other: later ones rely on earlier ones
             if problem := check():
@@ -82,7 +97,7 @@ class Scenario(Part):
             return ""
         if not self.after.nothing:
             return "what follows the load is done in one table: leave out after, or shards"
-        if idle := set(range(shards)) - {writer.shard % shards for writer in self.writer}:
+        if idle := set(range(shards)).difference(*(writer.tables(shards) for writer in self.writer)):
             return f"no writer sends rows to table {min(idle) + 1} of {shards}: give one the shard {min(idle)}"
         return ""
 
@@ -107,6 +122,21 @@ class Scenario(Part):
             return "a scenario with index_over_cache needs a writer that never stops: leave out its stop"
         return ""
 
+    def _server_problem(self) -> str:
+        if self.rows is None or self.generation:
+            return ""
+        end = self.phases(self.rows)[-1].end
+        if late := [at for at in self.server.restarts if at >= end]:
+            return (
+                f"the server restarts at {late[0]:g} s, but the last of {self.rows:,} rows is sent at {end:g} s: "
+                "give more rows, or leave the restart out"
+            )
+        return ""
+
+    def columns_on(self, database: str) -> tuple[str, ...]:
+        """The columns for that database; empty for the default column of each layout."""
+        return self.columns.get(database, ()) if isinstance(self.columns, Mapping) else self.columns
+
     @property
     def load_path(self) -> LoadPath:
         """How rows reach the server."""
@@ -115,14 +145,19 @@ class Scenario(Part):
     @property
     def timed(self) -> bool:
         """Whether keys must carry the scenario's own time: because writers come and go, differ in rate, have their own
-        clocks, divide work among them, or change the layout."""
+        clocks, divide work among them, or change the layout, or because servers restart."""
         unlike = len({writer.rate for writer in self.writer}) > 1 or not all(writer.plain for writer in self.writer)
-        return unlike or self.deal.mode != "own-rates" or self.before is not None
+        return unlike or self.deal.mode != "own-rates" or self.before is not None or bool(self.server.restarts)
 
     @property
     def rate(self) -> float:
         """Rows a second of virtual time, all writers together."""
         return sum(writer.rate for writer in self.writer)
+
+    @property
+    def connections(self) -> int:
+        """Connections that the writers keep open: one for each table that a writer's rows go to."""
+        return sum(len(writer.tables(self.table.shards)) for writer in self.writer)
 
     def with_equal_writers(self, n: int) -> Scenario:
         """The same work divided among n equal writers; UsageError if the scenario defines its own."""
@@ -133,6 +168,11 @@ class Scenario(Part):
         return self.model_copy(
             update={"writer": tuple(only.model_copy(update=equal | {"id": f"writer-{i + 1}"}) for i in range(n))}
         )
+
+    def with_settings(self, more: Mapping[str, str]) -> Scenario:
+        """The same work with more settings of its servers and tables, which replace others of the same name."""
+        server = self.server.model_copy(update={"settings": {**self.server.settings, **more}})
+        return self.model_copy(update={"server": server})
 
     def phases(self, rows: int) -> tuple[timeline.Phase, ...]:
         """The phases of a load of `rows` rows. A number other than the scenario's changes its rates, not its times."""

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
+from typing import Final
 
 from keybench.scenarios.writers import WriterPart
+
+_LONGEST: Final = 1e11
+"""Seconds, some 3,000 years. Most layouts hold no more, and 64-bit ticks some 29,000 years."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,16 @@ def phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]:
     return tuple(planned)
 
 
+def too_long(plan: Sequence[Phase]) -> str:
+    """Why a load takes more time than keys can hold; empty if it does not."""
+    end = plan[-1].end
+    if end <= _LONGEST:
+        return ""
+    return (
+        f"the last row would be sent at {end:g} s, thousands of years after the start: give fewer rows or higher rates"
+    )
+
+
 def sent(writers: Sequence[WriterPart]) -> float:
     """Rows that the writers can send in total; infinite if one of them never stops."""
     return sum(writer.rate * sum(end - begin for begin, end in writer.spells) for writer in writers)
@@ -66,6 +80,8 @@ def problem(writers: Sequence[WriterPart], rows: int) -> str:
             "longer spells"
         )
     plan = phases(writers, rows)
+    if long := too_long(plan):
+        return long
     end = plan[-1].end
     for i, writer in enumerate(writers):
         if not any(i in phase.busy for phase in plan):

@@ -12,9 +12,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from keybench.scenarios.parts import Part
+from keybench.model.names import MOST_ROWS
+from keybench.scenarios.parts import Part, Seconds
 
-Seconds = Annotated[float, Field(ge=0, le=1e9)]
 Offset = Annotated[float, Field(ge=-1e9, le=1e9)]
 
 Mode = Literal["own-rates", "one-busy", "round-robin", "random", "sticky"]
@@ -47,7 +47,7 @@ class WriterPart(Part):
     """One writer; `rate` is rows a second of virtual time while it is busy."""
 
     id: Annotated[str, Field(min_length=1)]
-    rate: Annotated[float, Field(gt=0)] = 1000.0
+    rate: Annotated[float, Field(gt=0, le=1e12)] = 1000.0
     start: Seconds = 0.0
     stop: Seconds | None = None
     """The default is the end of the load."""
@@ -56,6 +56,11 @@ class WriterPart(Part):
     restarts: tuple[Seconds, ...] = ()
     shard: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
     """The shard key, or region, of all its rows. Some layouts carry it; it decides the table if there are several."""
+    shards: tuple[Annotated[int, Field(ge=0, lt=1 << 32)], ...] = ()
+    """In place of `shard`: the shard keys of its rows, one drawn at random for each row."""
+    server: Annotated[int, Field(ge=0, lt=1 << 16)] = 0
+    """The database server that makes its keys, if the layout's keys are made by servers: rows of several servers are
+    brought together in the measured table."""
     clock: ClockPart = ClockPart()
 
     @model_validator(mode="after")
@@ -64,6 +69,10 @@ class WriterPart(Part):
         there += f" to {self.stop:g} s" if self.stop is not None else " on"
         if self.stop is not None and self.stop <= self.start:
             raise ValueError(f"writer {self.id} stops at {self.stop:g} s and starts at {self.start:g} s: stop it later")
+        if self.shards and self.shard:
+            raise ValueError(f"writer {self.id} has a shard and shards: leave one of them out")
+        if len(set(self.shards)) < len(self.shards):
+            raise ValueError(f"writer {self.id} has a shard twice: name each once")
         if self.busy == ():
             raise ValueError(f"writer {self.id} is never busy: give it a spell, or leave it out")
         for begin, end in self.busy or ():
@@ -96,13 +105,17 @@ class WriterPart(Part):
 
     @property
     def plain(self) -> bool:
-        """Whether it differs from a default writer only in its id, rate and shard."""
-        return self == WriterPart(id=self.id, rate=self.rate, shard=self.shard)
+        """Whether it differs from a default writer only in its id, rate and shards."""
+        return self == WriterPart(id=self.id, rate=self.rate, shard=self.shard, shards=self.shards)
+
+    def tables(self, count: int) -> tuple[int, ...]:
+        """Which of `count` tables its rows go to, numbered from 0: the shard modulo the number of tables."""
+        return tuple(sorted({shard % count for shard in self.shards or (self.shard,)}))
 
 
 class DealPart(Part):
     """How arriving rows are divided among the busy writers."""
 
     mode: Mode = "own-rates"
-    session_rows: Annotated[int, Field(gt=0)] = 100
+    session_rows: Annotated[int, Field(gt=0, le=MOST_ROWS)] = 100
     """In sticky mode: rows of a session, which all go to one writer."""

@@ -13,14 +13,7 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
   echo "note: not installed:$packages; tests that need them are skipped (apt-get install$packages)." >&2
   exit 0
 fi
-policy=/usr/sbin/policy-rc.d
 mkdir -p /etc/postgresql-common
 [ -e /etc/postgresql-common/createcluster.conf ] || echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
-if [ ! -e $policy ]; then
-  printf '#!/bin/sh\nexit 101\n' >$policy
-  chmod 755 $policy
-  trap 'rm -f $policy' EXIT
-fi
-apt-get update -qq
 # shellcheck disable=SC2086  # one word a package
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $packages
+sh scripts/install-packages.sh $packages

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from datetime import datetime
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -51,18 +52,21 @@ def test_the_page_model_of_the_readme_works(capsys: pytest.CaptureFixture[str]) 
 
 def test_the_programs_of_the_documents_run() -> None:
     programs = blocks(ROOT / "docs" / "layouts.md", "python")
-    assert len(programs) == 2
+    assert len(programs) == 4
     found: dict[str, object] = {}
     for code in programs:
         exec(compile(code, "layouts.md", "exec"), found)
     assert found["suited"] == "jhtodd-end"
+    assert isinstance(found["made"], datetime)
     assert np.asarray(found["rows"]).shape == (1_000, 16)
     assert np.asarray(found["times"]).shape == (1_000,)
 
 
 def test_the_scenarios_of_the_documents_are_valid_and_drawn_as_shown() -> None:
-    first, second = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    first, varying, second = blocks(ROOT / "docs" / "scenarios.md", "toml")
     assert parse_scenario("mine", first, where="docs").rows == 1_000_000
+    head = first.partition("[table]")[0]
+    assert parse_scenario("mine", head + varying, where="docs").table.payload
     timed = parse_scenario("mine", second, where="docs")
     (drawing,) = blocks(ROOT / "docs" / "scenarios.md", "text")
     assert drawing.splitlines() == lines(timed, 4_500_000)

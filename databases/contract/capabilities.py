@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -48,6 +48,18 @@ class StampsTransactions(Protocol):
 
 
 # Capabilities of an Admin
+
+
+@runtime_checkable
+class ReadsSettings(Protocol):
+    """An admin that reads from the server all settings on which the pages of trials' tables depend."""
+
+    def page_settings(self) -> Mapping[str, str]:
+        """Their values: settings of `Engine.settable` by their names, others by the names that the server gives them.
+
+        `Engine.page_model` finds them in `Table.settings`, and refuses those that the model does not know.
+        """
+        ...
 
 
 @runtime_checkable
@@ -105,6 +117,9 @@ class Arrivals:
     """(n,): the transaction of each of these keys."""
     sequence: NDArray[np.int64]
     """(n,): the transaction of each insertion into the index, the first insertion first."""
+    children: NDArray[np.int64] | None = None
+    """For the table of a foreign key's parents: the transaction of each insertion into the child table's index, the
+    first insertion first; None if the server does not tell."""
     near: str = ""
     """If `sequence` is only close to the order of the insertions: a sentence that says which order it is."""
 

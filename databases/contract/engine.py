@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.setting import Setting
 from keybench.errors import UsageError, unknown_name
-from keybench.model.column import Column, FixedBits
-from keybench.model.keys import Kind, Order
+from keybench.model.byteorder import FixedBits
+from keybench.model.column import Column
+from keybench.model.keys import Kind
 from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -39,7 +41,7 @@ class Engine(ABC):
     """The server kinds that keybench itself starts, the preferred one first."""
     url_schemes: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
-    """The import names of the Python packages that connect to it."""
+    """The import names of the Python packages that connect to it, the preferred one first. One of them is enough."""
     server_keys: tuple[ServerKeys, ...] = ()
     """Layouts whose keys its servers make themselves. An engine with such layouts has sessions that are `MakesKeys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
@@ -52,12 +54,19 @@ class Engine(ABC):
     """Size of an index page; 0 if the size of an empty index shows it."""
     caveat: str = ""
     """A sentence that every reader of its results must know; shown with each run."""
+    settable: tuple[Setting, ...] = ()
+    """Settings that users choose by name (`--set`). An engine that has one of a server has an admin that is
+    `ReadsSettings`; tables have the chosen ones in `Table.settings`."""
     model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
     """Sets of parameters for the page model, by display name, if no server has yet confirmed which set is right."""
 
     @abstractmethod
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The settings of cache, log, checkpoints and background work for a profile and cache size."""
+
+    def configured(self, settings: Settings, chosen: Mapping[str, str]) -> Settings:
+        """The settings with the values of `settable` that the user chose, for servers that keybench starts."""
+        return replace(settings, chosen=dict(chosen))
 
     @abstractmethod
     def missing(self, server: str) -> str:
@@ -91,8 +100,9 @@ class Engine(ABC):
     def page_model(self, table: Table, **parameters: float | str) -> PageModel | SizedByValue:  # noqa: ARG002
         """The model of the index that holds the table's key; `pagemodels.predict` feeds it keys.
 
-        The engine's page model documents its parameters. Raises UsageError for an unknown parameter, and for a table
-        whose index the model cannot predict to the page.
+        The engine's page model documents its parameters; those in the table's settings are its defaults. Raises
+        UsageError for an unknown parameter, and for a table whose index the model cannot predict to the page, also
+        because of a setting.
         """
         raise UsageError(f"there is no page model of {self.title}: measure on a server, or choose another database.")
 
@@ -126,17 +136,19 @@ class Engine(ABC):
                 return column
         raise unknown_name(f"{self.name} column", name, [column.name for column in self.columns])
 
-    def default_column(self, kind: Kind, order: Order, bits: FixedBits | None = None) -> Column:
-        """The default column for a layout of that kind and order: the first of the same order, else the native one.
+    def default_column(self, kind: Kind, bits: FixedBits | None = None) -> Column:
+        """The column in which keys of that kind are measured if nobody names another: the native one.
 
-        A column that imitates another server's order is never the default, because nobody's table has it. `bits` are
-        the bits that all GUIDs of the layout share. A column that may refuse GUIDs with these bits is not the default
-        if another column accepts all of them.
+        `bits` are the bits that all keys of a layout share. If the native column may refuse keys with these bits, the
+        first column that accepts all of them is the default. Of several native columns that accept them, the narrowest
+        is: integers of 32 bits go into a type of 32 bits. Without `bits` the first native column is the default. A
+        column that imitates another server's order is never the default, because nobody's table has it.
+
+        Raises UsageError if there is no column for that kind.
         """
-        fitting = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
-        if not fitting:
+        own = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
+        if not own:
             raise UsageError(f"{self.name} has no column for {kind} keys.")
-        fitting = [column for column in fitting if bits is None or column.accepts_all(bits)] or fitting
-        same_order = [column for column in fitting if column.order == order]
-        native = [column for column in fitting if column.native]
-        return (same_order or native or fitting)[0]
+        accepting = [column for column in own if bits is None or column.accepts_all(bits)] or own
+        native = [column for column in accepting if column.native] or accepting[:1]
+        return native[0] if bits is None else min(native, key=lambda column: column.width)

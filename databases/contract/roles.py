@@ -36,13 +36,18 @@ class Secret:
         """The password. Raises EnvironmentMissing if the variable is not set or the file cannot be read."""
         if self.variable:
             try:
-                return os.environ[self.variable]
+                password = os.environ[self.variable]
             except KeyError:
                 raise EnvironmentMissing(f"the password variable {self.variable} is not set: export it.") from None
+            if password.encode("utf-8", "ignore").decode() != password:
+                raise EnvironmentMissing(f"the password variable {self.variable} is no text in UTF-8: correct it.")
+            return password
         try:
             return Path(self.file).read_text(encoding="utf-8").rstrip("\n")
         except OSError as error:
             raise EnvironmentMissing(f"the password file {self.file} cannot be read: {error.strerror}.") from None
+        except ValueError:
+            raise EnvironmentMissing(f"the password file {self.file} is no text in UTF-8: correct it.") from None
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,8 @@ class Settings:
     values: Mapping[str, str]
     container: ContainerOptions = field(default_factory=ContainerOptions)
     """For servers of the kind `container`."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Values that the user chose for settings of the engine (`Engine.settable`), by name."""
 
 
 @dataclass(frozen=True)

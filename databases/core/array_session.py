@@ -126,8 +126,7 @@ class ArraySession(ABC):
 
     def _rows(self, keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
         """n rows of time of creation, key and text, without the columns that are not sent."""
-        texts = payload.texts if payload.width else ()
-        text_of_row = [texts[at % len(texts)] for at in range(start, start + n)] if texts else None
+        text_of_row = payload.row_texts(start, n) if payload.width else None
         moments: list[object] | None = payload.moments(start, n).tolist() if self._table.by_date else None
         return list(zip(*(part for part in (moments, keys, text_of_row) if part is not None), strict=True))
 

@@ -2,10 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.keys import Bytes
+from keybench.model.payload import Payload
+
+
+@dataclass(frozen=True, eq=False)
+class Varying:
+    """A column whose values have different lengths."""
+
+    data: Bytes
+    """uint8 (n, width): the bytes of each value, and others that do not belong to it."""
+    kept: NDArray[np.bool_]
+    """(n, width): which bytes belong to the value."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, width)."""
+        return len(self.data), self.data.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, rows: NDArray[np.int64]) -> Varying:
+        """The column of these rows."""
+        return Varying(self.data[rows], self.kept[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Rows of bytes, one after the other."""
+
+    data: NDArray[np.uint8]
+    """(bytes,)."""
+    width: int
+    """Bytes of the longest row."""
+    ends: NDArray[np.int64] | None = None
+    """(n,): where each row ends; None if all rows have the same width."""
+
+    def __len__(self) -> int:
+        return len(self.data) // max(1, self.width) if self.ends is None else len(self.ends)
+
+    def begin(self, row: int) -> int:
+        """Where a row begins; of the number of rows, where the last one ends."""
+        if self.ends is None:
+            return row * self.width
+        return int(self.ends[row - 1]) if row else 0
+
+    def part(self, first: int, last: int) -> memoryview:
+        """Rows first … last-1, without a copy."""
+        return self.data[self.begin(first) : self.begin(last)].data
+
+
+def texts(payload: Payload, start: int, n: int) -> Bytes | Varying:
+    """The payloads of rows start … start+n-1 as a column."""
+    letters = payload.rows(start, n)
+    return letters if payload.lengths is None else Varying(letters, payload.kept(start, n))
+
+
+def lines(*columns: Bytes | Varying) -> Lines:
+    """The columns side by side, each row's parts joined."""
+    data = beside(*(column.data if isinstance(column, Varying) else column for column in columns))
+    if not any(isinstance(column, Varying) for column in columns):
+        return Lines(data.reshape(-1), data.shape[1])
+    kept = np.concatenate([c.kept if isinstance(c, Varying) else np.ones(c.shape, np.bool_) for c in columns], axis=1)
+    return Lines(data[kept], data.shape[1], np.cumsum(kept.sum(axis=1)))
 
 
 def repeated(text: bytes, n: int) -> Bytes:

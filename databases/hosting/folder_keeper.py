@@ -2,8 +2,8 @@
 
 The keeper owns the server's folder and starts the server as a child that dies with the keeper. Then it waits until the
 runner ends, the server ends, or the runner asks it to stop. It then stops the server, deletes the folder and ends.
-Meanwhile it holds a lock on `<folder>.lock`. By a free lock the next keeper recognises the folder of a killed keeper,
-and removes it. This module uses only the standard library, because the keeper must start at once.
+Meanwhile it holds the folder's lock, so the next command removes the folder of a keeper that was killed
+(`keybench.locked_folder`). This module uses only the standard library, because the keeper must start at once.
 `private_folder.PrivateFolder` is the runner's side.
 
 Protocol: the runner writes one line of JSON (a `Spec`) to the keeper's standard input. Any further byte, or the end of
@@ -16,25 +16,16 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from keybench import locked_folder
 from keybench.databases.hosting.keeper_processes import LINUX, LOG_NAME, SetupError, Spawner, Spec, adopt_orphans, stop
 
-if sys.platform != "win32":  # Windows imports this module too, when it searches all modules for engines
-    import fcntl
-
-PREFIX = "keybench-"
-LOCK_SUFFIX = ".lock"
-
 _POLL_SECONDS = 0.1
-_REMOVE_SECONDS = 5.0
 
 
 def log_tail(folder: Path, lines: int = 15) -> str:
@@ -45,72 +36,6 @@ def log_tail(folder: Path, lines: int = 15) -> str:
             return "\n".join(log.read().decode("utf-8", "replace").splitlines()[-lines:])
     except OSError:
         return ""
-
-
-def remove(folder: Path) -> bool:
-    """Deletes a folder, and retries while a dying server still writes into it. Returns whether the folder is gone."""
-    deadline = time.monotonic() + _REMOVE_SECONDS
-    while folder.exists() and time.monotonic() < deadline:
-        shutil.rmtree(folder, ignore_errors=True)
-        if folder.exists():
-            time.sleep(0.05)
-    return not folder.exists()
-
-
-def _lock(path: Path, flags: int) -> int | None:
-    """Locks the file at `path` and returns its descriptor.
-
-    None if another process holds the lock, the file is gone, or it belongs to another user.
-    """
-    try:
-        descriptor = os.open(path, flags | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return None
-    with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        opened, named = os.fstat(descriptor), path.stat()  # `sweep` may have removed it between opening and locking
-        if opened.st_ino == named.st_ino and opened.st_uid == os.geteuid():
-            return descriptor
-    os.close(descriptor)
-    return None
-
-
-def sweep(base: Path) -> list[Path]:
-    """Removes this user's folders whose keeper is gone, that is, whose lock is free. Returns the removed folders."""
-    swept = []
-    for lock in sorted(base.glob(f"{PREFIX}*{LOCK_SUFFIX}")):
-        descriptor = _lock(lock, 0)
-        if descriptor is None:
-            continue
-        folder = lock.with_suffix("")
-        if remove(folder):
-            lock.unlink(missing_ok=True)
-            swept.append(folder)
-        os.close(descriptor)
-    return swept
-
-
-def stale(base: Path) -> tuple[list[Path], list[Path]]:
-    """(folders that `sweep` would remove, folders that it would keep because they are in use or another user's)."""
-    free, kept = list[Path](), list[Path]()
-    for lock in sorted(base.glob(f"{PREFIX}*{LOCK_SUFFIX}")):
-        descriptor = _lock(lock, 0)
-        (kept if descriptor is None else free).append(lock.with_suffix(""))
-        if descriptor is not None:
-            os.close(descriptor)
-    return free, kept
-
-
-def _claim(base: Path, engine: str) -> tuple[Path, int]:
-    """The path of a new folder and the descriptor of its lock, which is taken before the folder is created."""
-    for _ in range(100):
-        folder = base / f"{PREFIX}{engine}-{os.urandom(4).hex()}"
-        descriptor = _lock(folder.with_name(folder.name + LOCK_SUFFIX), os.O_CREAT | os.O_EXCL)
-        if descriptor is not None:
-            return folder, descriptor
-    raise SetupError(
-        f"no private folder can be made in {base}: make it writable, or set KEYBENCH_TMP to another directory."
-    )
 
 
 class Watch:
@@ -165,8 +90,13 @@ class Keeper:
     def run(self) -> None:
         """Makes the folder, keeps the server until something ends it, and cleans up."""
         base = Path(self._spec.base)
-        sweep(base)
-        folder, lock = _claim(base, self._spec.engine)
+        locked_folder.sweep(base)
+        claimed = locked_folder.claim(base, self._spec.engine)
+        if claimed is None:
+            raise SetupError(
+                f"no private folder can be made in {base}: make it writable, or set KEYBENCH_TMP to another directory."
+            )
+        folder, lock = claimed
         try:
             self._live(folder)
         except SetupError as error:
@@ -174,9 +104,7 @@ class Keeper:
         except OSError as error:
             self._tell(failed=f"{error.filename}: {error.strerror}", log=log_tail(folder))
         finally:
-            if remove(folder):
-                folder.with_name(folder.name + LOCK_SUFFIX).unlink(missing_ok=True)
-            os.close(lock)
+            locked_folder.release(folder, lock)
 
     def _live(self, folder: Path) -> None:
         spawner = Spawner(self._spec, folder)
@@ -204,8 +132,16 @@ class Keeper:
                 stop(process, signal.SIGKILL)
                 return False
             if process.returncode:
-                raise SetupError(f"{spawner.fill(command[0])} failed with exit code {process.returncode}")
+                raise SetupError(f"{spawner.fill(command[0])} {_ended(process.returncode)}")
         return True
+
+
+def _ended(code: int) -> str:
+    """How a setup command ended that did not succeed."""
+    if code > 0:
+        return f"failed with exit code {code}"
+    why = ", as the system does when memory runs out" if code == -signal.SIGKILL else ""
+    return f"was killed by the signal {signal.Signals(-code).name}{why}"
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from keybench.errors import EnvironmentMissing
+from keybench.locked_folder import PREFIX, base_directory
 
 if sys.platform != "win32":
     import pwd
@@ -34,11 +35,6 @@ _SOCKET_NAME = "/.s.PGSQL.00000.lock"
 _STOP_SECONDS = 30.0
 
 
-def base_directory() -> Path:
-    """The directory in which private folders are made: `KEYBENCH_TMP`, else the system's temporary directory."""
-    return Path(os.environ.get("KEYBENCH_TMP") or tempfile.gettempdir()).absolute()
-
-
 def server_user() -> str | None:
     """The user that private servers run as.
 
@@ -48,16 +44,6 @@ def server_user() -> str | None:
         return None
     names = {account.pw_name for account in pwd.getpwall()}
     return "postgres" if "postgres" in names else "nobody"
-
-
-def left_folders(base: Path) -> tuple[list[Path], list[Path]]:
-    """(private folders in `base` that killed keepers left, folders that are in use or belong to another user)."""
-    return ([], []) if sys.platform == "win32" else folder_keeper.stale(base)
-
-
-def remove_left_folders(base: Path) -> list[Path]:
-    """Removes the folders that killed keepers left in `base`, as the next keeper would. Returns the removed folders."""
-    return [] if sys.platform == "win32" else folder_keeper.sweep(base)
 
 
 class _State:
@@ -240,7 +226,7 @@ class PrivateFolder:
             raise EnvironmentMissing(
                 f"the directory {base} for private servers is not there: create it or set KEYBENCH_TMP."
             )
-        socket = f"{base}/{folder_keeper.PREFIX}{self._engine}-00000000{_SOCKET_NAME}"
+        socket = f"{base}/{PREFIX}{self._engine}-00000000{_SOCKET_NAME}"
         if self._server and len(os.fsencode(socket)) >= _SOCKET_LIMIT:
             raise EnvironmentMissing(
                 f"the directory {base} is too long for a server's socket, whose path must stay below {_SOCKET_LIMIT} "

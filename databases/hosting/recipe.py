@@ -28,7 +28,7 @@ class Recipe:
     user: str
     port: int
     health: tuple[str, ...]
-    """The command by which Docker checks whether the server accepts connections."""
+    """The command by which Docker checks that `user` can log in over TCP, with the password of `password_variable`."""
     denied: tuple[str, ...]
     """Texts by which the driver's message shows that the server refused the login."""
 

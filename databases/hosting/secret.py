@@ -1,7 +1,8 @@
 """Passwords by reference. Addresses are sent to processes and printed, so they hold a reference to the password only.
 
-Writer processes inherit the password in their environment. Commands remove it from the environment when they end
-(`removed_afterwards`).
+Writer processes get the passwords of the runner when they start (`of_this_process`, `replace_with`). They cannot
+inherit them: a server that is restarted has a new password, and the fork server keeps the environment of its own start.
+Commands remove the passwords from the environment when they end (`removed_afterwards`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import getpass
 import itertools
 import os
-import re
 import socket
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from keybench.databases.contract.roles import Secret
@@ -27,6 +28,18 @@ _VARIABLE = "KEYBENCH_PASSWORD_{}"
 def removed_afterwards() -> AbstractContextManager[None]:
     """A context in which `ask` and `keep` may put passwords into the environment; its end removes them."""
     return restored(PASSWORD)
+
+
+def of_this_process() -> Mapping[str, str]:
+    """This process's passwords by environment variable. They may be sent only to a process that it starts itself."""
+    return {name: value for name, value in os.environ.items() if name.startswith(PASSWORD)}
+
+
+def replace_with(passwords: Mapping[str, str]) -> None:
+    """Replaces all passwords in the environment of this process with these."""
+    for name in of_this_process():
+        del os.environ[name]
+    os.environ.update(passwords)
 
 
 def ask() -> None:
@@ -46,18 +59,12 @@ def from_url(password: str) -> Secret | None:
 
 
 def keep(password: str) -> Secret:
-    """Puts the password into an environment variable, which writer processes inherit. Returns a reference to it."""
+    """Puts the password into an environment variable. Returns a reference to it."""
     for n in itertools.count(1):
         variable = _VARIABLE.format(n)
         if os.environ.setdefault(variable, password) == password:
             break
     return Secret(variable=variable)
-
-
-def redacted(text: str) -> str:
-    """The text without the passwords of URLs: the part between the user's colon and the last @, and `password=`."""
-    text = re.sub(r"(://[^:/?#@]*):.*@", r"\1@", text)
-    return re.sub(r"(?<=[?&])(?:ssl)?password=[^&]*&?", "", text).rstrip("?&")
 
 
 def elsewhere(given: Secret) -> Secret:

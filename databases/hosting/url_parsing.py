@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from typing import Final
+from urllib.parse import unquote, unquote_plus
 
 from keybench.databases.contract.roles import Address
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
+from keybench.model import url
 
-_SOCKET = "unix_socket"
+_SOCKET: Final = "unix_socket"
+_PORT: Final = re.compile(r":[0-9]*$")
 
 
 @dataclass(frozen=True)
@@ -35,33 +39,36 @@ class UrlForm:
     options: frozenset[str]
     """The options that the query may have besides `password`. A URL with `unix_socket` needs no host."""
 
-    def parse(self, url: str) -> ServerUrl:
+    def parse(self, text: str) -> ServerUrl:
         """The URL's parts. Raises UsageError if it cannot be understood or has an unknown option.
 
-        The message does not show the URL.
+        The message shows nothing of the URL but the name of the first unknown option, and not even that after a
+        password in the query: it may be a piece of the password, after an & that was not written as %26.
         """
-        parts = self._split(url)
+        parts = self._split(text)
         if parts is None:
             raise self.misunderstood()
-        options = dict(parse_qsl(parts.query, keep_blank_values=True))
-        password = options.pop("password", None)
-        if unknown := sorted(set(options) - self.options):
-            raise UsageError(
-                f"{self.title} URL: unknown option {unknown[0]}. Known: {', '.join(sorted(self.options))}."
-            )
+        options: dict[str, str] = {}
+        for name, value in parts.options:
+            if name not in self.options and name != url.PASSWORD:
+                named = "" if url.PASSWORD in options else f" {name}"
+                raise UsageError(f"{self.title} URL: unknown option{named}. Known: {', '.join(sorted(self.options))}.")
+            options[name] = unquote_plus(value)
+        password = options.pop(url.PASSWORD, None)
+        host, _, port = parts.hosts.rpartition(":") if _PORT.search(parts.hosts) else (parts.hosts, "", "")
         return ServerUrl(
-            host=parts.hostname or "",
-            port=str(parts.port or ""),
-            user=unquote(parts.username or ""),
+            host=host.strip("[]").lower(),
+            port=port,
+            user=unquote(parts.user),
             path=unquote(parts.path.strip("/")),
             options=options,
-            password=unquote(parts.password or "") if password is None else password,
+            password=unquote(parts.password) if password is None else password,
         )
 
-    def query(self, url: str) -> Mapping[str, str]:
+    def query(self, text: str) -> Mapping[str, str]:
         """The options of the query. A URL that cannot be understood has none: `parse` reports the error."""
-        parts = self._split(url)
-        return dict(parse_qsl(parts.query)) if parts else {}
+        parts = self._split(text)
+        return {name: unquote_plus(value) for name, value in parts.options} if parts else {}
 
     def misunderstood(self) -> UsageError:
         """The error for a URL that cannot be understood."""
@@ -70,15 +77,13 @@ class UrlForm:
             "as %XX."
         )
 
-    def _split(self, url: str) -> SplitResult | None:
-        """The URL's parts; None if it cannot be split. urllib's own message would show the URL."""
-        try:
-            parts = urlsplit(url)
-            _ = parts.port
-        except ValueError:
+    def _split(self, text: str) -> url.Url | None:
+        """The URL's parts; None if it cannot be split, names several hosts, or names none and no socket."""
+        parts = url.parse(text)
+        if parts is None or "," in parts.hosts:
             return None
-        socket = _SOCKET in self.options and f"{_SOCKET}=" in parts.query
-        return parts if parts.hostname or socket else None
+        socket = _SOCKET in self.options and any(name == _SOCKET for name, _ in parts.options)
+        return parts if _PORT.sub("", parts.hosts) or socket else None
 
 
 def unreachable(address: Address, title: str, place: str, reason: str, to_check: str) -> KeybenchError:

@@ -12,7 +12,7 @@ from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.mssql import connection, ddl
 from keybench.databases.mssql.probes import pages, probes
 from keybench.databases.mssql.probes.splits import HOLDER, LogHolder
-from keybench.databases.mssql.settings import options
+from keybench.databases.mssql.settings import SETTABLE, VERSIONING, options, versioning
 from keybench.errors import ServerError
 from keybench.model.byteorder import stored
 from keybench.model.column import Column
@@ -81,8 +81,8 @@ class MssqlAdmin:
 
     def settings(self) -> Mapping[str, str]:
         """Of the database, the server and the driver, and the options of the tables."""
-        (values,) = self.connection.rows(DATABASE)
-        of_database = {name: str(value) for name, value in zip(_DATABASE_NAMES, values, strict=True)}
+        values = self._of_database()
+        of_database = {name: str(value) for name, value in values.items()}
         of_server = {str(name): str(value) for name, value in self.connection.rows(CONFIGURED)}
         files = {f"{kind}_megabytes".lower(): str(size) for kind, size, _ in self.connection.rows(FILES)}
         open_questions = {
@@ -90,6 +90,7 @@ class MssqlAdmin:
             "model_database": ", ".join(f"{value}" for row in self._allowed(MODEL_DATABASE) for value in row),
         }
         chosen = {name: value for name, value in self.options.parameters().items() if value}
+        chosen["row_versioning"] = versioning(*(values[name] for name in VERSIONING))
         return {
             **of_database,
             **of_server,
@@ -98,6 +99,16 @@ class MssqlAdmin:
             **chosen,
             "load_path": "arrays of single-row inserts",
         }
+
+    def page_settings(self) -> Mapping[str, str]:
+        """The options of the tables, and the row versioning that the database has."""
+        options, values = self.options.parameters(), self._of_database()
+        real = versioning(*(values[name] for name in VERSIONING))
+        return {setting.name: options[setting.name] for setting in SETTABLE} | {"row_versioning": real}
+
+    def _of_database(self) -> dict[str, object]:
+        (values,) = self.connection.rows(DATABASE)
+        return dict(zip(_DATABASE_NAMES, values, strict=True))
 
     def _allowed(self, query: str) -> list[tuple[object, ...]]:
         """The rows of a query that not every user may run; none where this user may not."""
@@ -177,7 +188,7 @@ def _keys(column: Column, text: str) -> NDArray[np.uint8] | NDArray[np.int64]:
     """Keys from their joined texts."""
     data = np.frombuffer(text.encode("ascii") if column.form == "text" else bytes.fromhex(text), np.uint8)
     if column.form == "int":
-        return data.view(">i8").astype(np.int64)
+        return data.view(f">i{column.width}").astype(np.int64)
     rows = data.reshape(-1, column.width)
     if column.name != "uniqueidentifier":
         return rows

@@ -33,6 +33,12 @@ LICENCE = (
     "--accept-eula mssql or set ACCEPT_EULA=Y."
 )
 
+LOGIN = (
+    'tools=(/opt/mssql-tools*/bin/sqlcmd); SQLCMDPASSWORD="$MSSQL_SA_PASSWORD" '
+    'exec "${tools[-1]}" -S 127.0.0.1 -U sa -C -b -Q "SELECT 1"'
+)
+"""A login by the image's own tools, whose folder has another name in older images."""
+
 LEAST_MEMORY = 2_000_000_000
 """Bytes without which the server refuses to start ("at least 2000 megabytes of memory")."""
 
@@ -78,7 +84,7 @@ def recipe() -> Recipe:
         password_variable="MSSQL_SA_PASSWORD",  # noqa: S106  # its name
         user="sa",
         port=1433,
-        health=("bash", "-c", "</dev/tcp/127.0.0.1/1433"),
+        health=("bash", "-c", LOGIN),
         denied=(),
     )
 
@@ -94,7 +100,7 @@ def container_server(chosen: Settings) -> ContainerServer:
 
 def prepare(address: Address) -> Address:
     """Configures the server, and makes the database of the trials with its schema, in place of an unfinished one."""
-    chosen = options(address.parameters)
+    chosen = options({**address.parameters, **(address.settings.chosen if address.settings else {})})
     values = address.settings.values if address.settings else {}
     master = connection.connect(address, "master")
     try:

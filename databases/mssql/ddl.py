@@ -24,6 +24,7 @@ COLUMNS = (
     Column("binary", "binary({width})", frozenset({"bytes"}), "rfc", native=True, width=0),
     Column("char", f"char({{width}}) {_BINARY_ORDER}", frozenset({"text"}), "rfc", "text", native=True, width=0),
     Column("bigint", "bigint", frozenset({"int"}), "rfc", "int", native=True, width=8),
+    Column("int", "int", frozenset({"int"}), "rfc", "int", native=True, width=4),
 )
 """`{width}` stands for the width of the layout's keys."""
 
@@ -58,9 +59,11 @@ def parameter(column: Column) -> str:
     return f"CAST(? AS {sql_type(column).partition(' ')[0]})"
 
 
-def payload_type(payload: int) -> str:
-    """A type of fixed width where a row can hold it, so that all rows have one size."""
-    return f"char({payload})" if payload <= _WIDEST_CHAR else "varchar(max)"
+def payload_type(table: Table) -> str:
+    """A type of fixed width where a row can hold it, so that all rows have one size, unless their lengths vary."""
+    if table.payload > _WIDEST_CHAR:
+        return "varchar(max)"
+    return f"{'varchar' if table.lengths else 'char'}({table.payload})"
 
 
 def create(table: Table, options: Options) -> str:
@@ -74,7 +77,7 @@ def create(table: Table, options: Options) -> str:
     made = f" {table.server_keys.declaration}" if table.server_keys else ""
     defined = [f"[key] {sql_type(table.column)}{made} NOT NULL"]
     if table.payload:
-        defined.append(f"payload {payload_type(table.payload)} {_BINARY_ORDER} NOT NULL")
+        defined.append(f"payload {payload_type(table)} {_BINARY_ORDER} NOT NULL")
     how = "PRIMARY KEY CLUSTERED" if table.key == "clustered" else "PRIMARY KEY NONCLUSTERED"
     if table.by_date:
         defined.insert(0, "created bigint NOT NULL")
@@ -117,7 +120,7 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
     if column.name == "uniqueidentifier":
         key = ("GUID", 16)
     elif column.form == "int":
-        key = ("BIGINT", 19)
+        key = ("BIGINT", 19) if width == 8 else ("INTEGER", 10)
     else:
         key = ("CHAR" if column.form == "text" else "BINARY", width)
     payload = (("VARCHAR", table.payload),) if table.payload else ()

@@ -68,7 +68,7 @@ class SqlServer(Engine):
             from keybench.databases.mssql.owned_schema import DatabaseOrSchema
             from keybench.databases.mssql.url import address_of
 
-            return UrlServer(partial(DatabaseOrSchema, address_of(server)))
+            return UrlServer(partial(DatabaseOrSchema, address_of(server, settings.chosen)))
         return container.container_server(settings)
 
     def admin(self, address: Address) -> Admin:
@@ -96,14 +96,12 @@ class SqlServer(Engine):
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index or heap that holds the key; the model's `Parameters` are the parameters.
 
-        The environment's options give the defaults of two: what is beneath a nonclustered key, and row versions.
+        The table's settings, else the environment's options, give the defaults of two: what is beneath a nonclustered
+        key, and row versions.
         """
         from keybench.pagemodels.mssql.model import Parameters, page_model
 
-        chosen = settings.options({})
-        beneath = "bigint" if chosen.beneath == "clustered" else "heap"
-        default = {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
-        return page_model(table, parameters(Parameters, {**default, **given}))
+        return page_model(table, parameters(Parameters, {**settings.model_parameters(table.settings), **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:
         """The trial's answers to questions that were open without a server."""
@@ -131,7 +129,9 @@ ENGINE = SqlServer(
     paths=("rows", "bulk"),
     page_bytes=ddl.PAGE_BYTES,
     url_schemes=("mssql", "sqlserver"),
+    drivers=("mssql_python", "pyodbc"),
     server_keys=keys.MADE,
+    settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
     model_variants=checks.VARIANTS,
     absent={

@@ -12,7 +12,7 @@ All other settings have the server's defaults. Options come from a URL's query o
 | `beneath` | `KEYBENCH_MSSQL_BENEATH` | under a nonclustered key: `clustered` (a bigint, by arrival) or `heap` |
 | `encrypt`, `trust_certificate` | `KEYBENCH_MSSQL_ENCRYPT` … | `yes` or `no`, as ODBC has them |
 
-All of them are recorded with a result.
+All of them are recorded with a result. `--set NAME=VALUE` chooses those in `SETTABLE`, before URL and environment.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import psutil
 
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
+from keybench.databases.contract.setting import Setting
 from keybench.databases.core.engine_options import chosen
 from keybench.errors import UsageError, unknown_name
 
@@ -99,3 +100,38 @@ def options(given: Mapping[str, str]) -> Options:
     UsageError for a value that is none of the choices.
     """
     return Options(**chosen("mssql", NAMES, given))
+
+
+SETTABLE = (
+    Setting(
+        "row_versioning",
+        "row versions of the database: each kind adds 14 bytes to a row",
+        "off",
+        "server",
+        _CHOICES["row_versioning"],
+    ),
+    Setting("beneath", "what is beneath a nonclustered key", "heap", "table", _CHOICES["beneath"]),
+    Setting(
+        "fill_factor", "FILLFACTOR of the key's index: only rebuilds use it", "100", "table", numbers=range(1, 101)
+    ),
+    Setting(
+        "sequential_key", "OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index", "off", "table", _CHOICES["sequential_key"]
+    ),
+)
+
+
+VERSIONING = ("read_committed_snapshot", "snapshot_isolation", "accelerated_database_recovery")
+"""What a database's row versioning follows from."""
+
+
+def versioning(committed: object, snapshot: object, accelerated: object) -> str:
+    """The database's row versioning, from the columns of sys.databases; the first kind where there are several."""
+    kinds = (("rcsi", bool(committed)), ("snapshot", snapshot != "OFF"), ("adr", bool(accelerated)))
+    return next((kind for kind, on in kinds if on), "off")
+
+
+def model_parameters(settings: Mapping[str, str]) -> dict[str, str | bool]:
+    """The page model's parameters for a table with these settings, else those of the environment."""
+    chosen = options(settings)
+    beneath = "bigint" if chosen.beneath == "clustered" else "heap"
+    return {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_parsing import UrlForm
@@ -14,8 +17,13 @@ _SYSTEM_DATABASES = "master", "model", "msdb", "tempdb"
 """Databases of the server's own. In tempdb, testcontainers' default, pages and log are handled differently."""
 
 
-def address_of(url: str) -> Address:
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def address_of(url: str, preferred: Mapping[str, str] = _NONE) -> Address:
     """The address of a mssql:// URL, its password replaced by a reference, with the options of query and environment.
+
+    Options in `preferred` come before both.
 
     UsageError, without the URL, where it cannot be understood, has an unknown option or names a system database.
     """
@@ -30,6 +38,9 @@ def address_of(url: str) -> Address:
             f"SQL Server URL: row_versioning is a setting of the whole database {parts.path}, which is not changed: "
             "name no database, and keybench makes one."
         )
+    if parts.path:  # its row versioning is read, and compared with what was asked for
+        preferred = {name: value for name, value in preferred.items() if name != "row_versioning"}
+    chosen = options({**parts.options, **preferred})
     parameters = {**chosen.parameters(), "host": parts.host, "port": parts.port or _PORT}
     if parts.path:
         parameters["database"] = parts.path

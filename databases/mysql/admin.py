@@ -53,9 +53,21 @@ class MySqlAdmin(Queries):
         recorded = {name: variables[name] for name in sorted(set(settings.RECORDED)) if name in variables}
         return {**recorded, "load_path": default_method(self.connection)}
 
+    def page_settings(self) -> Mapping[str, str]:
+        """Page size, character set, and the settings that the page model must know."""
+        variables = {str(name): str(value) for name, value in self.rows("SHOW GLOBAL VARIABLES")}
+        of_database = self.rows(
+            "SELECT maxlen FROM information_schema.schemata JOIN information_schema.character_sets "
+            "ON character_set_name = default_character_set_name WHERE schema_name = %s",
+            [ddl.SCHEMA],
+        )
+        return settings.found(variables, int(of_database[0][0]) if of_database else 0)
+
     def create(self, table: Table) -> None:
         """Drops the table and its parent, waits for quiet on a private server, and creates them, empty."""
-        keys.check(self.flavour, table, str(self.value("SELECT version()")))
+        version = str(self.value("SELECT version()"))
+        keys.check(self.flavour, table, version)
+        ddl.check(table, version)
         self.drop(table)
         self.checkpoint()
         for each in table.family:

@@ -199,7 +199,8 @@ def connect(address: Address) -> Connection:
             program_name="keybench",
         )
         connection.reach()
-    except (pymysql.Error, OSError, RuntimeError) as error:  # RuntimeError: a login method that needs more packages
+    except (pymysql.Error, OSError, RuntimeError, ValueError) as error:
+        # RuntimeError: a login method that needs more packages. ValueError: a host that is no name of a host
         to_check = "host, port, user and password"
         problem = unreachable(address, wanted.title, place(address), error_text(error), to_check)
     else:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from keybench.databases.mysql import keys
+from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.table import Table
 
@@ -13,6 +17,24 @@ COMMENT = "a trial of keybench, which removes it"
 
 CLUSTERED_INDEX = "PRIMARY"
 """The server's name for the index that is the table itself."""
+
+_FIRST_UUID: Final = 100_700
+"""The first MariaDB with the type `uuid`, numbered as by `keys.number`."""
+
+_OTHER_UUID_ORDER: Final = ((100_700, 100_908), (101_000, 101_006), (101_100, 101_105), (110_000, 110_003))
+"""(first, first repaired) version of each series whose `uuid` swaps the bytes of every GUID (MDEV-29959)."""
+
+
+def check(table: Table, version: str) -> None:
+    """ServerError where a MariaDB of that version has no type `uuid`, or one that sorts otherwise than today's."""
+    number = keys.number(version)
+    if table.column.sql_type != "uuid":
+        return
+    problem = "has no type uuid" if number < _FIRST_UUID else ""
+    if any(first <= number < repaired for first, repaired in _OTHER_UUID_ORDER):
+        problem = "sorts its type uuid in another order than newer ones (MDEV-29959)"
+    if problem:
+        raise ServerError(f"this MariaDB ({version}) {problem}: choose a newer --server, or --column binary16.")
 
 
 def name(table: Table) -> str:
@@ -38,13 +60,16 @@ def create(table: Table) -> str:
     payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
     by_server = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
+    option = f" COMMENT 'MERGE_THRESHOLD={merge}'" if (merge := table.settings.get("merge_threshold")) else ""
     if table.key == "clustered":
-        columns += ", PRIMARY KEY (`key`)"
+        columns += f", PRIMARY KEY (`key`){option}"
     elif table.by_date:
-        columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`), UNIQUE KEY `key` (`key`)"
+        columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`){option}"
+        columns += f", UNIQUE KEY `key` (`key`){option}"
     else:
         unique = "" if table.key == "fk" else "UNIQUE "
-        columns = f"row_id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, {columns}, {unique}KEY `key` (`key`)"
+        columns = f"row_id bigint NOT NULL AUTO_INCREMENT, {columns}, PRIMARY KEY (row_id){option}"
+        columns += f", {unique}KEY `key` (`key`){option}"
     return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = '{COMMENT}'"
 
 

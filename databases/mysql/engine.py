@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
 
@@ -14,6 +14,7 @@ from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.databases.mysql.settings import configured, model_parameters
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
@@ -50,6 +51,7 @@ class MySqlEngine(Engine):
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
             server_keys=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
+            settable=settings.SETTABLE,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
             flavour=flavour,
         )
@@ -57,6 +59,10 @@ class MySqlEngine(Engine):
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The server settings of a profile and cache size."""
         return settings.for_profile(self.flavour, profile, cache)
+
+    def configured(self, settings: Settings, chosen: Mapping[str, str]) -> Settings:
+        """The settings with those that the user chose."""
+        return replace(settings, chosen=dict(chosen), values=configured(settings, chosen))
 
     def missing(self, server: str) -> str:
         """Why this kind of private server cannot be started here; empty where it can."""
@@ -111,11 +117,14 @@ class MySqlEngine(Engine):
             return Database(address_of(error.actual, url))
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
-        """The index that holds the key: clustered, or secondary beside a table by row id or date. No parameters."""
+        """The index that holds the key: clustered, or secondary beside a table by row id or date.
+
+        Its parameters are the fields of the model's `Parameters`; the table's settings give the defaults.
+        """
         from keybench.pagemodels.innodb.model import Parameters, page_model
 
-        parameters(Parameters, given)
-        return page_model(table, mysql=self.flavour is MYSQL)
+        chosen = parameters(Parameters, {**model_parameters(table), **given})
+        return page_model(table, chosen, mysql=self.flavour is MYSQL)
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, written for both flavours, and those of this flavour alone."""

@@ -14,16 +14,19 @@ import re
 
 from keybench.databases.mysql.flavour import Flavour
 from keybench.errors import ServerError, UsageError
+from keybench.model.names import CONTROL, RANDOM
 from keybench.model.table import ServerKeys, Table
 
 _BYTES = "UNHEX(REPLACE(UUID(), '-', ''))"
 
-_IDENTITY = ServerKeys("server-identity", "AUTO_INCREMENT", "bigint", "rfc", "AUTO_INCREMENT")
+_IDENTITY = ServerKeys("server-identity", "AUTO_INCREMENT", "bigint", "rfc", "AUTO_INCREMENT", replica=CONTROL)
+
+_V1 = "mariadb-uuid-v1"
 
 MARIADB = (
     _IDENTITY,
     # UUID() ascends in a `uuid` column alone, which compares the fields of version 1 from the last to the first.
-    ServerKeys("server-uuid-v1", "UUID() in a uuid column", "uuid", "mariadb", "DEFAULT UUID()", 100_700),
+    ServerKeys("server-uuid-v1", "UUID() in a uuid column", "uuid", "mariadb", "DEFAULT UUID()", 100_700, _V1),
     ServerKeys(
         "server-uuid-v1-binary",
         "UUID() as 16 bytes: starts again every 7 minutes",
@@ -31,6 +34,7 @@ MARIADB = (
         "none",
         f"DEFAULT ({_BYTES})",
         100_201,
+        _V1,
     ),
     ServerKeys(
         "server-uuid-v1-text",
@@ -39,9 +43,10 @@ MARIADB = (
         "none",
         "DEFAULT (UUID())",
         100_201,
+        _V1,
     ),
-    ServerKeys("server-uuid-v4", "UUID_v4()", "uuid", "none", "DEFAULT UUID_v4()", 110_700),
-    ServerKeys("server-uuidv7", "UUID_v7()", "uuid", "mariadb", "DEFAULT UUID_v7()", 110_700),
+    ServerKeys("server-uuid-v4", "UUID_v4()", "uuid", "none", "DEFAULT UUID_v4()", 110_700, RANDOM),
+    ServerKeys("server-uuidv7", "UUID_v7()", "uuid", "mariadb", "DEFAULT UUID_v7()", 110_700, "mariadb-uuid-v7"),
 )
 """MariaDB has expressions as defaults from 10.2.1 on, the type `uuid` from 10.7 on."""
 
@@ -54,6 +59,7 @@ MYSQL = (
         "mysql-swap",
         "DEFAULT (UUID_TO_BIN(UUID(), 1))",
         80_013,
+        "mysql-uuid",
     ),
     ServerKeys(
         "server-uuid-v1-binary",
@@ -62,6 +68,7 @@ MYSQL = (
         "none",
         "DEFAULT (UUID_TO_BIN(UUID()))",
         80_013,
+        "mysql-uuid",
     ),
     ServerKeys(
         "server-uuid-v1-text",
@@ -70,6 +77,7 @@ MYSQL = (
         "none",
         "DEFAULT (UUID())",
         80_013,
+        "mysql-uuid",
     ),
 )
 """MySQL has expressions as defaults from 8.0.13 on."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import keybench
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container
 from keybench.databases.hosting.private_folder import PrivateFolder
@@ -20,7 +21,9 @@ from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour, flavour_of
 from keybench.errors import EnvironmentMissing, UsageError
 
-_FOLDERS = ("/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/bin", "/usr/local/mysql/bin")
+_UNPACKED = Path(keybench.__file__).parents[1] / "build" / "mysql" / "bin"
+"""Where `scripts/mysql.sh` unpacks a MySQL in a checkout."""
+_FOLDERS = (str(_UNPACKED), "/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/bin", "/usr/local/mysql/bin")
 
 _OWN_SETTINGS = {
     "datadir": "{folder}/data",
@@ -103,17 +106,19 @@ class LocalServer(PrivateServer):
         options = [
             f"--{name.replace('_', '-')}={value}" for name, value in {**settings.values, **_OWN_SETTINGS}.items()
         ]
+        page_size = f"--innodb-page-size={settings.values['innodb_page_size']}"
         if flavour.name == "mariadb":
             setup = [
                 str(installer()),
                 "--no-defaults",
                 "--datadir={folder}/data",
+                page_size,
                 "--auth-root-authentication-method=normal",  # no password: only this user can open the socket's folder
                 "--skip-test-db",
                 "--skip-name-resolve",
             ]
         else:
-            setup = [server, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data"]
+            setup = [server, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data", page_size]
         kept = PrivateFolder(
             flavour.name,
             setup=[setup],

@@ -1,12 +1,22 @@
-"""The settings of private servers, in one table. All others have the server's defaults."""
+"""The settings of private servers, in one table, and those on which the page model depends.
+
+All others have the server's defaults. `innodb_fill_factor` is not among the latter: only indexes that are built in bulk
+use it.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import psutil
 
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
+from keybench.databases.contract.setting import Setting, size_of, spelled
 from keybench.databases.mysql.flavour import Flavour
+from keybench.errors import UsageError
+from keybench.model.table import Table
+from keybench.pagemodels.innodb.records import MERGE_THRESHOLD, PAGE_BYTES, PAGE_SIZES
 
 _MB = 1 << 20
 
@@ -44,6 +54,7 @@ RECORDED = (
     "innodb_default_row_format",
     "innodb_fill_factor",
     "innodb_log_file_size",
+    "innodb_purge_rseg_truncate_frequency",
     "innodb_redo_log_capacity",
     "log_bin",
     "sql_mode",
@@ -58,3 +69,74 @@ def for_profile(flavour: Flavour, profile: Profile, cache: CacheSize) -> Setting
     megabytes = max(16, min(CACHE_MB[cache], quarter))
     values = {**COMMON, **flavour.settings, **PROFILES[profile], "innodb_buffer_pool_size": f"{megabytes}M"}
     return Settings(profile, megabytes * _MB, dict(sorted(values.items())))
+
+
+SETTABLE = (
+    Setting("page_size", "innodb_page_size", spelled(PAGE_BYTES), "server", tuple(map(spelled, PAGE_SIZES))),
+    Setting(
+        "merge_threshold",
+        "per cent of a page below which a deletion may merge it (MERGE_THRESHOLD)",
+        str(MERGE_THRESHOLD),
+        "table",
+        numbers=range(1, MERGE_THRESHOLD + 1),
+    ),
+)
+
+CHARACTER_BYTES = "character_bytes"
+"""Most bytes of a character in the database's character set, which columns that name none have."""
+
+_MODELLED = {
+    "innodb_file_per_table": (("ON",), "the pages of all tables share one file then"),
+    "innodb_compression_default": (("OFF",), "tables are then compressed"),
+    "innodb_segment_reserve_factor": (("12.500000", "12.5"), "it decides where new pages lie"),
+    "innodb_limit_optimistic_insert_debug": (("0",), "it limits the records of a page"),
+}
+"""Server settings with the values that the page model knows, and why it does not know others."""
+_BULK = ("unique_checks", "foreign_key_checks")
+_BUFFERED = {"inserts", "changes", "all"}
+
+READ = ("innodb_page_size", "innodb_change_buffering", *_BULK, *_MODELLED)
+"""Server settings on which pages depend; a server has some of them."""
+
+
+def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
+    """The values of a private server with the settings that the user chose."""
+    return {**settings.values, **({"innodb_page_size": chosen["page_size"]} if "page_size" in chosen else {})}
+
+
+def found(variables: Mapping[str, str], character_bytes: int) -> dict[str, str]:
+    """`ReadsSettings.page_settings` from the server's variables."""
+    others = {name: variables[name] for name in READ if name in variables}
+    page_bytes = int(others.pop("innodb_page_size"))
+    return {"page_size": spelled(page_bytes), CHARACTER_BYTES: str(character_bytes), **others}
+
+
+def is_multibyte(table: Table) -> bool:
+    """Whether characters can take several bytes in a column that names no character set."""
+    return table.settings.get(CHARACTER_BYTES) != "1"
+
+
+def model_parameters(table: Table) -> dict[str, int | bool]:
+    """The page model's parameters for a table with these settings; UsageError for settings that it does not know."""
+    settings = table.settings
+    for name, (known, why) in _MODELLED.items():
+        if settings.get(name, known[0]) not in known:
+            raise UsageError(
+                f"the page model of InnoDB knows {name} = {known[0]} only, and this server has {settings[name]}: {why}."
+            )
+    if all(settings.get(name, "ON") == "OFF" for name in _BULK):
+        raise UsageError(
+            f"the page model of InnoDB knows no bulk insertion, which this server does with {_BULK[0]} = OFF and "
+            f"{_BULK[1]} = OFF: set one of them to ON."
+        )
+    if table.key == "fk" and settings.get("innodb_change_buffering", "none") in _BUFFERED:
+        raise UsageError(
+            "the page model of InnoDB does not know when entries of a foreign key's index leave the change buffer: "
+            f"this server has innodb_change_buffering = {settings['innodb_change_buffering']}."
+        )
+    given: dict[str, int | bool] = {"multibyte": is_multibyte(table)}
+    if "page_size" in settings:
+        given["page_bytes"] = size_of(settings["page_size"])
+    if "merge_threshold" in settings:
+        given["merge_threshold"] = int(settings["merge_threshold"])
+    return given

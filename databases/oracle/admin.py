@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.oracle import connection, ddl
 from keybench.databases.oracle.probes import index, probes, statistics
-from keybench.databases.oracle.settings import options
+from keybench.databases.oracle.settings import BLOCK_SIZE, options
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.table import Table
@@ -23,6 +23,7 @@ PARAMETERS = (
     "SELECT name, value FROM v$parameter WHERE name IN ('commit_logging', 'commit_wait', 'db_block_size', "
     "'db_cache_size', 'sga_target', 'pga_aggregate_target', 'nls_comp', 'nls_sort') ORDER BY name"
 )
+BLOCKS = "SELECT block_size FROM user_tablespaces WHERE tablespace_name = (SELECT default_tablespace FROM user_users)"
 LOGS = "SELECT group#, bytes, status FROM v$log ORDER BY group#"
 SESSION = "SELECT parameter, value FROM nls_session_parameters WHERE parameter IN ('NLS_COMP', 'NLS_SORT') ORDER BY 1"
 
@@ -48,6 +49,11 @@ class OracleAdmin:
         of_session = {str(name).lower(): str(value) for name, value in self.connection.rows(SESSION)}
         chosen = self.options.parameters()
         return {**of_database, "redo_logs": logs, **of_session, **chosen, "load_path": "arrays of single-row inserts"}
+
+    def page_settings(self) -> Mapping[str, str]:
+        """The options of the tables, and the size of a block in this user's tablespace."""
+        blocks = self._allowed(BLOCKS)
+        return {**self.options.parameters(), **({BLOCK_SIZE: str(blocks[0][0])} if blocks else {})}
 
     def _allowed(self, query: str) -> list[tuple[object, ...]]:
         """The rows of a query that not every user may run; none where this user may not."""

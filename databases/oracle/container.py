@@ -16,6 +16,12 @@ ROOT, PLUGGABLE = "FREE", "FREEPDB1"
 START_SECONDS = 400.0
 """On slow disks, two minutes were reported not to be enough."""
 
+LOGIN = (
+    r"""printf "connect SYSTEM/\"%s\"@//127.0.0.1:1521/FREEPDB1\nSELECT 'log' || 'ins' FROM dual;\n" """
+    '"$ORACLE_PASSWORD" | sqlplus -S -L /nolog | grep -q "^logins"'
+)
+"""A login over TCP. sqlplus ends with 0 also where it was refused, so its output decides."""
+
 _SWITCHES = 8
 
 
@@ -30,7 +36,7 @@ def recipe() -> Recipe:
         password_variable="ORACLE_PASSWORD",  # noqa: S106  # its name
         user="SYSTEM",
         port=1521,
-        health=("healthcheck.sh",),
+        health=("bash", "-c", LOGIN),
         denied=(),
     )
 
@@ -55,7 +61,8 @@ def prepare(address: Address) -> Address:
         _make_user(inside, address)
     finally:
         inside.close()
-    own = {**address.parameters, **options({}).parameters(), "user": user.USER, "service": PLUGGABLE}
+    chosen = options(address.settings.chosen if address.settings else {})
+    own = {**address.parameters, **chosen.parameters(), "user": user.USER, "service": PLUGGABLE}
     return replace(address, parameters=own)
 
 

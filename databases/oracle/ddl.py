@@ -1,4 +1,5 @@
-"""Columns, DDL, and how much room rows need, by the arithmetic of `records`. All columns are NOT NULL."""
+"""Columns, DDL, and how much room rows need, by the arithmetic of `records`. All columns are NOT NULL, but
+for texts that may be empty."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def create(table: Table, options: Options) -> tuple[str, ...]:
     defined = ["created NUMBER(19) NOT NULL"] * table.by_date
     defined += [f"key {sql_type(table.column)}{made} NOT NULL"]
     if table.payload:
-        defined.append(f"payload {payload_type(table.payload)} NOT NULL")
+        empty = table.lengths is not None and table.lengths.least == 0  # to Oracle an empty text is NULL
+        defined.append(f"payload {payload_type(table.payload)}{'' if empty else ' NOT NULL'}")
     if table.key == "clustered":
         defined.append(f'CONSTRAINT "{index_name(table)}" PRIMARY KEY (key)')
         return (f"CREATE TABLE {name(table)} ({', '.join(defined)}) ORGANIZATION INDEX",)

@@ -56,7 +56,7 @@ class Oracle(Engine):
             from keybench.databases.oracle.owned_schema import TrialTables
             from keybench.databases.oracle.url import address_of
 
-            return UrlServer(partial(TrialTables, address_of(server)))
+            return UrlServer(partial(TrialTables, address_of(server, settings.chosen)))
         from keybench.databases.oracle.container import container_server
 
         return container_server(settings)
@@ -87,7 +87,8 @@ class Oracle(Engine):
         """The index that holds the key, or the index-organised table; the model's `Parameters` are the parameters."""
         from keybench.pagemodels.oracle.model import Parameters, page_model
 
-        default = {"unique": ddl.is_unique(table, settings.options({}))}
+        settings.require_modelled(table.settings)
+        default = {"unique": ddl.is_unique(table, settings.options(table.settings))}
         return page_model(table, parameters(Parameters, {**default, **given}))
 
     def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:  # noqa: ARG002
@@ -116,7 +117,9 @@ ENGINE = Oracle(
     paths=("rows", "bulk"),
     page_bytes=8192,
     url_schemes=("oracle",),
+    drivers=("oracledb",),
     server_keys=keys.MADE,
+    settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
     absent={
         Metric.EDGE_SPLITS: _NO_KINDS,

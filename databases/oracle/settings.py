@@ -6,7 +6,7 @@ All other settings have the server's defaults. Options come from a URL's query o
 |---|---|---|
 | `unique` | `KEYBENCH_ORACLE_UNIQUE` | `yes` or `no`: whether the index of a nonclustered key is unique |
 
-It is recorded with a result.
+It is recorded with a result. `--set unique=no` chooses it, before URL and environment.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from dataclasses import asdict, dataclass, fields
 
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
+from keybench.databases.contract.setting import Setting
 from keybench.databases.core.engine_options import chosen
 from keybench.databases.oracle.user import DURABILITY
-from keybench.errors import unknown_name
+from keybench.errors import UsageError, unknown_name
 
 _MB = 1 << 20
 
@@ -59,3 +60,17 @@ NAMES = frozenset(field.name for field in fields(Options))
 def options(given: Mapping[str, str]) -> Options:
     """The options in `given`, else the environment's, else the defaults; UsageError for a value that is no choice."""
     return Options(**chosen("oracle", NAMES, given))
+
+
+SETTABLE = (Setting("unique", "whether the index of a nonclustered key is unique", "yes", "table", ("yes", "no")),)
+BLOCK_SIZE = "block_size"
+_MODELLED_BLOCK = "8192"
+
+
+def require_modelled(settings: Mapping[str, str]) -> None:
+    """UsageError for settings of a server that the page model does not know."""
+    if (block := settings.get(BLOCK_SIZE, _MODELLED_BLOCK)) != _MODELLED_BLOCK:
+        raise UsageError(
+            f"the page model of Oracle knows blocks of {_MODELLED_BLOCK} bytes only, and this user's tablespace has "
+            f"blocks of {block}."
+        )

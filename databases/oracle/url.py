@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_parsing import UrlForm
@@ -11,8 +14,11 @@ _FORM = UrlForm("Oracle", "oracle://user@host:1521/service", NAMES)
 _PORT = "1521"
 
 
-def address_of(url: str) -> Address:
-    """The address of an oracle:// URL, its password replaced by a reference.
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def address_of(url: str, preferred: Mapping[str, str] = _NONE) -> Address:
+    """The address of an oracle:// URL, its password replaced by a reference. `preferred`: options before its own.
 
     UsageError, without the URL, where it cannot be understood, has an unknown option or names no user or service.
     """
@@ -20,4 +26,5 @@ def address_of(url: str) -> Address:
     if not parts.path or not parts.user:
         raise _FORM.misunderstood()
     where = {"host": parts.host, "port": parts.port or _PORT, "service": parts.path, "user": parts.user}
-    return Address("oracle", "url", {**options(parts.options).parameters(), **where}, secret=from_url(parts.password))
+    chosen = options({**parts.options, **preferred})
+    return Address("oracle", "url", {**chosen.parameters(), **where}, secret=from_url(parts.password))

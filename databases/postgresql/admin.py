@@ -59,6 +59,13 @@ class PostgresAdmin(Queries):
         )
         return {**dict(listed), "database_collation": self._collation()}
 
+    def page_settings(self) -> Mapping[str, str]:
+        """The settings of `settings.READ`."""
+        listed = self.rows(
+            "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)", [list(settings.READ)]
+        )
+        return {str(name): str(value) for name, value in listed}
+
     def _collation(self) -> str:
         if self.version < 150_000:
             what = "datcollate"
@@ -154,5 +161,5 @@ class PostgresAdmin(Queries):
 def _keys(table: Table, data: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.int64]:
     """Keys as `Column.encode` gives them, from their binary form: uint8 (n, width)."""
     if table.column.form == "int":
-        return np.ascontiguousarray(data).view(">i8").ravel().astype(np.int64)
+        return np.ascontiguousarray(data).view(f">i{table.column.width}").ravel().astype(np.int64)
     return data

@@ -66,7 +66,7 @@ def connect(address: Address) -> psycopg.Connection:
     info = conninfo(address)
     try:
         return psycopg.connect(info, autocommit=True)
-    except psycopg.Error as error:
+    except (psycopg.Error, ValueError) as error:  # ValueError: a host that is no name of a host
         problem = _unreachable(address, str(error))
     raise problem
 

@@ -12,6 +12,9 @@ from keybench.databases.postgresql.database import create_database
 from keybench.databases.postgresql.ddl import SCHEMA, USER
 
 IMAGE = "postgres:18"
+LOGIN = 'PGPASSWORD="$POSTGRES_PASSWORD" exec psql --host="$(hostname)" --username={} --dbname=postgres -c "SELECT 1"'
+"""A login over the container's own address: the image asks for no password on the loopback."""
+
 EXTENSIONS = ("pageinspect", "pg_walinspect")
 """The probes use these to read index pages and the log, because they cannot read the container's files."""
 
@@ -32,7 +35,7 @@ def recipe(settings: Settings) -> Recipe:
         password_variable="POSTGRES_PASSWORD",  # noqa: S106  # its name
         user=USER,
         port=5432,
-        health=("pg_isready", "--host=127.0.0.1", f"--username={USER}", "--dbname=postgres"),
+        health=("sh", "-c", LOGIN.format(USER)),
         denied=("password authentication failed", "no pg_hba.conf entry"),
     )
 

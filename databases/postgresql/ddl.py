@@ -20,6 +20,7 @@ COLUMNS = (
     Column("bytea", "bytea", frozenset({"bytes"}), "rfc", native=True, width=0),
     Column("text", 'text COLLATE "C"', frozenset({"text"}), "rfc", form="text", native=True, width=0),
     Column("bigint", "bigint", frozenset({"int"}), "rfc", form="int", native=True, width=8),
+    Column("int", "integer", frozenset({"int"}), "rfc", form="int", native=True, width=4),
 )
 
 _SENDER = {
@@ -28,6 +29,7 @@ _SENDER = {
     "text": "textsend",
     "character(36)": "bpcharsend",
     "bigint": "int8send",
+    "integer": "int4send",
 }
 
 
@@ -50,7 +52,8 @@ def create(table: Table) -> tuple[str, ...]:
     payload = ", payload text NOT NULL" if table.payload else ""
     made = f" {table.server_keys.declaration}" if table.server_keys else ""
     created = "created bigint NOT NULL, " if table.by_date else ""
-    constraint = "NOT NULL" if table.key == "fk" else "PRIMARY KEY"
+    filled = f"fillfactor = {fill}" if (fill := table.settings.get("fillfactor")) else ""
+    constraint = "NOT NULL" if table.key == "fk" else f"PRIMARY KEY{f' WITH ({filled})' if filled else ''}"
     statements = [
         f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{made}{payload}) "
         "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
@@ -58,7 +61,8 @@ def create(table: Table) -> tuple[str, ...]:
     if table.by_date:
         statements.append(f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)')
     if table.key == "fk":
-        statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key) WITH (deduplicate_items = off)')
+        options = ", ".join(filter(None, ["deduplicate_items = off", filled]))
+        statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key) WITH ({options})')
     return tuple(statements)
 
 

@@ -72,7 +72,7 @@ class PostgreSQL(Engine):
         """The model of the key's nbtree. Its parameters are the fields of the model's `Parameters`."""
         from keybench.pagemodels.postgresql.model import Parameters, page_model
 
-        return page_model(table, parameters(Parameters, given))
+        return page_model(table, parameters(Parameters, {**settings.model_parameters(table), **given}))
 
     def owned_schema(self, url: str) -> OwnedSchema:
         """The tables of trials, and the schema if keybench made it."""
@@ -96,5 +96,6 @@ ENGINE = PostgreSQL(
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
     server_keys=keys.MADE,
+    settable=settings.SETTABLE,
     absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},
 )

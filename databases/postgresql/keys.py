@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from keybench.errors import ServerError
+from keybench.model.names import CONTROL, RANDOM
 from keybench.model.table import ServerKeys
 
 MADE = (
-    ServerKeys("server-identity", "the server's own sequence", "bigint", "rfc", "GENERATED ALWAYS AS IDENTITY"),
-    ServerKeys("server-uuid-v4", "gen_random_uuid()", "uuid", "none", "DEFAULT gen_random_uuid()", 130_000),
     ServerKeys(
-        "server-uuidv7", "uuidv7(): milliseconds, 12 bits of their fraction", "uuid", "rfc", "DEFAULT uuidv7()", 180_000
+        "server-identity", "the server's own sequence", "bigint", "rfc", "GENERATED ALWAYS AS IDENTITY", replica=CONTROL
+    ),
+    ServerKeys("server-uuid-v4", "gen_random_uuid()", "uuid", "none", "DEFAULT gen_random_uuid()", 130_000, RANDOM),
+    ServerKeys(
+        "server-uuidv7",
+        "uuidv7(): milliseconds, 12 bits of their fraction",
+        "uuid",
+        "rfc",
+        "DEFAULT uuidv7()",
+        180_000,
+        "postgresql-uuidv7",
     ),
 )
 

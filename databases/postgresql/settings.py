@@ -1,4 +1,7 @@
-"""The settings of servers that keybench starts. All other settings keep the server's defaults."""
+"""The settings of servers that keybench starts, and those on which the page model depends.
+
+All other settings keep the server's defaults.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,10 @@ import psutil
 
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
+from keybench.databases.contract.setting import Setting
+from keybench.errors import UsageError
+from keybench.model.table import Table
+from keybench.pagemodels.postgresql.records import PAGE_BYTES
 
 _MB = 1 << 20
 
@@ -53,3 +60,33 @@ def settings_for(profile: Profile, cache: CacheSize) -> Settings:
     megabytes = max(16, min(CACHE_MB[cache], quarter))
     values = {**COMMON, **PROFILES[profile], "shared_buffers": f"{megabytes}MB"}
     return Settings(profile, megabytes * _MB, dict(sorted(values.items())))
+
+
+SETTABLE = (
+    Setting(
+        "fillfactor",
+        "per cent to which the rightmost leaf of the key's index is filled",
+        "90",
+        "table",
+        numbers=range(10, 101),
+    ),
+)
+BLOCK_SIZE = "block_size"
+READ = (BLOCK_SIZE, "default_table_access_method")
+"""Server settings on which pages depend."""
+
+
+def model_parameters(table: Table) -> dict[str, int]:
+    """The page model's parameters for a table with these settings; UsageError for settings that it does not know."""
+    settings = table.settings
+    if (block := settings.get(BLOCK_SIZE, str(PAGE_BYTES))) != str(PAGE_BYTES):
+        raise UsageError(
+            f"the page model of PostgreSQL knows blocks of {PAGE_BYTES} bytes only, and this server has blocks of "
+            f"{block}."
+        )
+    if (method := settings.get("default_table_access_method", "heap")) != "heap":
+        raise UsageError(
+            "the page model of PostgreSQL knows the table access method heap only, and this server has "
+            f"default_table_access_method = {method}."
+        )
+    return {"fillfactor": int(settings["fillfactor"])} if "fillfactor" in settings else {}

@@ -16,7 +16,7 @@ from keybench.databases.sqlite.connection import configured, connect, files, ser
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.keys import check
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
-from keybench.databases.sqlite.settings import RECORDED
+from keybench.databases.sqlite.settings import RECORDED, found
 from keybench.errors import ServerError
 from keybench.model.table import Table
 
@@ -54,6 +54,10 @@ class SqliteAdmin:
             connection.close()
             scratch.remove()
 
+    def page_settings(self) -> Mapping[str, str]:
+        """The page size, and the pragmas that the page model must know."""
+        return found(self.settings())
+
     def create(self, table: Table) -> None:
         """Creates a new database file with the empty table. Afterwards everything is synced and the WAL is empty."""
         check(table)
@@ -75,7 +79,7 @@ class SqliteAdmin:
 
     def probes(self) -> Sequence[Probe]:
         """The probes of pages and log."""
-        return (PagesProbe(self._connection), LogProbe(self._files))
+        return (PagesProbe(self._connection), LogProbe(self._files, int(configured(self._address).values["page_size"])))
 
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's b-tree, which can always be read."""

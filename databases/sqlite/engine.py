@@ -5,13 +5,15 @@ SQLite runs inside the process, so its folder has no `url`, `container`, `owned_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
 from keybench.databases.sqlite import ddl, keys
-from keybench.databases.sqlite.settings import settings_for
+from keybench.databases.sqlite.settings import SETTABLE, configured, model_parameters, settings_for
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.metric import Metric
@@ -30,6 +32,10 @@ class Sqlite(Engine):
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The pragmas of `settings.py`."""
         return settings_for(profile, cache)
+
+    def configured(self, settings: Settings, chosen: Mapping[str, str]) -> Settings:
+        """The pragmas with those that the user chose."""
+        return replace(settings, chosen=dict(chosen), values=configured(settings, chosen))
 
     def missing(self, server: str) -> str:
         """Why SQLite cannot run here: its driver is missing, or it has no such server kind. Empty if it can run."""
@@ -63,7 +69,7 @@ class Sqlite(Engine):
         """The model of the b-tree that holds the key. Its parameters are the fields of the model's `Parameters`."""
         from keybench.pagemodels.sqlite.model import Parameters, page_model
 
-        return page_model(table, parameters(Parameters, given))
+        return page_model(table, parameters(Parameters, {**model_parameters(table), **given}))
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated from the cell sizes of SQLite's file format."""
@@ -77,6 +83,7 @@ ENGINE = Sqlite(
     servers=("embedded",),
     drivers=("apsw",),
     server_keys=keys.MADE,
+    settable=SETTABLE,
     absent={
         Metric.APPENDS: _NO_SPLITS,
         Metric.EDGE_SPLITS: _NO_SPLITS,

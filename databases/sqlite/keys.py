@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from keybench.errors import UsageError
+from keybench.model.names import CONTROL
 from keybench.model.table import ServerKeys, Table
 
-MADE = (ServerKeys("server-identity", "the rowid: one more than the largest", "integer", "rfc", ""),)
+MADE = (ServerKeys("server-identity", "the rowid: one more than the largest", "integer", "rfc", "", replica=CONTROL),)
 
 
 def check(table: Table) -> None:

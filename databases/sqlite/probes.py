@@ -15,11 +15,10 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.page_stats import LeafOrder
-from keybench.pagemodels.sqlite.records import PAGE_SIZE
 
 _LEAF_HEADER = 8
-_FRAME_BYTES = PAGE_SIZE + 24
-"""A WAL frame: a page and its header (file format, "The Write-Ahead Log")."""
+_FRAME_HEADER = 24
+"""Bytes of a WAL frame beside its page (file format, "The Write-Ahead Log")."""
 
 Open = Callable[[Table], apsw.Connection]
 
@@ -54,11 +53,11 @@ class PagesProbe(FinalState):
         branches = connection.execute(
             "SELECT count(*) FROM dbstat WHERE name = ? AND pagetype = 'internal'", (sql.tree,)
         ).get
-        order = LeafOrder.from_chain(numbers)
+        order, room = LeafOrder.from_chain(numbers), int(connection.pragma("page_size")) - _LEAF_HEADER
         values = {
             Metric.LEAF_PAGES: len(numbers),
             Metric.BRANCH_PAGES: branches,
-            Metric.LEAF_DENSITY: 100 * (1 - unused.sum() / (len(numbers) * (PAGE_SIZE - _LEAF_HEADER))),
+            Metric.LEAF_DENSITY: 100 * (1 - unused.sum() / (len(numbers) * room)),
             Metric.LEAF_FRAGMENTATION: order.back_links,
             Metric.LEAF_NONADJACENT: order.nonadjacent,
             Metric.INDEX_BYTES: tree_bytes(connection, sql.tree),
@@ -78,8 +77,9 @@ class LogProbe:
 
     supplies: Sequence[Metric] = (Metric.LOG_BYTES, Metric.PAGES_READ)
 
-    def __init__(self, files: Callable[[str], Files]) -> None:
+    def __init__(self, files: Callable[[str], Files], page_bytes: int) -> None:
         self._files = files
+        self._frame_bytes = page_bytes + _FRAME_HEADER
 
     def before(self, table: Table) -> None:
         """Removes older counts."""
@@ -102,7 +102,7 @@ class LogProbe:
             )
         else:
             pages = sum(count["written"] for count in counts)
-            yield Reading(Metric.LOG_BYTES, float(pages * _FRAME_BYTES), "measured")
+            yield Reading(Metric.LOG_BYTES, float(pages * self._frame_bytes), "measured")
 
 
 def page_order(connection: apsw.Connection, name: str) -> PageOrder:

@@ -44,12 +44,12 @@ class SqliteSession:
         if self._table.by_date:
             columns.insert(0, payload.moments(start, len(keys)).tolist())
         if self._table.payload:
-            columns.append(_texts(payload, start, len(keys)))
+            columns.append(payload.row_texts(start, len(keys)))
         return _batches(columns, len(keys), rows_per_tx)
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of one column, the texts, for rows whose keys SQLite makes."""
-        return _batches([_texts(payload, start, rows)], rows, rows_per_tx)
+        return _batches([payload.row_texts(start, rows)], rows, rows_per_tx)
 
     def send(self, batch: object) -> int:
         """Inserts one batch, and then the children of its rows, in one transaction; returns the number of parents."""
@@ -112,12 +112,6 @@ class SqliteSession:
             return len(self._connection.execute(statement, parameters).fetchall())
         except apsw.Error as error:
             raise server_error(error, self._files.folder) from error
-
-
-def _texts(payload: Payload, start: int, rows: int) -> Sequence[str]:
-    texts = payload.texts
-    first = start % len(texts)
-    return (texts * (-(-(first + rows) // len(texts))))[first : first + rows]
 
 
 def _batches(columns: Sequence[Sequence[Any]], rows: int, rows_per_tx: int) -> Sequence[object]:

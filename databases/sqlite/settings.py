@@ -8,9 +8,14 @@ which few people change. There is no mapped memory, so the page cache is the onl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
-from keybench.pagemodels.sqlite.records import PAGE_SIZE
+from keybench.databases.contract.setting import Setting, size_of, spelled
+from keybench.errors import UsageError
+from keybench.model.table import Table
+from keybench.pagemodels.sqlite.records import PAGE_SIZE, PAGE_SIZES
 
 _CACHE_KIB: dict[CacheSize, int] = {"default": 256 * 1024, "small": 16 * 1024}
 
@@ -38,3 +43,26 @@ def settings_for(profile: Profile, cache: CacheSize) -> Settings:
     """All pragmas, as SQLite reports them. Each connection has a cache of its own."""
     kib = _CACHE_KIB[cache]
     return Settings(profile, kib * 1024, {**_COMMON, **_PROFILES[profile], "cache_size": str(-kib)})
+
+
+SETTABLE = (Setting("page_size", "PRAGMA page_size", spelled(PAGE_SIZE), "server", tuple(map(spelled, PAGE_SIZES))),)
+_AUTO_VACUUM = "auto_vacuum"
+
+
+def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
+    """The pragmas with the settings that the user chose."""
+    return {**settings.values, **({"page_size": str(size_of(chosen["page_size"]))} if "page_size" in chosen else {})}
+
+
+def found(pragmas: Mapping[str, str]) -> dict[str, str]:
+    """`ReadsSettings.page_settings` from the pragmas of a new database."""
+    return {"page_size": spelled(int(pragmas["page_size"])), _AUTO_VACUUM: pragmas[_AUTO_VACUUM]}
+
+
+def model_parameters(table: Table) -> dict[str, int]:
+    """The page model's parameters for a table with these settings; UsageError for settings that it does not know."""
+    if (mode := table.settings.get(_AUTO_VACUUM, "0")) != "0":
+        raise UsageError(
+            f"the page model of SQLite knows no pointer-map pages, which this SQLite makes with auto_vacuum = {mode}."
+        )
+    return {"page_bytes": size_of(table.settings["page_size"])} if "page_size" in table.settings else {}

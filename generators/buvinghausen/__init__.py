@@ -33,11 +33,11 @@ from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_LAST, require_instants, unix_milliseconds
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.layout import Decoded, Halves, OneCall, Stream
 from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream
 from keybench.generators.core.stream import Writer
 from keybench.generators.core.uuids import has_version, refuse_keys
-from keybench.model.keys import Bytes, Keys, Order
+from keybench.model.keys import Bytes, Ints, Keys, Order
 
 _U12: Final = np.uint64(0xFFF)
 _U14: Final = np.uint64(0x3FFF)
@@ -87,6 +87,10 @@ class CountingStream(TwoFormStream):
         self._entropy = writer.entropy
         self._fingerprint = layout.fingerprint(writer.process.machine, writer.process.pid & 0xFFFF)
         self._counter = get_int32(writer.entropy, layout.starts_below)
+
+    def state(self) -> tuple[int]:
+        """The counter."""
+        return (self._counter,)
 
     def fill_plain(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading that the layout cannot hold."""
@@ -138,6 +142,10 @@ class V7(CountingLayout):
         put_word(data, 0, high)
         data.view(">u2")[:, 4] = counters & _U14 | np.uint64(fingerprint >> 48)
 
+    def one_call(self) -> OneCall | None:
+        """One GUID in plain form; None for the form that is shuffled for SQL Server."""
+        return None if self.for_sql else OneCall(_one_v7, CountingStream.state, random_bytes=6)
+
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond and the counter; UsageError for a key of another version or variant."""
         plain = self.plain(keys)
@@ -146,6 +154,14 @@ class V7(CountingLayout):
         counter = (high & _U12) << np.uint64(14) | low >> np.uint64(48) & _U14
         ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
         return Decoded(ticks, {"counter": counter.view(np.int64)})
+
+
+def _one_v7(state: Ints, tick: int, first: np.uint64, _last: np.uint64) -> Halves:
+    state[0] += 1
+    counter = np.uint64(state[0] & (1 << 26) - 1)
+    high = np.uint64((tick - UNIX_EPOCH) // TICKS_PER_MS) << np.uint64(16) | np.uint64(7 << 12)
+    end = np.uint64(_VARIANT) | (counter & _U14) << np.uint64(48)
+    return high | counter >> np.uint64(14), end | first >> np.uint64(16)
 
 
 class V8Time(CountingLayout):
@@ -188,7 +204,7 @@ _SHARED: Final = {
 }
 _MAP: Final = "github.com/buvinghausen/SequentialGuid"
 _COLLIDE: Final = "nothing is random: containers with one machine name and process id 1 can make equal keys"
-_LEGACY_TIME: Final = Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, 1)
+_LEGACY_TIME: Final = Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, 1, span=1 << 64)
 _V7_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS)
 _V8_TIME: Final = Timestamp("100 ns since 0001-01-01, low 60 bits", 0, (1 << 60) - 1, 1, "another instant")
 
@@ -220,6 +236,7 @@ def _pair(
                 used,
                 within="forward",
                 across="by time",
+                counter="C",
                 uniqueness="random" if kind is V7 else "process",
                 time=time,
                 caveats=(f"order breaks where the {kind.counter_bits}-bit counter wraps inside one reading", *caveats),

@@ -9,9 +9,11 @@ from typing import Final
 
 from rich.text import Text
 
+from keybench.cli import console
 from keybench.errors import unknown_name
-from keybench.generators.commands.readings import Reading, key_text, parse, read, readings
-from keybench.generators.commands.screen import console
+from keybench.generators.commands.odds import STRONG
+from keybench.generators.commands.readings import Reading, groups, read, readings
+from keybench.generators.commands.spellings import key_text, parse
 from keybench.generators.core.clock import SystemClock
 from keybench.generators.core.instants import iso_text
 from keybench.generators.core.layout import Layout, layout
@@ -19,7 +21,9 @@ from keybench.model.byteorder import PERMUTATIONS
 from keybench.model.keys import Keys, Order
 
 _TITLES: Final = {"likely": "Likely", "possible": "Possible", "unlikely": "Unlikely", "no": "Ruled out"}
-_SEVERAL: Final = "Several fit, and a key does not name its layout: the smaller the chance, the stronger the case."
+_RANDOM: Final = "Random, no structure"
+_WEAK: Final = f"No layout fits {STRONG:,} times better than a random value would: none of these is likely."
+_ALIKE: Final = "No bits tell these apart."
 
 
 def print_readings(key: str, as_layout: str, stored: str, *, everything: bool) -> None:
@@ -43,28 +47,58 @@ def _as(chosen: Layout, keys: Keys, now: int) -> Reading:
     ticks = None if decoded.ticks is None else int(decoded.ticks[0])
     fields = {name: int(values[0]) for name, values in decoded.fields.items()}
     reading = read(chosen, keys, now)
-    return replace(reading, verdict="likely" if reading.verdict == "likely" else "unlikely", ticks=ticks, fields=fields)
+    judged = next((one for one in readings(keys, now) if one.layout == chosen), reading)
+    return replace(judged, verdict="unlikely" if judged.verdict == "no" else judged.verdict, ticks=ticks, fields=fields)
 
 
 def lines(key: str, found: Sequence[Reading], width: int, *, everything: bool) -> Iterator[Text]:
     """The readings of one key: likely and possible ones; the others too if `everything`, else how many they are."""
     yield Text(key, style="bold")
-    for verdict, title in _TITLES.items():
-        group = [reading for reading in found if reading.verdict == verdict]
-        if not group or (verdict in {"unlikely", "no"} and not everything):
-            continue
-        yield Text("")
-        yield Text(title, style="bold underline")
-        for reading in group:
-            yield from _reading(reading, width)
-        if verdict == "likely" and len(group) > 1:
-            for line in textwrap.wrap(_SEVERAL, width - 2):
-                yield Text("  " + line)
+    made = groups(found)
+    if made and made[0][0].verdict == "possible" and len(found) > 1:
+        if made[0][0].layout.description.structureless:
+            yield from _titled(_RANDOM, made[:1], width)
+            made = made[1:]
+        else:
+            yield Text("")
+            for line in textwrap.wrap(_WEAK, width):
+                yield Text(line)
+    for verdict in ("likely", "possible"):
+        yield from _titled(_TITLES[verdict], [group for group in made if group[0].verdict == verdict], width)
+        if verdict == "likely":
+            yield from _beside_random(made, width)
+    for verdict in ("unlikely", "no") if everything else ():
+        yield from _titled(_TITLES[verdict], [[one] for one in found if one.verdict == verdict], width)
     unlikely, no = [sum(reading.verdict == verdict for reading in found) for verdict in ("unlikely", "no")]
     if (unlikely or no) and not everything:
         yield Text("")
-        hidden = f"{unlikely} more would have a time before 1990 or in the future, {no} are ruled out: --all shows why."
+        hidden = f"{unlikely} more are unlikely, {no} are ruled out: --all shows why."
         yield Text(hidden, style="dim")
+
+
+def _beside_random(made: Sequence[Sequence[Reading]], width: int) -> Iterator[Text]:
+    """How seldom keys that are random but for fixed bits fit as well as the first group, where the key can be one."""
+    random = next((group[0] for group in made if group[0].layout.description.structureless), None)
+    if random is None or made[0][0].verdict != "likely" or made[0][0] is random:
+        return
+    often = _round(random.chance / made[0][0].chance)
+    for line in textwrap.wrap(
+        f"Of random keys ({random.layout.name}), 1 in {often} fits as well as the first.", width - 2
+    ):
+        yield Text("  " + line)
+
+
+def _titled(title: str, listed: Sequence[Sequence[Reading]], width: int) -> Iterator[Text]:
+    """Groups of readings under a title; nothing if there are none."""
+    if not listed:
+        return
+    yield Text("")
+    yield Text(title, style="bold underline")
+    for group in listed:
+        if len(group) > 1:
+            yield Text("  " + _ALIKE)
+        for reading in group:
+            yield from _reading(reading, width)
 
 
 def _reading(reading: Reading, width: int) -> Iterator[Text]:
@@ -80,5 +114,10 @@ def _reading(reading: Reading, width: int) -> Iterator[Text]:
 def odds(chance: float) -> str:
     """How often a random value can be read as well, in round numbers."""
     once = 1 / chance
-    digits = max(0, len(f"{once:.0f}") - 2)
-    return "any value fits" if once < 1.5 else f"by chance 1 in {round(once / 10**digits) * 10**digits:,}"
+    return "any value fits" if once < 1.5 else f"by chance 1 in {_round(once)}"
+
+
+def _round(number: float) -> str:
+    """The number with its first two digits."""
+    digits = max(0, len(f"{number:.0f}") - 2)
+    return f"{round(number / 10**digits) * 10**digits:,}"

@@ -8,10 +8,11 @@ from typing import Final
 
 from rich.text import Text
 
+from keybench.cli import console
 from keybench.errors import unknown_name
 from keybench.generators.commands.ascent import ascents
 from keybench.generators.commands.columns import BY_NAME, HEADINGS, ORDERS
-from keybench.generators.commands.screen import console, entry, kind_and_width, symbol
+from keybench.generators.commands.screen import entry, kind_and_width, symbol
 from keybench.generators.core.layout import Layout, layouts
 
 _CELL: Final = 7

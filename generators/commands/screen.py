@@ -6,18 +6,12 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rich.console import Console
 from rich.text import Text
 
 from keybench.generators.commands.ascent import Ascends, Within
 from keybench.generators.core.layout import Layout
 
 _SYMBOLS: Final[Mapping[Within, str]] = {"strictly": "●", "by time": "◐", "no": "·", "refused": "✗"}
-
-
-def console() -> Console:
-    """Standard output, with the terminal's width."""
-    return Console(highlight=False, soft_wrap=False)
 
 
 def symbol(ascends: Ascends | None) -> str:

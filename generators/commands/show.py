@@ -7,10 +7,11 @@ from typing import Final
 
 from rich.text import Text
 
+from keybench.cli import console
 from keybench.generators.commands.ascent import ascents
 from keybench.generators.commands.columns import DESCRIPTIONS, ORDERS
-from keybench.generators.commands.readings import key_text
-from keybench.generators.commands.screen import console, entry, kind_and_width, symbol
+from keybench.generators.commands.screen import entry, kind_and_width, symbol
+from keybench.generators.commands.spellings import key_text
 from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, TICKS_PER_SECOND, SystemClock
 from keybench.generators.core.description import Ascent, Description, Part, Uniqueness
 from keybench.generators.core.entropy import AesEntropy

@@ -5,12 +5,13 @@ A number of up to 128 bits is two words: its high and its low 64 bits.
 
 from __future__ import annotations
 
+from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 import numpy as np
 
-from keybench.errors import UsageError
 from keybench.generators.core.bits import Words
+from keybench.generators.core.layout import KeysRefused
 from keybench.model.keys import Bytes, Keys
 
 CROCKFORD32: Final = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -49,7 +50,7 @@ def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes
 
 
 def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> tuple[Words, Words]:
-    """The numbers that `text_of_bits` wrote; UsageError for a character outside of the alphabet."""
+    """The numbers that `text_of_bits` wrote; KeysRefused for texts with another character."""
     digits = digits_of_text(layout, keys, alphabet)
     high, low = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.uint64)
     for column in range(digits.shape[1]):
@@ -61,12 +62,26 @@ def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> tuple[W
 
 
 def digits_of_text(layout: str, keys: Keys, alphabet: bytes) -> Bytes:
-    """Each character's position in the alphabet; UsageError for one outside of it."""
+    """Each character's position in the alphabet; KeysRefused for texts with another character."""
     places = np.full(256, 255, np.uint8)
     places[np.frombuffer(alphabet, np.uint8)] = np.arange(len(alphabet))
     digits = places[keys.data]
     refused = (digits == 255).any(axis=1)
     if refused.any():
         text = keys.data[int(refused.argmax())].tobytes().decode("latin-1")
-        raise UsageError(f"{text!r} is no {layout} key: it holds a character outside of {alphabet.decode()}.")
+        message = f"{text!r} is no {layout} key: it holds a character outside of {alphabet.decode()}."
+        raise KeysRefused(message, refused)
     return digits
+
+
+def upper_case(keys: Keys) -> Keys:
+    """Texts without upper-case letters in upper case, all others as they are.
+
+    Crockford's base 32 is read in either case. A text with both is left alone, and so refused.
+    """
+    data: Bytes = keys.data  # type: ignore[assignment]
+    lower = np.isin(data, np.frombuffer(ascii_lowercase.encode(), np.uint8))
+    upper = np.isin(data, np.frombuffer(ascii_uppercase.encode(), np.uint8))
+    lower &= ~upper.any(axis=1, keepdims=True)
+    folded = data - lower.astype(np.uint8) * np.uint8(32)
+    return Keys(folded, keys.kind)

@@ -69,13 +69,19 @@ def big_endian(values: Words | NDArray[np.int64]) -> Words:
     return values.astype(">u8").view(np.uint64)
 
 
+def guid_bytes(keys: Keys) -> Bytes:
+    """The bytes of GUIDs: uint8 (n, 16) in RFC order. Raises UsageError for keys that are not GUIDs."""
+    if keys.kind != "uuid":
+        raise UsageError(f"these are {keys.kind} keys, and GUIDs were expected: name the layout that made them.")
+    return keys.data.view(np.uint8)
+
+
 def read_words(keys: Keys, order: Order = "rfc") -> tuple[Words, Words]:
     """The first and the last eight bytes of each GUID in that order, as numbers, most significant byte first.
 
     Raises UsageError for keys that are not GUIDs.
     """
-    if keys.kind != "uuid":
-        raise UsageError(f"these are {keys.kind} keys, and GUIDs were expected: name the layout that made them.")
+    guid_bytes(keys)
     numbers = np.ascontiguousarray(stored(keys, order)).view(">u8").astype(np.uint64)
     return numbers[:, 0], numbers[:, 1]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,10 @@ Ticks = NDArray[np.int64]
 
 def ticks_of(moment: datetime) -> int:
     """The tick of an aware datetime; ValueError for a naive one."""
-    if moment.tzinfo is None:
+    offset = moment.utcoffset()
+    if offset is None:
         raise ValueError(f"{moment.isoformat()} has no time zone: give one, such as +00:00")
-    since = moment.astimezone(UTC) - datetime(1, 1, 1, tzinfo=UTC)
+    since = moment.replace(tzinfo=None) - datetime(1, 1, 1) - offset  # in UTC it may lie beyond datetime's years
     return (since.days * 86_400 + since.seconds) * TICKS_PER_SECOND + since.microseconds * 10
 
 

@@ -40,6 +40,9 @@ STANDARD: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Letters that a layout's legend need not explain."""
 
+COUNTED: Final = 10**12
+"""What integers that count from 1 plausibly come to (`Description.counts_to`)."""
+
 _FIELD: Final = re.compile(r"([A-Za-z])([1-9]\d*)(?::([0-9a-f]+))?")
 
 
@@ -60,7 +63,9 @@ class Timestamp:
     `resolution`: the instant read back is at most so many ticks from the reading, and keys whose readings are twice as
     far apart ascend. Outside of first … last a reading is `refused` (UsageError, naming the range), or the key holds
     `another instant`, as the original's key does. `readable` is false if `decode` gives no instant. `period` is the
-    number of ticks after which the field starts again, if it does so within first … last.
+    number of ticks after which the field starts again, if it does so within first … last. `span` is the number of ticks
+    that all values of the field cover, where these are more than first … last: `decode` refuses the other values, or
+    reads other instants from them. Where a unit of the field has values that are refused, they count as its others.
     """
 
     unit: str
@@ -70,6 +75,12 @@ class Timestamp:
     outside: Literal["refused", "another instant"] = "refused"
     readable: bool = True
     period: int | None = None
+    span: int | None = None
+
+    @property
+    def covered(self) -> int:
+        """The number of ticks that all values of the field cover."""
+        return self.span or self.last - self.first + 1
 
 
 @dataclass(frozen=True)
@@ -80,8 +91,14 @@ class Description:
     is a letter and a number of bits, then a colon and the hexadecimal value if it is fixed: `T48 V4:7 R12 X2:2 R62`.
     Layouts of kind text count characters instead of bits. `legend` explains the letters that `STANDARD` does not.
     Parts with letters in `random` are drawn for each key; all others depend on the clock, the process or earlier keys.
+    Parts with letters in `steady` are the same in all keys of the one server that a stream stands for.
+    Parts with letters in `counter` are bits of a counter that goes up by one a key, whatever the clock shows; after its
+    last value it starts again with 0.
     `within`: how the keys of one stream ascend; `across`: those of several processes with one clock.
     `counts_from_clock` names a decoded field that started at the clock's ticks but is no key's time, if there is one.
+    Integers that count from 1 plausibly come to `counts_to`.
+    In layouts of kind text, `alphabets` has the characters that each letter's part holds; `any_case` texts are read in
+    upper case and in lower case, and have their upper-case characters there.
     """
 
     diagram: str
@@ -91,8 +108,13 @@ class Description:
     uniqueness: Uniqueness = field(default="random", kw_only=True)
     time: Timestamp | None = field(default=None, kw_only=True)
     random: str = field(default="R", kw_only=True)
+    steady: str = field(default="", kw_only=True)
+    counter: str = field(default="", kw_only=True)
     worker_ids: int | None = field(default=None, kw_only=True)
     counts_from_clock: str = field(default="", kw_only=True)
+    counts_to: int = field(default=0, kw_only=True)
+    alphabets: Mapping[str, str] = field(default_factory=dict, hash=False, kw_only=True)
+    any_case: bool = field(default=False, kw_only=True)
     caveats: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -102,6 +124,8 @@ class Description:
             raise ValueError(f"the diagram {self.diagram!r} and the legend of {sorted(self.legend)} do not match")
         if (self.uniqueness == "worker id") != (self.worker_ids is not None):
             raise ValueError("worker_ids, the number of worker ids, belongs to uniqueness by worker id, and only to it")
+        if set(self.alphabets) - letters:
+            raise ValueError(f"the diagram {self.diagram!r} and the alphabets of {sorted(self.alphabets)} do not match")
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -134,6 +158,11 @@ class Description:
         """What each letter of the diagram means, in the diagram's order."""
         known = {**STANDARD, **self.legend}
         return {part.letter: known[part.letter] for part in self.parts}
+
+    @property
+    def structureless(self) -> bool:
+        """Whether keys hold nothing but random and fixed bits."""
+        return all(part.value is not None or part.letter in self.random for part in self.parts)
 
     def where(self, letters: str) -> NDArray[np.bool_]:
         """Which bits (characters) carry one of these letters: bool (width,)."""

@@ -5,6 +5,7 @@ An instant is a tick: 100 ns since 0001-01-01 UTC (`clock`).
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,12 @@ DATETIME_LAST: Final = 3_155_378_975_999_999_999
 UNIX_48_BIT_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 """The last tick of the last of 2^48 milliseconds since 1970, in 10889."""
 
+UNIX_48_BIT_SPAN: Final = TICKS_PER_MS << 48
+"""The ticks that 48 bits of milliseconds cover."""
+
+SQL_DATETIME_SPAN: Final = (100_000 << 48) // 3
+"""The ticks that 48 bits of 1/300 s cover: the space of SQL Server's days and 1/300 s, of which most are refused."""
+
 EPOCH_1900: Final = 599_266_080_000_000_000
 """The tick of 1900-01-01, where SQL Server's datetime begins."""
 
@@ -30,6 +37,13 @@ def iso_text(ticks: int) -> str:
     """The instant as ISO 8601 with seven decimals, in any year."""
     microseconds, odd = divmod(int(ticks) - UNIX_EPOCH, 10)
     return f"{np.datetime64(microseconds, 'us')}{odd}Z"
+
+
+def as_datetime(ticks: int) -> datetime:
+    """The instant in UTC, rounded down to the microsecond; UsageError outside the years 1 to 9999."""
+    if not 0 <= ticks <= DATETIME_LAST:
+        raise UsageError(f"{iso_text(ticks)} is no datetime, which has the years 1 to 9999: take the ticks.")
+    return datetime(1, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks // 10)
 
 
 def require_instants(layout: str, ticks: Ticks, first: int = 0, last: int = DATETIME_LAST) -> Ticks:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,36 @@ from keybench.generators.core.clock import Clock
 from keybench.generators.core.description import Description
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.process import Process
+from keybench.model import byteorder
+from keybench.model.byteorder import FixedBits
+from keybench.model.column import Column
 from keybench.model.keys import Bytes, Ints, Keys, Kind, Order
 from keybench.plugins import discover
 
 Composer = Callable[[int, int], int]
 """Makes one GUID, as a number, from a reading in nanoseconds since 1970 and 128 random bits."""
+
+
+Halves = tuple[Any, Any]
+"""The first and the last eight bytes of a GUID as numbers, most significant byte first; for integers, the second."""
+
+
+@dataclass(frozen=True)
+class OneCall:
+    """How compiled code makes one key, as a generator that is called once a key does.
+
+    `rule(state, tick, first, last)` gives the key's halves. It may change `state`, an int64 array. `tick` is the
+    reading of the clock; `first` and `last` (uint64) are 16 random bytes. numba compiles it, so it is written with
+    numpy's numbers.
+    """
+
+    rule: Callable[[Any, Any, Any, Any], Halves]
+    state: Callable[[Any], tuple[int, ...]] = lambda _: ()
+    """The state of a stream of the layout that has made no key yet."""
+    random_bytes: int = 0
+    """Random bytes that it asks for in each call: the first of the 16."""
+    reads_clock: bool = True
+    """Whether it reads the clock in each call."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +58,17 @@ class Decoded:
 
     ticks: Ints | None = None
     fields: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+
+
+class KeysRefused(UsageError):
+    """The layout's reader refuses these keys: bool (n,) says which. The message is about the first of them."""
+
+    def __init__(self, message: str, refused: NDArray[np.bool_]) -> None:
+        super().__init__(message)
+        self.refused = refused
+
+    def __reduce__(self) -> tuple[type[KeysRefused], tuple[str, NDArray[np.bool_]]]:
+        return type(self), (str(self), self.refused)
 
 
 class NothingToRead(UsageError):
@@ -101,6 +137,23 @@ class Layout(ABC):
         """Bytes of a key, or characters where keys are text."""
         return self.description.width if self.kind == "text" else self.description.width // 8
 
+    def shared_bits(self) -> FixedBits:
+        """Which bits all keys share, by which a column is chosen; by default the fixed bits of the description."""
+        return self.description.fixed()
+
+    def suits(self, column: Column) -> bool:
+        """Whether the column can hold all keys of the layout, and they ascend in it as in the layout's own order.
+
+        False for layouts without an order. Keys that are not GUIDs ascend in all columns of their kind.
+        """
+        if self.order == "none" or self.kind not in column.kinds:
+            return False
+        bits = self.shared_bits()
+        if self.kind != "uuid" or not column.accepts_all(bits):
+            return column.accepts_all(bits)
+        random, steady = (self.description.where(of) for of in (self.description.random, self.description.steady))
+        return byteorder.ascend_alike(self.order, column.order, bits, random, steady)
+
     @abstractmethod
     def stream(
         self,
@@ -121,6 +174,10 @@ class Layout(ABC):
         """
         return None
 
+    def one_call(self) -> OneCall | None:
+        """How compiled code makes one key, for measuring what one call costs; None if that is not written."""
+        return None
+
     def decode(self, keys: Keys) -> Decoded:
         """Reads what the original's reader reads or, where there is none, what the byte map holds.
 
@@ -129,6 +186,18 @@ class Layout(ABC):
         raise NothingToRead(
             f"{self.name} keys hold no time and no counter: nothing in these {len(keys)} can be decoded."
         )
+
+
+class Sharded(ABC):
+    """A layout whose keys hold the shard that their rows belong to."""
+
+    @abstractmethod
+    def shards(self, keys: Keys) -> Ints:
+        """The shard in each key: int64 (n,)."""
+
+    @abstractmethod
+    def with_shards(self, keys: Keys, shards: Ints) -> Keys:
+        """The keys with these shards, int64 (n,), in place of theirs; UsageError for a number that does not fit."""
 
 
 @cache

@@ -27,7 +27,11 @@ class Process:
     of: int = 1
     shard: int = 0
     """The shard key of its rows, for layouts that have a field for it and no shard of their own."""
+    boot: int = 0
+    """How often its machine has been started again, for layouts that count the starts."""
     planned: NDArray[np.int64] | None = None
+    row_shards: NDArray[np.int64] | None = None
+    """(rows,): the shard key of each of its rows, in its order; without it, all rows have `shard`."""
 
     @staticmethod
     def current() -> Process:

@@ -1,4 +1,4 @@
-"""One key at a time: `new("uuid-v7")`, for programs that use a layout and measure nothing.
+"""One key at a time: `new("uuid-v7")`, for programs that use a layout and measure nothing; and `timestamp`, its time.
 
 This is safe with threads (a process has one locked source for each layout), after a fork (a child starts new sources,
 with its own process id and entropy), and when the clock steps back: layouts that are unique by their time see the
@@ -14,18 +14,21 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from threading import Lock
 from typing import Final
 
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import UNIX_EPOCH, Clock, SystemClock, Ticks
+from keybench.generators.core.clock import Clock, SystemClock, Ticks
 from keybench.generators.core.entropy import AesEntropy, Entropy
-from keybench.generators.core.layout import Composer, Layout, layout
+from keybench.generators.core.instants import as_datetime
+from keybench.generators.core.layout import Composer, Layout, NothingToRead, Sharded, layout, layouts
 from keybench.generators.core.process import Process
-from keybench.model.keys import Keys
+from keybench.model.keys import Bytes, Keys
 
 Key = uuid.UUID | int | str | bytes
 Source = Callable[[], Key]
@@ -39,18 +42,71 @@ _inherited: Final[set[tuple[str, int | None]]] = set()
 _starting = Lock()
 
 
-def new(name: str, *, worker: int | None = None) -> Key:
+def new(name: str, *, worker: int | None = None, shard: int | None = None) -> Key:
     """A new key of that layout: uuid.UUID, int, str or bytes, by the layout's kind.
 
     `worker` is the number of this process, for layouts whose keys are not unique without one; no two processes may have
-    the same number. Other layouts ignore it.
-    Raises UsageError for an unknown name and for a worker number that is missing, too large, or another process's.
+    the same number. Other layouts ignore it. `shard` is the shard in this key, for layouts whose keys hold one; without
+    it, it is 0. `extract_shard` reads it from the key.
+    Raises UsageError for an unknown name, for a worker number that is missing, too large, or another process's, and for
+    a shard that does not fit or that keys of the layout do not hold.
     """
     try:
         source = _sources[name, worker]
     except KeyError:
         source = _started(name, worker)
-    return source()
+    if shard is None:
+        return source()
+    sharded = _sharded(name)
+    if shard.bit_length() > 63:
+        raise UsageError(f"shard {shard} does not fit {name} keys: choose a smaller one.")
+    return objects(sharded.with_shards(_one(source()), np.array([shard], np.int64)))[0]
+
+
+def extract_shard(key: uuid.UUID | str, name: str = "hotguid") -> int:
+    """The shard in a key of that layout, such as `new(name, shard=7)` made. A key of another layout gives any number.
+
+    Raises UsageError for an unknown name, for a layout whose keys hold no shard, and for a text that is no GUID.
+    """
+    sharded = _sharded(name)
+    return int(sharded.shards(_one(_guid(key)))[0])
+
+
+def _sharded(name: str) -> Sharded:
+    chosen = layout(name)
+    if isinstance(chosen, Sharded):
+        return chosen
+    known = ", ".join(sorted({each.name for each in layouts().values() if isinstance(each, Sharded)}))
+    raise UsageError(f"{name} keys hold no shard: choose one of {known}.")
+
+
+def _guid(key: uuid.UUID | str) -> uuid.UUID:
+    try:
+        return key if isinstance(key, uuid.UUID) else uuid.UUID(key)
+    except ValueError:
+        raise UsageError(f"{str(key)[:80]!r} is no GUID: a GUID has 32 hexadecimal digits.") from None
+
+
+def _one(key: Key) -> Keys:
+    """A GUID as keys."""
+    if not isinstance(key, uuid.UUID):
+        raise UsageError(f"{key!r} is no GUID, and only GUIDs hold a shard: choose a layout of GUIDs.")
+    return Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16).copy(), "uuid")
+
+
+def timestamp(key: Key, name: str) -> datetime:
+    """The time in a key of that layout, in UTC, rounded down to the microsecond. GUIDs may also be text.
+
+    Raises UsageError for an unknown name, for a key that is none of the layout, for layouts whose keys hold no time,
+    and for years that datetime does not have.
+    """
+    chosen, ticks = layout(name), None
+    keys = _one(_guid(key)) if chosen.kind == "uuid" and isinstance(key, str) else _keys(key)
+    with suppress(NothingToRead):
+        ticks = chosen.decode(keys).ticks
+    if ticks is None:
+        raise UsageError(f"{chosen.name} keys hold no time: name the layout that made the key.")
+    return as_datetime(int(ticks[0]))
 
 
 def _started(name: str, worker: int | None) -> Source:
@@ -158,25 +214,46 @@ def objects(keys: Keys) -> list[Key]:
     return [row.decode("ascii") for row in rows] if keys.kind == "text" else list(rows)
 
 
+def _keys(key: Key) -> Keys:
+    """One key as an array: the reverse of `objects`."""
+    if isinstance(key, int):
+        if not -(1 << 63) <= key < 1 << 63:
+            raise UsageError(
+                f"{key} has more than 64 bits, so it is no key of any layout: give the key as it was made."
+            )
+        return Keys(np.array([key], np.int64), "int")
+    if isinstance(key, uuid.UUID):
+        return Keys(_row(key.bytes), "uuid")
+    return Keys(_row(key.encode("ascii", "replace")), "text") if isinstance(key, str) else Keys(_row(key), "bytes")
+
+
+def _row(data: bytes) -> Bytes:
+    return np.frombuffer(data, np.uint8).reshape(1, -1)
+
+
 class MonotonicClock(Clock):
     """A clock over another one that never goes back: while that one is behind, it shows the highest reading."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._highest = -(1 << 63)
+        self._highest = -(1 << 63), 0
 
     def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
         """n readings, none below any before."""
-        ticks, odd = self._clock.read_fine(n)
-        # Both parts as one number, nanoseconds since 1970; int64 holds it until 2262.
-        ns = np.maximum(np.maximum.accumulate((ticks - UNIX_EPOCH) * 100 + odd), self._highest)
-        if n:
-            self._highest = int(ns[-1])
-        return ns // 100 + UNIX_EPOCH, ns % 100
+        ticks, odd = (
+            np.concatenate([[highest], read])
+            for highest, read in zip(self._highest, self._clock.read_fine(n), strict=True)
+        )
+        highest = np.maximum.accumulate(ticks)
+        # The odd nanoseconds go up within each tick. Nanoseconds since the year 1 would not fit 64 bits.
+        steps = np.cumsum(np.diff(highest, prepend=highest[0]) != 0)
+        odd = np.maximum.accumulate(steps << 7 | np.where(ticks == highest, odd, 0)) & 127
+        self._highest = int(highest[-1]), int(odd[-1])
+        return highest[1:], odd[1:]
 
     def now(self) -> int:
         """The clock's tick, or the highest reading."""
-        return max(self._clock.now(), self._highest // 100 + UNIX_EPOCH)
+        return max(self._clock.now(), self._highest[0])
 
 
 def _forget() -> None:

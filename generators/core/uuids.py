@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.errors import UsageError
 from keybench.generators.core.bits import Words, big_endian, put_word, read_words
 from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.layout import KeysRefused
 from keybench.model.keys import Bytes, Ints, Keys
 
 GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
@@ -36,11 +36,11 @@ _PUT: Final = big_endian(np.array([VARIANT]))[0]
 
 
 def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str) -> None:
-    """UsageError for the first GUID that `refused` marks, with the reason."""
+    """KeysRefused for the GUIDs that `refused` marks, with the reason."""
     if refused.any():
         place = int(refused.argmax())
         guid = uuid.UUID(bytes=keys.data[place].tobytes())
-        raise UsageError(f"{guid} is no {layout} key: {reason}. Decode it as the layout that made it.")
+        raise KeysRefused(f"{guid} is no {layout} key: {reason}. Decode it as the layout that made it.", refused)
 
 
 def has_version(keys: Keys, version: int) -> NDArray[np.bool_]:

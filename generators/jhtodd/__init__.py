@@ -30,9 +30,10 @@ from keybench.generators.core.bits import draw_bytes, get_u48, put_u48, put_u48_
 from keybench.generators.core.clock import TICKS_PER_MS
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import milliseconds, require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.layout import Decoded, OneCall, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.core.uuids import require_version
+from keybench.generators.jhtodd import one_call
 from keybench.model.keys import Bytes, Keys, Order
 
 _RANDOM_BYTES: Final = 10
@@ -53,6 +54,13 @@ class Sequential(WriterLayout):
     def start(self, writer: Writer) -> Stream:
         """A stream of GUIDs, each with its own clock reading and random bytes."""
         return Sequentials(self, writer)
+
+    def one_call(self) -> OneCall | None:
+        """One GUID as published; None for the forms with a version, which nobody has published."""
+        if self.versioned:
+            return None
+        rules = {"mssql": one_call.at_end, "net": one_call.as_binary, "rfc": one_call.as_string}
+        return OneCall(rules[self.order], random_bytes=_RANDOM_BYTES)
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond, assuming that the time has not wrapped; UsageError where version 4 is missing."""

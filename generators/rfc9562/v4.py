@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from keybench.generators.core.description import Description
 from keybench.generators.core.guids import RandomGuids
-from keybench.generators.core.layout import Composer, Stream
+from keybench.generators.core.layout import Composer, Halves, OneCall, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.keys import Bytes
+from keybench.model.keys import Bytes, Ints
 
 _FIXED: Final = 4 << 76 | 2 << 62
 _RANDOM: Final = (1 << 128) - 1 ^ (0xF << 76 | 3 << 62)
+_KEEP, _VERSION = np.uint64((1 << 64) - 1 ^ 0xF << 12), np.uint64(4 << 12)
+_KEEP_LAST, _VARIANT = np.uint64((1 << 62) - 1), np.uint64(1 << 63)
 
 
 class Version4(WriterLayout):
@@ -32,6 +36,14 @@ class Version4(WriterLayout):
         """One UUID."""
         fixed, mask = _FIXED, _RANDOM
         return lambda _, random: random & mask | fixed
+
+    def one_call(self) -> OneCall:
+        """One UUID."""
+        return OneCall(_one, random_bytes=16, reads_clock=False)
+
+
+def _one(_state: Ints, _tick: int, first: np.uint64, last: np.uint64) -> Halves:
+    return first & _KEEP | _VERSION, last & _KEEP_LAST | _VARIANT
 
 
 class RandomUuids(GuidStream):

@@ -17,13 +17,14 @@ from keybench.generators.core.bits import get_u48, put_u48
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import UNIX_48_BIT_LAST, require_instants, unix_milliseconds
-from keybench.generators.core.layout import Composer, Decoded, Stream
+from keybench.generators.core.layout import Composer, Decoded, Halves, OneCall, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.core.uuids import require_version
-from keybench.model.keys import Bytes, Keys
+from keybench.model.keys import Bytes, Ints, Keys
 
 _FIXED: Final = 7 << 76 | 2 << 62
 _RANDOM: Final = (1 << 80) - 1 ^ (0xF << 76 | 3 << 62)
+_KEEP_LAST, _VARIANT = np.uint64((1 << 62) - 1), np.uint64(1 << 63)
 
 
 class Version7(WriterLayout):
@@ -45,10 +46,20 @@ class Version7(WriterLayout):
 
         return compose
 
+    def one_call(self) -> OneCall:
+        """One UUID."""
+        return OneCall(one_v7, random_bytes=16)
+
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond; UsageError for a key of another version or variant."""
         require_version(self.name, keys, 7)
         return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+
+
+def one_v7(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
+    """The rule of one call: milliseconds over 48 of 128 random bits, then version and variant."""
+    high = np.uint64((tick - UNIX_EPOCH) // TICKS_PER_MS) << np.uint64(16)
+    return high | first & np.uint64(0xFFF) | np.uint64(0x7000), last & _KEEP_LAST | _VARIANT
 
 
 class TimedUuids(GuidStream):

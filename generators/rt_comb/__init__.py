@@ -16,6 +16,10 @@ T, most significant byte first: `UnixDates` has 48 bits of milliseconds since 19
 1900 and 32 bits of 1/300 s since midnight, as in SQL Server's datetime. Version and variant are the base GUID's. Keys
 of one millisecond (or 1/300 s) come in no order, except with timestamps that never repeat.
 
+A layout here is one of RT.Comb's providers for single use too: `SQL.create(guid, time)` is `Provider.Sql.Create`, and
+`SQL.timestamp(key)` is `Provider.Sql.GetTimestamp`. Strategies of four bytes leave two more bytes of G: T is r10 … r13,
+r0 … r3 or n0 … n3. RT.Comb has none; `dataclasses.replace(SQL, dates=UnixSeconds())` has seconds since 1970.
+
 RT.Comb's T-SQL functions make the same keys: `NewComb` those of rt-comb-sql, from whole milliseconds without the double
 arithmetic below; `NewCombLegacy` those of rt-comb-legacy, from a time that SQL Server has rounded to 1/300 s. There all
 rows of one statement get the same time.
@@ -34,15 +38,28 @@ Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH
+import numpy as np
+
+from keybench.errors import UsageError
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH, SystemClock, ticks_of
 from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, EPOCH_1900, require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.instants import (
+    DATETIME_LAST,
+    EPOCH_1900,
+    SQL_DATETIME_SPAN,
+    UNIX_48_BIT_SPAN,
+    as_datetime,
+    require_instants,
+)
+from keybench.generators.core.layout import Decoded, OneCall, Stream
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.rt_comb.dates import DateStrategy, SqlDates, UnixDates
+from keybench.generators.rt_comb import one_call
+from keybench.generators.rt_comb.dates import DateStrategy, SqlDates, UnixDates, UnixSeconds
 from keybench.generators.rt_comb.providers import BinaryProvider, PostgreSqlProvider, Provider, SqlProvider
 from keybench.generators.rt_comb.timestamps import UTC_NOW, TimestampProvider, UtcNoRepeat
 from keybench.model.keys import Bytes, Keys, Order
@@ -59,13 +76,50 @@ class Comb(WriterLayout):
     dates: DateStrategy
     timestamps: TimestampProvider = UTC_NOW
 
+    def __post_init__(self) -> None:
+        if self.dates.width not in (4, 6):
+            raise UsageError(
+                f"{type(self.dates).__name__} writes {self.dates.width} bytes: a date strategy writes 4 or 6 of them."
+            )
+
+    def create(self, guid: uuid.UUID | None = None, time: datetime | None = None) -> uuid.UUID:
+        """`Create(guid, timestamp)`: the GUID with the time in it. Version and variant stay.
+
+        Without a GUID it is a random one, without a time that of the call. UsageError for a time without a time zone or
+        that .NET's DateTime cannot hold, and where timestamps never repeat and none is given: they need the one before,
+        which a stream keeps (`generators.new`).
+        """
+        if time is None and self.timestamps is not UTC_NOW:
+            raise UsageError(f"{self.name} needs the timestamp before: give a time, or call new({self.name!r}).")
+        try:
+            ticks = SystemClock().read(1) if time is None else np.array([ticks_of(time)])
+        except ValueError as error:
+            raise UsageError(f"{error}.") from None
+        data = np.frombuffer((guid or uuid.uuid4()).bytes, np.uint8).reshape(1, 16).copy()
+        self.provider.put(data, self.dates.encode(require_instants(self.name, ticks)), width=self.dates.width)
+        return uuid.UUID(bytes=data.tobytes())
+
+    def timestamp(self, comb: uuid.UUID) -> datetime:
+        """`GetTimestamp`: the time in a COMB, in UTC, rounded down to the microsecond.
+
+        UsageError where the original throws. A COMB of another provider or strategy gives a wrong time, or an error.
+        """
+        ticks = self.decode(Keys(np.frombuffer(comb.bytes, np.uint8).reshape(1, 16), "uuid")).ticks
+        assert ticks is not None
+        return as_datetime(int(ticks[0]))
+
     def start(self, writer: Writer) -> Stream:
         """A stream of COMBs over the writer's base GUIDs."""
         return Combs(self, writer)
 
+    def one_call(self) -> OneCall | None:
+        """One COMB over a random base GUID; None with timestamps that never repeat and for the binary provider."""
+        rule = one_call.RULES.get((type(self.provider), type(self.dates)))
+        return OneCall(rule, random_bytes=16) if rule and self.timestamps is UTC_NOW else None
+
     def decode(self, keys: Keys) -> Decoded:
         """The instants; UsageError where the original throws."""
-        return self.dates.decode(self.name, keys, self.provider.get(keys))
+        return self.dates.decode(self.name, keys, self.provider.get(keys, self.dates.width))
 
 
 class Combs(GuidStream):
@@ -84,7 +138,8 @@ class Combs(GuidStream):
         ticks = self._timestamps.next(readings)
         if ticks is not readings:
             require_instants(self._layout.name, ticks[-1:])  # they never fall, and none is below its reading
-        self._layout.provider.put(data, self._layout.dates.encode(ticks), version)
+        dates = self._layout.dates
+        self._layout.provider.put(data, dates.encode(ticks), version, dates.width)
 
 
 _UNCHANGED: Final = "the base GUID's version and variant stay: a key has version 4, random, although it ascends"
@@ -92,7 +147,8 @@ _MARIADB: Final = "MariaDB's uuid sorts version 4 by its end, which is random he
 _LATE: Final = "the last four ticks before midnight are read back a day late"
 _MEANINGS: Final = {"U": "milliseconds since 1970", "D": "days since 1900", "T": "1/300 s since midnight"}
 _NO_REPEAT: Final = (
-    "timestamps are 4 ms apart: more than 250 keys a second run ahead of the clock",
+    "timestamps are 4 ms apart: more than 250 keys a second run ahead of the clock, and fewer do where two come closer",
+    "several processes run ahead by different spans, so their keys do not ascend together",
     "after the clock steps back, timestamps stay ahead of it",
 )
 
@@ -106,9 +162,11 @@ def _comb(
     legend = {letter: meaning + shuffled for letter, meaning in _MEANINGS.items() if letter in diagram}
     # The last 256 ticks of the year 9999 round up to the next one, which .NET's DateTime does not have.
     time = (
-        Timestamp("milliseconds since 1970", UNIX_EPOCH, _UNIX_LAST, TICKS_PER_MS, "another instant")
+        Timestamp(
+            "milliseconds since 1970", UNIX_EPOCH, _UNIX_LAST, TICKS_PER_MS, "another instant", span=UNIX_48_BIT_SPAN
+        )
         if unix
-        else Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another instant")
+        else Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another instant", span=SQL_DATETIME_SPAN)
     )
     caveats = (_UNCHANGED, *([] if order == "mssql" else [_MARIADB]), *([] if unix else [_LATE]))
     source = f"github.com/richardtallent/RT.Comb {type(provider).__name__.removesuffix('Provider')}CombProvider"
@@ -124,7 +182,12 @@ def _comb(
             dates=dates,
             timestamps=timestamps,
             description=Description(
-                diagram, legend, within=ascent, across="by time", time=time, caveats=(*more, *caveats)
+                diagram,
+                legend,
+                within=ascent,
+                across="by time" if timestamps is UTC_NOW else "no",
+                time=time,
+                caveats=(*more, *caveats),
             ),
         )
 
@@ -186,3 +249,9 @@ LAYOUTS = (
         "rt-comb-sqlite-binary-legacy",
     ),
 )
+
+_NAMED: Final = {one.name: one for one in LAYOUTS}
+SQL, POSTGRESQL, ORACLE, LEGACY = (_NAMED[f"rt-comb-{name}"] for name in ("sql", "postgresql", "oracle", "legacy"))
+"""`Provider.Sql`, `.PostgreSql`, `.Oracle` = `.SqliteBinary` and `.Legacy`."""
+
+__all__ = ["LAYOUTS", "LEGACY", "ORACLE", "POSTGRESQL", "SQL", "Comb", "DateStrategy", "UnixSeconds"]

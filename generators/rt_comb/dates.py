@@ -1,15 +1,19 @@
-"""RT.Comb's date strategies: how an instant becomes six bytes, and back."""
+"""RT.Comb's date strategies: how an instant becomes six bytes or four, and back.
+
+`UnixDates` and `SqlDates` are the two that RT.Comb has; both write six bytes. Its interface `ICombDateTimeStrategy`
+also takes strategies of four bytes, such as `UnixSeconds` here, which is none of its own.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from keybench.generators.core.bits import Words
-from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH, Ticks
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.core.instants import DATETIME_LAST, EPOCH_1900, sql_datetime
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.loops.loading import Elementwise
@@ -22,15 +26,18 @@ _LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
 
 
 class DateStrategy(ABC):
-    """How an instant becomes six bytes."""
+    """How an instant becomes bytes. A strategy of your own has these two methods and, if it writes four, `width`."""
+
+    width: ClassVar[int] = 6
+    """How many bytes it writes: 4 or 6 (`ICombDateTimeStrategy.NumDateBytes`)."""
 
     @abstractmethod
     def encode(self, ticks: Ticks) -> Words:
-        """The six bytes of each instant, as the low 48 bits of numbers."""
+        """The bytes of each instant, most significant first, as the low bits of numbers; higher bits are ignored."""
 
     @abstractmethod
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
-        """The instants of six bytes each, which come from `keys`; UsageError where the original throws."""
+        """The instants of such numbers, which come from `keys`; UsageError where the original throws."""
 
 
 @Elementwise
@@ -51,6 +58,22 @@ class UnixDates(DateStrategy):
         """The millisecond; UsageError beyond the year 9999, where .NET's DateTime ends."""
         refuse_keys(layout, keys, dates > _LAST_MS, "its time lies beyond the year 9999")
         return Decoded(dates.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+
+
+@dataclass(frozen=True)
+class UnixSeconds(DateStrategy):
+    """Whole seconds since 1970, in four bytes: a COMB with 90 random bits. They wrap in 2106, and before 1970."""
+
+    width: ClassVar[int] = 4
+
+    def encode(self, ticks: Ticks) -> Words:
+        """Rounded down; modulo 2^32."""
+        seconds: Ticks = (ticks - UNIX_EPOCH) // TICKS_PER_SECOND
+        return seconds.view(np.uint64) & np.uint64(0xFFFF_FFFF)
+
+    def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:  # noqa: ARG002
+        """The second; every number is one."""
+        return Decoded(dates.view(np.int64) * TICKS_PER_SECOND + UNIX_EPOCH)
 
 
 @dataclass(frozen=True)

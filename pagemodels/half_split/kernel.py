@@ -135,7 +135,7 @@ def _split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, r
         keep = _kept_at_insertion(scratch, items, rank, scratch[count - 1])
     if kind == APPEND and rules.keep[APPEND] == ALONE:
         keep = count
-    elif len(sizes):
+    elif len(sizes) and not keep:
         keep = _kept_by_size(scratch, items, sizes, rules.share)
     elif rules.together > 1:
         keep = _kept_between_keys(scratch, items, rules.choices[kind], rules.together)

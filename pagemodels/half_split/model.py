@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
+from keybench.pagemodels.contract import given_lengths
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.tree import NO_SIZES, Level, build_branches, build_level, page_numbers
@@ -79,14 +80,36 @@ class SplitModel:
 
 @dataclass(frozen=True)
 class SizedSplitModel:
-    """One index whose entries have the size that the key's value needs; a SizedByValue."""
+    """One index whose entries have the size that the key's value and the row's payload need; a SizedByValue.
+
+    `model` has its room in bytes. UsageError if an entry may be longer than a third of that: after one split, the new
+    entry might still not fit.
+    """
 
     model: SplitModel
     entry_bytes: Callable[[Keys], NDArray[np.uint16]]
+    """Bytes of the entry of each key, without its payload if payloads vary."""
+    payload_bytes: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
+    """Bytes that payloads of so many characters add to their entries, if they vary."""
+    lengths: NDArray[np.int64] | None = field(default=None, compare=False)
+    """(n,): characters of each row's payload, in order of arrival."""
+
+    def with_payloads(self, lengths: NDArray[np.int64]) -> SizedSplitModel:
+        """The model for payloads of those lengths (`contract.TakesPayloads`)."""
+        return replace(self, lengths=lengths)
 
     def sizes(self, keys: Keys) -> NDArray[np.uint16]:
         """Bytes of the entry of each key: (n,)."""
-        return self.entry_bytes(keys)
+        sizes = self.entry_bytes(keys)
+        if self.payload_bytes is None:
+            return sizes
+        whole = sizes + self.payload_bytes(given_lengths(self.lengths, len(keys)))
+        if (longest := int(whole.max(initial=0))) > self.model.leaf.room // 3:
+            raise UsageError(
+                f"an entry of {longest:,} bytes is longer than a third of a page: the page model does not know how "
+                "pages with such entries of different lengths split. Choose shorter payloads."
+            )
+        return whole.astype(np.uint16)
 
     def insert(
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]

@@ -31,12 +31,13 @@ ROOT, HEIGHT, PAGES, GIVEN_BACK = range(4)
 pages given back."""
 ATTEMPTS, NEIGHBOURS, MERGES = range(4, 7)
 """Splits begun on all levels; those that used the right neighbour instead; merges."""
-SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS = range(7, 13)
+SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS, SPARSE = range(7, 14)
 """Bytes of a record; records that fit a page; bytes of a page for records and directory; bytes of a page; number of the
-branch segment (the leaves have the next one); whether the heap shrinks when its topmost record is deleted (MariaDB)."""
+branch segment (the leaves have the next one); whether it is MariaDB, where the heap shrinks when its topmost record is
+deleted; bytes of records below which a page may be merged."""
 PENDING = 16
-"""The first of the pending changes above a split, four numbers each; the last one is done first."""
-_FACTS = PENDING + 4 * 64
+"""The first of the pending changes above a split, five numbers each; the last one is done first."""
+_FACTS = PENDING + 5 * 64
 
 MARGIN = 64
 """Maximum pages and extents that one row takes: two for each level, and levels are few."""
@@ -62,12 +63,12 @@ class Tree(NamedTuple):
     """int64: by the names above."""
 
 
-def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool) -> Tree:
+def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool, sparse: int) -> Tree:
     """No branch pages yet, but room for those that so many leaves usually need; `grow` makes room for more."""
     room = page_bytes - PAGE_HEADER
     places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
     facts = np.zeros(_FACTS, np.int64)
-    facts[[ROOT, SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS]] = (
+    facts[[ROOT, SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS, SPARSE]] = (
         -1,
         size,
         places,
@@ -75,6 +76,7 @@ def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool)
         page_bytes,
         segment,
         shrinks,
+        sparse,
     )
     pages = int(leaves / (places * _FILL)) + 2 * MARGIN
     return Tree(

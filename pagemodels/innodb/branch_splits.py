@@ -41,7 +41,8 @@ from keybench.pagemodels.innodb.branch_memory import (
     remove,
     reorganise,
 )
-from keybench.pagemodels.innodb.tablespace import Space, allocate, reserve, single
+from keybench.pagemodels.innodb.segments import allocate, single
+from keybench.pagemodels.innodb.tablespace import Space, reserve
 
 PUT, DELETE, REMOVE_FIRST, MERGE, LIFT, RELEASE = range(6)
 
@@ -65,9 +66,13 @@ def start(tree: Tree, space: Space) -> None:
 
 
 @kernel
-def enter(tree: Tree, space: Space, event: Ints) -> int:
-    """Applies an event of a full leaf (`leaf_splits.py`). Returns the length of the list of pending changes."""
-    reserve(space)
+def enter(tree: Tree, space: Space, event: Ints, first: bool) -> int:
+    """Applies an event of a full leaf (`leaf_splits.py`). Returns the length of the list of pending changes.
+
+    `first`: whether it is the row's first event. The next ones of the same row belong to the same attempt.
+    """
+    if first:
+        reserve(space, 0)
     facts, numbers, full, other, key = (
         tree.facts, tree.leaves, event[leaf.FULL], event[leaf.OTHER], event[leaf.SEPARATOR] + 1
     )  # fmt: skip
@@ -76,18 +81,18 @@ def enter(tree: Tree, space: Space, event: Ints) -> int:
         numbers[full] = _allocate(tree, space, 0, 0, 0)
         facts[ROOT], facts[HEIGHT] = new_page(tree, 1, number), 1
         put(tree, facts[ROOT], 0, MINIMUM, full)
-    facts[ATTEMPTS] += 1
+    facts[ATTEMPTS] += first
     father = find(tree, event[leaf.WITHIN] + 1, 1)
     if event[leaf.WHAT] == leaf.NEIGHBOUR:
-        facts[NEIGHBOURS] += 1
-        pending = defer(tree, 0, PUT, 1, key, other)
-        return defer(tree, pending, DELETE, 1, father, other)
+        facts[NEIGHBOURS] += first
+        pending = defer(tree, 0, PUT, 1, key, other, 1)
+        return defer(tree, pending, DELETE, 1, father, other, 1)
     if event[leaf.WHAT] == leaf.UP:
         numbers[other] = _allocate(tree, space, 0, numbers[full] + 1, 1)
-        return defer(tree, 0, PUT, 1, key, other)
+        return defer(tree, 0, PUT, 1, key, other, 1)
     numbers[other] = _allocate(tree, space, 0, numbers[full] - 1, -1)
     lead_to(tree, father, full, other)
-    return defer(tree, 0, PUT, 1, key, full)
+    return defer(tree, 0, PUT, 1, key, full, 1)
 
 
 @kernel
@@ -103,10 +108,10 @@ def is_full(tree: Tree, page: int) -> bool:
 
 
 @kernel
-def defer(tree: Tree, pending: int, what: int, level: int, one: int, other: int) -> int:
-    """Adds a change to the list of pending changes. Returns its new length."""
-    at = PENDING + 4 * pending
-    tree.facts[at], tree.facts[at + 1], tree.facts[at + 2], tree.facts[at + 3] = what, level, one, other
+def defer(tree: Tree, pending: int, what: int, level: int, one: int, other: int, held: int) -> int:
+    """Adds a change to the list of pending changes, inside `held` insertions. Returns the list's new length."""
+    at, facts = PENDING + 5 * pending, tree.facts
+    facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4] = what, level, one, other, held
     return pending + 1
 
 
@@ -131,9 +136,9 @@ def _raise_root(tree: Tree, space: Space) -> None:
 
 
 @kernel
-def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pending: int) -> int:
+def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pending: int, held: int) -> int:
     """Inserts a record that `is_full` refused. Returns the new length of the list of pending changes."""
-    reserve(space)
+    reserve(space, held)
     state, keys, facts = tree.state, tree.keys, tree.facts
     if page == facts[ROOT]:
         _raise_root(tree, space)
@@ -145,11 +150,11 @@ def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pe
         facts[NEIGHBOURS] += 1
         father = find(tree, keys[state[right, BASE]], level + 1)
         put(tree, right, 0, key, child)
-        pending = defer(tree, pending, PUT, level + 1, key, right)
-        return defer(tree, pending, DELETE, level + 1, father, right)
+        pending = defer(tree, pending, PUT, level + 1, key, right, held + 1)
+        return defer(tree, pending, DELETE, level + 1, father, right, held + 1)
     follows = at > 0 and keys[base + at - 1] == last
     if not follows and at < n and keys[base + at] == last:
-        return _split_down(tree, space, page, at, key, child, pending)
+        return _split_down(tree, space, page, at, key, child, pending, held)
     new = new_page(tree, level, _allocate(tree, space, level, state[page, NUMBER] + 1, 1))
     first = (n + 2) // 2 - 1
     if follows:
@@ -163,11 +168,11 @@ def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pe
         put(tree, new, at - first, key, child)
     else:
         put(tree, page, at, key, child)
-    return defer(tree, pending, PUT, level + 1, pointer, new)
+    return defer(tree, pending, PUT, level + 1, pointer, new, held + 1)
 
 
 @kernel
-def _split_down(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pending: int) -> int:
+def _split_down(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pending: int, held: int) -> int:
     """Moves the records below the new one's predecessor to a new left page, which gets the old page's node pointer."""
     state, keys = tree.state, tree.keys
     level, base = state[page, LEVEL], state[page, BASE]
@@ -184,4 +189,4 @@ def _split_down(tree: Tree, space: Space, page: int, at: int, key: int, child: i
         put(tree, new, at, key, child)
     else:
         put(tree, page, at - first, key, child)
-    return defer(tree, pending, PUT, level + 1, pointer, page)
+    return defer(tree, pending, PUT, level + 1, pointer, page, held + 1)

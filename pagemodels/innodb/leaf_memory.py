@@ -6,7 +6,7 @@ otherwise a row costs one write.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,23 @@ FREED = np.uint32(1 << 31)
 _GROWTH = 1.25
 _FILL = 0.62
 """Expected used share of a page. If it is less, memory grows on the way."""
+
+
+class AnyLeaves(Protocol):
+    """What leaves have whether their records are of one size or not; `Leaves` explains it."""
+
+    @property
+    def heaps(self) -> Ints: ...  # noqa: D102
+    @property
+    def slots(self) -> Ints: ...  # noqa: D102
+    @property
+    def cells(self) -> Ints: ...  # noqa: D102
+    @property
+    def events(self) -> Ints: ...  # noqa: D102
+    @property
+    def scratch(self) -> Ints: ...  # noqa: D102
+    @property
+    def facts(self) -> Ints: ...  # noqa: D102
 
 
 class Leaves(NamedTuple):
@@ -165,7 +182,7 @@ def reorganise(leaves: Leaves, slot: int) -> None:
 
 
 @kernel
-def gather(leaves: Leaves, slot: int, low: int, high: int) -> int:
+def gather(leaves: AnyLeaves, slot: int, low: int, high: int) -> int:
     """Writes the records from `low` to below `high`, with their places, to `scratch`. Returns their number."""
     slots, scratch = leaves.slots, leaves.scratch
     heap = leaves.heaps[slots[slot, PAGE]]

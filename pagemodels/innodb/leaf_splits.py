@@ -45,6 +45,7 @@ from keybench.pagemodels.innodb.leaf_memory import (
     UPPER,
     WHAT,
     WITHIN,
+    AnyLeaves,
     Leaves,
     adjacent,
     free_bytes,
@@ -61,7 +62,7 @@ from keybench.pagemodels.quickselect import select
 
 
 @kernel
-def _assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
+def _assign(leaves: AnyLeaves, slot: int, low: int, high: int) -> None:
     """Writes the slot to the cells whose first rank is from `low` to below `high`."""
     shift = leaves.facts[SHIFT]
     width = (1 << shift) - 1
@@ -69,7 +70,7 @@ def _assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
 
 
 @kernel
-def _divide(leaves: Leaves, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
+def divide(leaves: AnyLeaves, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
     """A new, empty page takes one part of a leaf's range. Returns the slots of the old page and of the new one."""
     slots, facts = leaves.slots, leaves.facts
     other = facts[LEAVES]
@@ -96,7 +97,7 @@ def _divide(leaves: Leaves, slot: int, separator: int, new_is_left: bool) -> tup
 
 
 @kernel
-def _give(leaves: Leaves, slot: int, right: int, border: int) -> tuple[int, int]:
+def give(leaves: AnyLeaves, slot: int, right: int, border: int) -> tuple[int, int]:
     """The ranks from `border` on go from a leaf to its right neighbour. Returns the new slots of both."""
     slots = leaves.slots
     lower, old, upper = slots[slot, LOWER], slots[slot, UPPER], slots[right, UPPER]
@@ -118,7 +119,8 @@ def _give(leaves: Leaves, slot: int, right: int, border: int) -> tuple[int, int]
 
 
 @kernel
-def _note(leaves: Leaves, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
+def note(leaves: AnyLeaves, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
+    """Records an event."""
     event = leaves.events[leaves.facts[EVENTS]]
     event[ROW], event[WHAT], event[KIND], event[FULL] = row, what, kind, full
     event[SEPARATOR], event[WITHIN], event[OTHER] = separator, within, other
@@ -135,9 +137,9 @@ def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
     at_end = rank > slots[slot, HIGHEST]
     if at_end and right >= 0 and (slots[right, FREE] >= 0 or free_bytes(facts, slots[right, TOP]) >= facts[SIZE]):
         within = slots[right, LOWER]
-        slot, right = _give(leaves, slot, right, rank)
+        slot, right = give(leaves, slot, right, rank)
         put(leaves, right, rank)
-        _note(leaves, row, NEIGHBOUR, 0, page, rank, within, slots[right, PAGE])
+        note(leaves, row, NEIGHBOUR, 0, page, rank, within, slots[right, PAGE])
         return
     kind = INTERIOR if right >= 0 else APPEND if at_end else EDGE
     heap, top = leaves.heaps[page], slots[slot, TOP]
@@ -161,7 +163,7 @@ def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
         first = 1
     alone = beside and moved <= 1
     pointer = rank if alone else rank_of(scratch[first])
-    slot, new = _divide(leaves, slot, pointer, False)
+    slot, new = divide(leaves, slot, pointer, False)
     target = leaves.heaps[slots[new, PAGE]]
     count = moved - first
     if count > 0:
@@ -174,7 +176,7 @@ def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
         slots[slot, RECORDS] -= count
         slots[slot, LAST], slots[slot, HIGHEST] = -1, highest
     put(leaves, new if rank >= pointer else slot, rank)
-    _note(leaves, row, UP, kind, page, pointer, rank, slots[new, PAGE])
+    note(leaves, row, UP, kind, page, pointer, rank, slots[new, PAGE])
 
 
 @kernel
@@ -185,7 +187,7 @@ def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> No
     scratch[:at].sort()
     count = at - 1 if at > 1 else at
     pointer = rank_of(scratch[count]) if at > 1 else int(slots[slot, LAST])
-    slot, new = _divide(leaves, slot, pointer, True)
+    slot, new = divide(leaves, slot, pointer, True)
     for i in range(count):
         put(leaves, new, rank_of(scratch[i]))
     for i in range(count):
@@ -198,7 +200,7 @@ def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> No
         slots[slot, RECORDS] -= count
         slots[slot, LAST] = -1
     put(leaves, new if rank < pointer else slot, rank)
-    _note(leaves, row, DOWN, kind, page, pointer, rank, slots[new, PAGE])
+    note(leaves, row, DOWN, kind, page, pointer, rank, slots[new, PAGE])
 
 
 @kernel
@@ -233,13 +235,13 @@ def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int) -> int:
     return end
 
 
-def events_of(leaves: Leaves) -> NDArray[np.int64]:
+def events_of(leaves: AnyLeaves) -> NDArray[np.int64]:
     """All events in order of the rows: int64 (events, 7)."""
     return leaves.events[: leaves.facts[EVENTS]]
 
 
 @kernel
-def chain(leaves: Leaves) -> NDArray[np.int64]:
+def chain(leaves: AnyLeaves) -> NDArray[np.int64]:
     """The slots in key order: int64 (leaves,)."""
     slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES], np.int64)
     slot = leaves.cells[0]

@@ -9,24 +9,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, SizedByValue
-from keybench.pagemodels.foreign_key_index import repeated
+from keybench.pagemodels.contract import PageModel, given_lengths
+from keybench.pagemodels.foreign_key_index import Repeated
 from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
+from keybench.pagemodels.innodb import varying_memory, varying_splits
 from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, Tree
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, Leaves
 from keybench.pagemodels.innodb.leaf_splits import chain, events_of, load
-from keybench.pagemodels.innodb.records import PAGE_BYTES, PAGE_HEADER, branch_record, leaf_record, row_records
+from keybench.pagemodels.innodb.records import (
+    MERGE_THRESHOLD,
+    PAGE_BYTES,
+    PAGE_HEADER,
+    PAGE_SIZES,
+    branch_record,
+    key_bytes,
+    leaf_record,
+    longest_record,
+    payload_bytes,
+    row_records,
+)
 from keybench.pagemodels.innodb.replay import follow_both
 from keybench.pagemodels.innodb.tablespace import SIZE, Space
+from keybench.pagemodels.innodb.varying_memory import VaryingLeaves
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.permutation import require
 
@@ -35,7 +49,24 @@ _MOST_ROWS = 1 << 31
 
 @dataclass(frozen=True)
 class Parameters:
-    """None: InnoDB's rules leave nothing to choose."""
+    """What can be set."""
+
+    page_bytes: int = PAGE_BYTES
+    """`innodb_page_size`."""
+    merge_threshold: int = MERGE_THRESHOLD
+    """MERGE_THRESHOLD of the table's indexes: a page that is less than so many per cent full may be merged."""
+    multibyte: bool = True
+    """Whether characters can take several bytes in a column that names no character set."""
+
+    def __post_init__(self) -> None:
+        if self.page_bytes not in PAGE_SIZES:
+            sizes = ", ".join(map(str, PAGE_SIZES))
+            raise UsageError(f"InnoDB has no pages of {self.page_bytes} bytes: use one of {sizes}.")
+        if not 1 <= self.merge_threshold <= MERGE_THRESHOLD:
+            raise UsageError(
+                f"MERGE_THRESHOLD is between 1 and {MERGE_THRESHOLD}, not {self.merge_threshold}: "
+                f"the default is {MERGE_THRESHOLD}."
+            )
 
 
 @dataclass(frozen=True)
@@ -61,12 +92,18 @@ class InnodbModel:
     """For a secondary index: the clustered index, by row id or date, of the table in the same file."""
     mysql: bool = False
     page_bytes: int = PAGE_BYTES
+    merge_threshold: int = MERGE_THRESHOLD
     rows: NDArray[np.int64] | None = field(default=None, compare=False)
     """(n,): ranks of the rows in that table, if they do not arrive in its order."""
+    most: int = 0
+    """The most characters of a payload, if payloads vary; `leaf_bytes` is then that of a record without payload."""
+    lengths: NDArray[np.int64] | None = field(default=None, compare=False)
+    """(n,): characters of each row's payload, in order of arrival."""
 
     def __post_init__(self) -> None:
-        for size in (self.leaf_bytes, self.branch_bytes):
-            if not 6 <= size <= (self.page_bytes - PAGE_HEADER) // 2 - 1:
+        longest = payload_bytes(np.array([self.most]), self.most)[0] if self.most else 0
+        for size in (int(self.leaf_bytes + longest), self.branch_bytes):
+            if not 6 <= size <= longest_record(self.page_bytes):
                 raise UsageError(
                     f"a record of {size} bytes is too long for a page of {self.page_bytes}: the page model of "
                     "InnoDB takes shorter keys and payloads only."
@@ -81,16 +118,23 @@ class InnodbModel:
         require(ranks, checkpoints)
         if self.rows is not None:
             require(self.rows)
-        leaves = self._loaded(ranks, len(ranks))
+        leaves, sizes = self._loaded(ranks, len(ranks))
         events = events_of(leaves)
         rows = (
-            events_of(self.table._loaded(ranks[:0] if self.rows is None else self.rows, len(ranks)))
+            events_of(self.table._loaded(ranks[:0] if self.rows is None else self.rows, len(ranks))[0])
             if self.table
             else events[:0]
         )
-        space = spaces.new(256, mysql=self.mysql)
+        space = spaces.new(256, self.page_bytes, mysql=self.mysql)
         trees = [
-            pages.new(model.branch_bytes, self.page_bytes, len(splits) + 1, 2 * i + 1, shrinks=not self.mysql)
+            pages.new(
+                model.branch_bytes,
+                self.page_bytes,
+                len(splits) + 1,
+                2 * i + 1,
+                shrinks=not self.mysql,
+                sparse=self.page_bytes * self.merge_threshold // 100,
+            )
             for i, (model, splits) in enumerate([(self.table, rows), (self, events)])
             if model
         ]
@@ -102,36 +146,64 @@ class InnodbModel:
             spaces.grow(space)
             for tree in trees:
                 pages.grow(tree)
-        noted = [self._noted(events, rows) for rows in (*checkpoints, len(ranks))]
+        noted = [
+            self._noted(events, rows, int(sizes[:rows].sum(dtype=np.int64)) if self.most else rows * self.leaf_bytes)
+            for rows in (*checkpoints, len(ranks))
+        ]
         return self._stats(leaves, trees, space, noted)
 
-    def _loaded(self, ranks: NDArray[np.int64], rows: int) -> Leaves:
+    def _loaded(self, ranks: NDArray[np.int64], rows: int) -> tuple[Leaves | VaryingLeaves, NDArray[np.uint16]]:
+        """(the leaves after the last row, bytes of each record in order of arrival; none if all have one size)."""
         room = self.page_bytes - PAGE_HEADER
         shrinks = not self.mysql
-        leaves = leaf.new(self.leaf_bytes, self.page_bytes, room, rows, clustered=self.clustered, shrinks=shrinks)
         begin = 0
+        if self.most:
+            lengths = given_lengths(self.lengths, rows)
+            sizes = (self.leaf_bytes + payload_bytes(lengths, self.most)).astype(np.uint16)
+            by_rank = sizes
+            if len(ranks):
+                by_rank = np.empty_like(sizes)
+                by_rank[ranks] = sizes
+            varying = varying_memory.new(by_rank, self.page_bytes, room, shrinks=shrinks)
+            while (begin := varying_splits.load(varying, ranks, begin, rows)) < rows:
+                varying_memory.grow(varying)
+            return varying, sizes
+        leaves = leaf.new(self.leaf_bytes, self.page_bytes, room, rows, clustered=self.clustered, shrinks=shrinks)
         while (begin := load(leaves, ranks, begin, rows)) < rows:
             leaf.grow(leaves)
-        return leaves
+        return leaves, np.empty(0, np.uint16)
 
     def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
         """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
         return replace(self, rows=rows)
 
-    def _noted(self, events: NDArray[np.int64], rows: int) -> Checkpoint:
+    def with_payloads(self, lengths: NDArray[np.int64]) -> InnodbModel:
+        """The model for payloads of those lengths (`contract.TakesPayloads`)."""
+        table = self.table.with_payloads(lengths) if self.table else None
+        return replace(self, table=table, lengths=lengths if self.most else None)
+
+    def _noted(self, events: NDArray[np.int64], rows: int, used: int) -> Checkpoint:
+        """`used`: bytes of the first `rows` records."""
         split = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
         appends, edges, interiors = (int((split[:, leaf.KIND] == kind).sum()) for kind in (APPEND, EDGE, INTERIOR))
-        density = 100 * rows * self.leaf_bytes / ((len(split) + 1) * (self.page_bytes - PAGE_HEADER))
+        density = 100 * used / ((len(split) + 1) * (self.page_bytes - PAGE_HEADER))
         return Checkpoint(rows, len(split) + 1, appends, edges, interiors, density)
 
-    def _stats(self, leaves: Leaves, trees: Sequence[Tree], space: Space, noted: Sequence[Checkpoint]) -> InnodbStats:
+    def _garbage(self, slots: NDArray[np.int32]) -> int:
+        if self.most:
+            return int(slots[:, varying_memory.GARBAGE].sum())
+        return int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes
+
+    def _stats(
+        self, leaves: Leaves | VaryingLeaves, trees: Sequence[Tree], space: Space, noted: Sequence[Checkpoint]
+    ) -> InnodbStats:
         facts, slots = trees[-1].facts, leaves.slots[chain(leaves)]
         return InnodbStats.from_chain(
             noted[-1],
             trees[-1].leaves[slots[:, leaf.PAGE]],
             slots[:, leaf.RECORDS].astype(np.int64),
             branch_pages=int(facts[PAGES] - facts[GIVEN_BACK]),
-            garbage_bytes=int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes,
+            garbage_bytes=self._garbage(slots),
             checkpoints=tuple(noted[:-1]),
             split_counter=int(
                 sum(tree.facts[ATTEMPTS] - (tree.facts[NEIGHBOURS] if self.mysql else 0) for tree in trees)
@@ -141,7 +213,7 @@ class InnodbModel:
         )
 
 
-def page_model(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
+def page_model(table: Table, given: Parameters, *, mysql: bool) -> PageModel:
     """The model of the index that holds the table's key; UsageError where its records have no one size."""
     if table.measures_rows:
         raise UsageError("the page model of InnoDB describes the key's index, not the table by date.")
@@ -149,9 +221,28 @@ def page_model(table: Table, *, mysql: bool) -> PageModel | SizedByValue:
         raise UsageError(
             f"the column {table.column.name} is as wide as its keys: give it their width with `sized` first."
         )
-    leaf, branch = leaf_record(table.column, table.payload, table.key), branch_record(table.column, table.key)
+    model = partial(InnodbModel, mysql=mysql, page_bytes=given.page_bytes, merge_threshold=given.merge_threshold)
+    key = key_bytes(table.column, multibyte=given.multibyte)
+    payload, most = (0, table.payload) if table.lengths else (table.payload, 0)
+    leaf, branch = leaf_record(key, payload, table.key), branch_record(key, table.key)
     if table.key == "clustered":
-        return InnodbModel(leaf, branch, mysql=mysql)
-    rows = InnodbModel(*row_records(table.column, table.payload, table.key), mysql=mysql)
-    model = InnodbModel(leaf, branch, clustered=False, table=rows, mysql=mysql)
-    return repeated(model, table.children) if table.key == "fk" else model
+        return model(leaf, branch, most=most)
+    rows = model(*row_records(key, payload, table.key), most=most)
+    index = model(leaf, branch, clustered=False, table=rows)
+    if table.parent is None:
+        return index
+    parent = page_model(table.parent, given, mysql=mysql)
+    return WithParent(Repeated(index, table.children), parent)
+
+
+@dataclass(frozen=True)
+class WithParent:
+    """The index of a foreign key. The server's counter of page splits has those of the parent's table too."""
+
+    model: PageModel
+    parent: PageModel
+
+    def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
+        """Builds both from keys in order of arrival; the figures are those of the foreign key's index."""
+        stats, parent = self.model.insert(ranks, checkpoints), self.parent.insert(ranks)
+        return replace(stats, split_counter=(stats.split_counter or 0) + (parent.split_counter or 0))

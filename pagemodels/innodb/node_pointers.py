@@ -1,8 +1,8 @@
 """Changes above a page that split: node pointers are inserted and deleted, pages merged (docs/internals/innodb.md §3).
 
-A branch page that loses the node pointer to a page whose first record changed, and is less than half full then, is
-merged with a neighbour. A page whose only node pointer goes is given back; a neighbour that is then the root's only
-child goes up into the root (btr0cur.cc, btr0btr.cc).
+A branch page that loses the node pointer to a page whose first record changed, and has few records then, is merged with
+a neighbour. A page whose only node pointer goes is given back; a neighbour that is then the root's only child goes up
+into the root (btr0cur.cc, btr0btr.cc).
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from keybench.pagemodels.innodb.branch_memory import (
     MERGES,
     MINIMUM,
     NUMBER,
-    PAGE_BYTES,
     PENDING,
     RECORDS,
     RIGHT,
     ROOT,
     SEGMENT,
+    SHRINKS,
     SIZE,
+    SPARSE,
     TOP,
     Tree,
     find,
@@ -46,7 +47,8 @@ from keybench.pagemodels.innodb.branch_splits import (
     is_full,
     split,
 )
-from keybench.pagemodels.innodb.tablespace import Space, release
+from keybench.pagemodels.innodb.segments import release
+from keybench.pagemodels.innodb.tablespace import Space
 
 
 @kernel
@@ -54,53 +56,54 @@ def apply_pending(tree: Tree, space: Space, pending: int) -> None:
     """Does the pending changes, and those that they add."""
     while pending > 0:
         pending -= 1
-        at = PENDING + 4 * pending
-        what, level, one, other = tree.facts[at], tree.facts[at + 1], tree.facts[at + 2], tree.facts[at + 3]
+        at, facts = PENDING + 5 * pending, tree.facts
+        what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]
         if what == PUT:
             page = find(tree, one, level)
             place = position(tree, page, one)
             if is_full(tree, page):
-                pending = split(tree, space, page, place, one, other, pending)
+                pending = split(tree, space, page, place, one, other, pending, held)
             else:
                 put(tree, page, place, one, other)
         elif what == DELETE:
-            pending = _delete(tree, one, other, pending)
+            pending = _delete(tree, one, other, pending, held)
         elif what == REMOVE_FIRST:
             remove(tree, one, 0, 1)
         elif what == MERGE:
-            pending = _merge(tree, one, pending)
+            pending = _merge(tree, one, pending, held)
         elif what == LIFT:
             if tree.state[tree.facts[ROOT], RECORDS] == 1:
-                pending = _lift(tree, one, pending)
+                pending = _lift(tree, one, pending, held)
         else:
             release(space, tree.facts[SEGMENT], one)
             tree.facts[GIVEN_BACK] += 1
 
 
 @kernel
-def _delete(tree: Tree, page: int, child: int, pending: int) -> int:
+def _delete(tree: Tree, page: int, child: int, pending: int, held: int) -> int:
     """Deletes the node pointer to a child, the last one if there are two."""
     state, keys = tree.state, tree.keys
     level = state[page, LEVEL]
     if state[page, RECORDS] < 2 and page != tree.facts[ROOT]:
-        return _discard(tree, page, pending)
+        return _discard(tree, page, pending, held)
     at = state[page, RECORDS] - 1
     while tree.children[state[page, BASE] + at] != child:
         at -= 1
-    pending = defer(tree, pending, MERGE, level, page, 0)
     if at == 0 and state[page, LEFT] >= 0:
-        # The page's own node pointer gets the key of the page's next record.
-        pending = defer(tree, pending, PUT, level + 1, keys[state[page, BASE] + 1], page)
-        pending = defer(tree, pending, REMOVE_FIRST, level, page, 0)
-        return defer(tree, pending, DELETE, level + 1, find(tree, keys[state[page, BASE]], level + 1), page)
+        # The page's own node pointer gets the key of the page's next record. MariaDB then tries no merge.
+        if not tree.facts[SHRINKS]:
+            pending = defer(tree, pending, MERGE, level, page, 0, held)
+        pending = defer(tree, pending, PUT, level + 1, keys[state[page, BASE] + 1], page, held)
+        pending = defer(tree, pending, REMOVE_FIRST, level, page, 0, held)
+        return defer(tree, pending, DELETE, level + 1, find(tree, keys[state[page, BASE]], level + 1), page, held)
     remove(tree, page, at, 1)
     if at == 0:
         keys[state[page, BASE]] = MINIMUM
-    return pending
+    return defer(tree, pending, MERGE, level, page, 0, held)
 
 
 @kernel
-def _discard(tree: Tree, page: int, pending: int) -> int:
+def _discard(tree: Tree, page: int, pending: int, held: int) -> int:
     """Gives back a page whose only node pointer goes. Its neighbour goes up if the root then has no other child."""
     state = tree.state
     level, left, right = state[page, LEVEL], state[page, LEFT], state[page, RIGHT]
@@ -108,9 +111,9 @@ def _discard(tree: Tree, page: int, pending: int) -> int:
     if left < 0 and right >= 0:
         tree.keys[state[right, BASE]] = MINIMUM
     unlink(tree, page)
-    pending = defer(tree, pending, LIFT, level, left if left >= 0 else right, 0)
-    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0)
-    return defer(tree, pending, DELETE, level + 1, father, page)
+    pending = defer(tree, pending, LIFT, level, left if left >= 0 else right, 0, held)
+    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0, held)
+    return defer(tree, pending, DELETE, level + 1, father, page, held)
 
 
 @kernel
@@ -129,12 +132,12 @@ def _fits(tree: Tree, page: int, sibling: int) -> bool:
 
 
 @kernel
-def _lift(tree: Tree, page: int, pending: int) -> int:
+def _lift(tree: Tree, page: int, pending: int, held: int) -> int:
     """Moves the records of a level's only page into the root. Here the page takes the root's number instead."""
     state, root = tree.state, tree.facts[ROOT]
     if state[page, LEVEL] + 1 != tree.facts[HEIGHT]:
         return pending
-    pending = defer(tree, pending, RELEASE, state[page, LEVEL], state[page, NUMBER], 0)
+    pending = defer(tree, pending, RELEASE, state[page, LEVEL], state[page, NUMBER], 0, held)
     state[page, NUMBER] = state[root, NUMBER]
     reorganise(tree, page)
     tree.facts[ROOT], tree.facts[HEIGHT] = page, state[page, LEVEL]
@@ -142,32 +145,32 @@ def _lift(tree: Tree, page: int, pending: int) -> int:
 
 
 @kernel
-def _merge(tree: Tree, page: int, pending: int) -> int:
-    """Merges a page that is less than half full with its left, or else its right sibling, if the records fit there."""
+def _merge(tree: Tree, page: int, pending: int, held: int) -> int:
+    """Merges a page with few records with its left, or else its right sibling, if the records fit there."""
     state, keys, children = tree.state, tree.keys, tree.children
     level, left, right, n = state[page, LEVEL], state[page, LEFT], state[page, RIGHT], state[page, RECORDS]
     if page == tree.facts[ROOT]:
         return pending
     if left < 0 and right < 0:
-        return _lift(tree, page, pending)
-    if n * tree.facts[SIZE] >= tree.facts[PAGE_BYTES] // 2:
+        return _lift(tree, page, pending, held)
+    if n * tree.facts[SIZE] >= tree.facts[SPARSE]:
         return pending
     to_left = _fits(tree, page, left)
     if not to_left and not _fits(tree, page, right):
         return pending
     tree.facts[MERGES] += 1
     base = state[page, BASE]
-    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0)
+    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0, held)
     father = find(tree, keys[base], level + 1)
     if to_left:
         for i in range(n):
             put(tree, left, state[left, RECORDS], keys[base + i], children[base + i])
-        pending = defer(tree, pending, DELETE, level + 1, father, page)
+        pending = defer(tree, pending, DELETE, level + 1, father, page, held)
     else:
         successor = find(tree, keys[state[right, BASE]], level + 1)
         for i in range(n):
             put(tree, right, i, keys[base + i], children[base + i])
         lead_to(tree, father, page, right)
-        pending = defer(tree, pending, DELETE, level + 1, successor, right)
+        pending = defer(tree, pending, DELETE, level + 1, successor, right, held)
     unlink(tree, page)
     return pending

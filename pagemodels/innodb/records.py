@@ -1,4 +1,4 @@
-"""Sizes of what InnoDB stores (16 KiB pages, row format DYNAMIC), in bytes.
+"""Sizes of what InnoDB stores (row format DYNAMIC), in bytes.
 
 They follow InnoDB's on-disk format: a record has 5 bytes of header, one more for each column of variable length (two
 for one that can be longer than 255 bytes and is longer than 127), and in the clustered index 13 bytes of transaction id
@@ -8,17 +8,28 @@ each four records. Ascending insertions leave a sixteenth of the page free.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
 
 PAGE_BYTES = 16_384
+"""Of a page, by default."""
+PAGE_SIZES = (4096, 8192, 16_384, 32_768, 65_536)
+"""What `innodb_page_size` can be."""
+MERGE_THRESHOLD = 50
+"""Per cent of a page, by default and at most: a page with less may be merged with a neighbour."""
 PAGE_HEADER = 120 + 8 + 4
 """Bytes of a page that hold no record: header and system records, trailer, and the directory's two fixed slots."""
 LEAF_BYTES = PAGE_BYTES - PAGE_HEADER
 """For records and the directory."""
 
+_LONGEST = 16_384
 _HEADER = 5
 _HIDDEN = 6 + 7
+SHORT_LIMIT, SHORT_TEXT = 255, 127
+"""A text has a length of one byte if its column has at most so many, or if it itself has."""
 _ROW_ID = 8
 """How an index beside its table refers to a row: by the row's number, or by the moment of its creation."""
 _PAGE_NUMBER = 4
@@ -36,39 +47,53 @@ def primary_bytes(table: Table) -> int:
     return of_key + (_ROW_ID if table.key != "clustered" else 0)
 
 
-def key_bytes(column: Column) -> int:
-    """Bytes of a key in a record, with its length where that can vary: a CHAR of a multi-byte character set."""
-    return (column.width or _WIDEST) + (column.sql_type == "char(36)")
+def key_bytes(column: Column, *, multibyte: bool = True) -> int:
+    """Bytes of a key in a record, with its length where that varies: VARCHAR, CHAR of a multi-byte character set.
+
+    `multibyte`: whether the character set of columns that name none is one.
+    """
+    varies = column.sql_type.startswith("varchar") or (multibyte and column.sql_type == "char(36)")
+    return (column.width or _WIDEST) + varies
 
 
-def leaf_record(column: Column, payload: int, key: KeyRole) -> int:
-    """Size of a record in a leaf of the key's index."""
-    if key != "clustered":
-        return _HEADER + key_bytes(column) + _ROW_ID
-    return _HEADER + _HIDDEN + key_bytes(column) + _payload_bytes(payload)
+def longest_record(page_bytes: int) -> int:
+    """Longest record that is stored in its page as a whole (page0zip.h, REC_MAX_DATA_SIZE): two fit a page."""
+    return min((page_bytes - PAGE_HEADER) // 2, _LONGEST) - 1
 
 
-def branch_record(column: Column, key: KeyRole) -> int:
+def leaf_record(key: int, payload: int, role: KeyRole) -> int:
+    """Size of a record in a leaf of the key's index; `key` in bytes."""
+    if role != "clustered":
+        return _HEADER + key + _ROW_ID
+    return _HEADER + _HIDDEN + key + _payload_bytes(payload)
+
+
+def branch_record(key: int, role: KeyRole) -> int:
     """Size of a node pointer of the key's index. In a secondary index it holds the row's id too."""
-    return _HEADER + key_bytes(column) + (_ROW_ID if key != "clustered" else 0) + _PAGE_NUMBER
+    return _HEADER + key + (_ROW_ID if role != "clustered" else 0) + _PAGE_NUMBER
 
 
-def row_records(column: Column, payload: int, key: KeyRole) -> tuple[int, int]:
+def row_records(key: int, payload: int, role: KeyRole) -> tuple[int, int]:
     """Sizes of a leaf record and of a node pointer in a table that is ordered by row id, or by date."""
-    leaf = _HEADER + _HIDDEN + _ROW_ID + key_bytes(column) + _payload_bytes(payload)
-    return leaf, _HEADER + _ROW_ID + (key_bytes(column) if key == "by-date" else 0) + _PAGE_NUMBER
+    leaf = _HEADER + _HIDDEN + _ROW_ID + key + _payload_bytes(payload)
+    return leaf, _HEADER + _ROW_ID + (key if role == "by-date" else 0) + _PAGE_NUMBER
 
 
 def _payload_bytes(payload: int) -> int:
-    return payload + (1 if payload <= 255 else 2) if payload else 0
+    return payload + (1 if payload <= SHORT_LIMIT else 2) if payload else 0
+
+
+def payload_bytes(lengths: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Bytes of texts of so many characters, in a column for at most `most`, with their lengths: (n,)."""
+    return lengths + np.where((lengths > 127) & (most > 255), 2, 1)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, all pages at their emptiest with log and undo)."""
-    share = PAGE_BYTES / LEAF_BYTES
-    entry = (leaf_record(column, payload, key) + 0.5) * share
+    share, width = PAGE_BYTES / LEAF_BYTES, key_bytes(column)
+    entry = (leaf_record(width, payload, key) + 0.5) * share
     rows = 0.0
     if key != "clustered":
         fill = _LOWEST_FILL if key == "by-date" else _ASCENDING_FILL  # writers whose clocks lag
-        rows = row_records(column, payload, key)[0] * share / fill
+        rows = row_records(width, payload, key)[0] * share / fill
     return entry / _ASCENDING_FILL, entry / _LOWEST_FILL + rows + _LOG_BYTES

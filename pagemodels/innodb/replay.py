@@ -16,7 +16,8 @@ _HIGHEST = 1 << 62
 @kernel
 def _has_room(tree: Tree, space: Space) -> bool:
     return bool(
-        tree.facts[PAGES] + MARGIN < len(tree.state) and space.facts[LIMIT] // EXTENT + MARGIN < len(space.extents)
+        tree.facts[PAGES] + MARGIN < len(tree.state)
+        and space.facts[LIMIT] // space.facts[EXTENT] + MARGIN < len(space.extents)
     )
 
 
@@ -26,7 +27,8 @@ def follow(tree: Tree, space: Space, events: Ints, begin: int, end: int) -> int:
     for at in range(begin, len(events)):
         if events[at, ROW] >= end or not _has_room(tree, space):
             return at
-        apply_pending(tree, space, enter(tree, space, events[at]))
+        first = at == 0 or events[at - 1, ROW] < events[at, ROW]
+        apply_pending(tree, space, enter(tree, space, events[at], first))
     return len(events)
 
 

@@ -1,8 +1,7 @@
-"""Which page of a tablespace InnoDB gives to a growing index (fsp0fsp.cc; docs/internals/innodb.md §4).
+"""A tablespace of InnoDB: the size of its file, and the lists of its extents (fsp0fsp.cc; docs/internals/innodb.md §4).
 
-A file is divided into extents of 64 pages. An index has two segments, one for its leaves and one for its branch pages.
-Each takes up to 32 single pages of shared "fragment" extents, and whole extents after that. A request for a page has a
-hint: the number beside the page that splits. Tests compare every number with a live MariaDB.
+A file is divided into extents: of 64 pages, but of 1 MiB where pages are small (FSP_EXTENT_SIZE). `segments` gives
+their pages to indexes. Tests compare the file's size with a live MariaDB.
 """
 
 from __future__ import annotations
@@ -16,22 +15,30 @@ from keybench.compiled import kernel
 
 Ints = NDArray[Any]
 
-EXTENT = 64
-_ONE = np.int64(1)
-_FRAGMENT_LIMIT = 32
-"""Single pages that a segment takes before it takes extents."""
-_MAXIMUM_RESERVE = 256
+_EXTENT_BYTES, _FEWEST, _SMALLEST_PAGE = 1 << 20, 64, 4096
+WORD = 64
+"""Bits of a word of a bitmap."""
+ONE = np.int64(1)
+_ADDED_AT_ONCE = 4
+"""Extents: that a large file grows by, and that are put on the list of free ones (FSP_FREE_ADD)."""
+_RESERVED = 3
+"""Extents that an insertion reserves before it splits a page."""
+_LARGE = 32
+"""Extents of a large file."""
+_FIRST_MARIADB, _FIRST_MYSQL = 4, 7
+"""Pages of a new file (FIL_IBD_FILE_INITIAL_SIZE)."""
 
-OWNER, COUNT, USED, PREVIOUS, NEXT = range(5)
-"""Fields of an extent: its segment, _NOBODY or _SHARED; the number of its used pages, and a bit for each; the extents
-before and after it in its list (−1 none)."""
-_NOBODY, _SHARED = 0, -1
+OWNER, COUNT, PREVIOUS, NEXT, USED = range(5)
+"""Fields of an extent: its segment, NOBODY or SHARED; the number of its used pages; the extents before and after it
+in its list (−1 none); from USED on, a bit for each page, 64 in a word."""
+NOBODY, SHARED = 0, -1
 
-SIZE, LIMIT, _MYSQL, _SEGMENTS, _LISTS = 0, 1, 2, 3, 32
-"""Fields of `facts`: pages of the file; pages whose extents are initialised; whether it is MySQL; then three numbers
-for each segment, and three for each list."""
-_FULL, _IN_PARTIAL, _SINGLE = 0, 1, 2  # of a segment: full extents, used pages of partly used ones, single pages
-_FREE, _FRAGMENTS = 0, 1  # lists; a segment s has 2 s for its empty extents and 2 s + 1 for its partly used ones
+SIZE, LIMIT, EXTENT, _DESCRIBED, _THRESHOLD, MYSQL, SEGMENTS, _LISTS = 0, 1, 2, 3, 4, 5, 6, 32
+"""Fields of `facts`: pages of the file; pages whose extents are initialised; pages of an extent; extents for each
+descriptor page; pages of a large file; whether it is MySQL; then three numbers for each segment, and three for each
+list."""
+FULL, IN_PARTIAL, SINGLE = 0, 1, 2  # of a segment: full extents, used pages of partly used ones, single pages
+FREE, FRAGMENTS = 0, 1  # lists; a segment s has 2 s for its empty extents and 2 s + 1 for its partly used ones
 _HEAD, _TAIL, _LENGTH = 0, 1, 2
 
 
@@ -39,39 +46,54 @@ class Space(NamedTuple):
     """The state of one tablespace; extents are numbered by their place in the file."""
 
     extents: Ints
-    """int64 (extents, 5): by the names above."""
+    """int64 (extents, 4 + words): by the names above."""
     facts: Ints
     """int64 (64,): by the names above."""
 
 
-def new(extents: int, *, mysql: bool) -> Space:
-    """A new file with its header, bitmap and inode page used, for segments 1 to 4; room for `extents`."""
-    space = Space(np.zeros((extents, 5), np.int64), np.zeros(64, np.int64))
-    space.facts[[SIZE, LIMIT, _MYSQL]] = EXTENT, EXTENT, mysql
-    space.facts[_LISTS:] = -1
-    space.facts[_LISTS + _LENGTH :: 3] = 0
-    space.extents[0, [OWNER, COUNT, USED]] = _SHARED, 3, 0b111
-    _append(space, _FRAGMENTS, 0)
+def extent_pages(page_bytes: int) -> int:
+    """Pages of an extent (FSP_EXTENT_SIZE): 256 of 4 KiB, 128 of 8 KiB, else 64."""
+    return max(_FEWEST, _EXTENT_BYTES // max(page_bytes, _SMALLEST_PAGE))
+
+
+def new(extents: int, page_bytes: int, *, mysql: bool) -> Space:
+    """A new file with its header, bitmap and inode page used, for segments 1 to 4; room for `extents`.
+
+    MySQL's also has the root of the dictionary's index.
+    """
+    pages = extent_pages(page_bytes)
+    space = Space(np.zeros((extents, USED + pages // WORD), np.int64), np.zeros(64, np.int64))
+    facts, used = space.facts, 4 if mysql else 3
+    facts[[SIZE, LIMIT, EXTENT, MYSQL]] = _FIRST_MYSQL if mysql else _FIRST_MARIADB, pages, pages, mysql
+    # The physical page size, in bytes, is also a number of pages in the source, for both of these.
+    facts[[_DESCRIBED, _THRESHOLD]] = page_bytes // pages, min(_LARGE * pages, page_bytes)
+    facts[_LISTS:] = -1
+    facts[_LISTS + _LENGTH :: 3] = 0
+    space.extents[0, [OWNER, COUNT, USED]] = SHARED, used, (1 << used) - 1
+    append(space, FRAGMENTS, 0)
     return space
 
 
 def grow(space: Space) -> None:
     """Room for twice the extents, in place."""
-    space.extents.resize((2 * len(space.extents), 5), refcheck=False)
+    space.extents.resize((2 * len(space.extents), space.extents.shape[1]), refcheck=False)
 
 
 @kernel
-def _length(space: Space, which: int) -> int:
+def length(space: Space, which: int) -> int:
+    """Extents in a list."""
     return int(space.facts[_LISTS + 3 * which + _LENGTH])
 
 
 @kernel
-def _first(space: Space, which: int) -> int:
+def first(space: Space, which: int) -> int:
+    """The first extent of a list; −1 if it is empty."""
     return int(space.facts[_LISTS + 3 * which + _HEAD])
 
 
 @kernel
-def _append(space: Space, which: int, extent: int) -> None:
+def append(space: Space, which: int, extent: int) -> None:
+    """Puts an extent at a list's end."""
     space.extents[extent, PREVIOUS], space.extents[extent, NEXT] = space.facts[_LISTS + 3 * which + _TAIL], -1
     if space.facts[_LISTS + 3 * which + _TAIL] >= 0:
         space.extents[space.facts[_LISTS + 3 * which + _TAIL], NEXT] = extent
@@ -82,7 +104,8 @@ def _append(space: Space, which: int, extent: int) -> None:
 
 
 @kernel
-def _remove(space: Space, which: int, extent: int) -> None:
+def remove(space: Space, which: int, extent: int) -> None:
+    """Takes an extent out of a list."""
     before, after = space.extents[extent, PREVIOUS], space.extents[extent, NEXT]
     if before >= 0:
         space.extents[before, NEXT] = after
@@ -97,186 +120,64 @@ def _remove(space: Space, which: int, extent: int) -> None:
 
 @kernel
 def _extend(space: Space) -> None:
-    """Grows the file by 1 MiB, or by 4 MiB from 32 MiB on."""
-    space.facts[SIZE] += EXTENT if space.facts[SIZE] < 32 * EXTENT else 4 * EXTENT
+    """Grows the file by an extent, or by four where it is large; a small one to a whole extent first."""
+    facts = space.facts
+    facts[SIZE] = max(facts[SIZE], facts[EXTENT])
+    facts[SIZE] += facts[EXTENT] if facts[SIZE] < facts[_THRESHOLD] else _ADDED_AT_ONCE * facts[EXTENT]
 
 
 @kernel
-def reserve(space: Space) -> None:
-    """Grows the file until enough extents are free: each insertion that may split asks for this first."""
+def reserve(space: Space, held: int) -> None:
+    """Grows the file until enough extents are free: each insertion that may split asks for this first.
+
+    It goes on inside `held` other insertions, one on each level below, which hold what they reserved. A file below one
+    extent grows by pages, so that two are free.
+    """
     facts = space.facts
-    if facts[SIZE] == EXTENT and _length(space, _FREE) == 0 and space.extents[0, COUNT] + 2 <= EXTENT:
-        return  # below one extent a file grows by pages
+    if facts[SIZE] < facts[EXTENT]:
+        facts[SIZE] = max(facts[SIZE], space.extents[0, COUNT] + 2)
+        return
     while True:
-        above = (facts[SIZE] - facts[LIMIT]) // EXTENT
+        above = (facts[SIZE] - facts[LIMIT]) // facts[EXTENT]
         if above > 0:
             above -= 1
-            above -= above // 256
-        if _length(space, _FREE) + above > 2 + 2 * (facts[SIZE] // EXTENT) // 200 + 3:
+            above -= above // facts[_DESCRIBED]
+        free = length(space, FREE) + above
+        if free > 2 + 2 * (facts[SIZE] // facts[EXTENT]) // 200 + _RESERVED and free >= _RESERVED * (held + 1):
             return
         _extend(space)
 
 
 @kernel
 def _initialise(space: Space) -> None:
-    """Adds up to four extents to the list of free ones. Every 256th extent holds descriptors and is shared."""
-    facts = space.facts
-    if facts[SIZE] < facts[LIMIT] + 4 * EXTENT:
+    """Adds up to four extents to the list of free ones. Those that hold descriptors are shared."""
+    facts, pages = space.facts, space.facts[EXTENT]
+    if facts[SIZE] < facts[LIMIT] + _ADDED_AT_ONCE * pages:
         _extend(space)
     added = 0
-    while facts[LIMIT] + EXTENT <= facts[SIZE] and added < 4:
-        extent = facts[LIMIT] // EXTENT
-        facts[LIMIT] += EXTENT
-        if extent % 256 == 0:
-            space.extents[extent, OWNER], space.extents[extent, USED], space.extents[extent, COUNT] = _SHARED, 0b11, 2
-            _append(space, _FRAGMENTS, extent)
+    while facts[LIMIT] + pages <= facts[SIZE] and added < _ADDED_AT_ONCE:
+        extent = facts[LIMIT] // pages
+        facts[LIMIT] += pages
+        if extent % facts[_DESCRIBED] == 0:
+            space.extents[extent, OWNER], space.extents[extent, USED], space.extents[extent, COUNT] = SHARED, 0b11, 2
+            append(space, FRAGMENTS, extent)
         else:
-            _append(space, _FREE, extent)
+            append(space, FREE, extent)
             added += 1
 
 
 @kernel
 def _is_free(space: Space, extent: int) -> bool:
-    return bool(extent * EXTENT < space.facts[LIMIT] and space.extents[extent, OWNER] == _NOBODY)
+    return bool(extent * space.facts[EXTENT] < space.facts[LIMIT] and space.extents[extent, OWNER] == NOBODY)
 
 
 @kernel
-def _take(space: Space, hint: int) -> int:
+def take(space: Space, hint: int) -> int:
     """Takes the hint's extent from the list of free ones if it is free, else the first free one."""
-    extent = hint // EXTENT
+    extent = hint // space.facts[EXTENT]
     if not _is_free(space, extent):
-        if _length(space, _FREE) == 0:
+        if length(space, FREE) == 0:
             _initialise(space)
-        extent = _first(space, _FREE)
-    _remove(space, _FREE, extent)
-    return extent
-
-
-@kernel
-def _assign(space: Space, segment: int, extent: int) -> None:
-    """Gives an extent that is in no list to a segment.
-
-    The source also adds the extents behind it to a large segment, but only if that has no empty extent, which is never
-    so after this.
-    """
-    space.extents[extent, OWNER] = segment
-    _append(space, 2 * segment, extent)
-
-
-@kernel
-def _next_extent(space: Space, segment: int) -> int:
-    """An empty extent of the segment, a new one if it has none."""
-    if _length(space, 2 * segment) == 0:
-        _assign(space, segment, _take(space, 0))
-    return int(_first(space, 2 * segment))
-
-
-@kernel
-def _unused(space: Space, extent: int, offset: int) -> int:
-    """The first unused page of an extent, at or after an offset, else before it."""
-    used = space.extents[extent, USED]
-    for step in range(EXTENT):
-        at = (offset + step) % EXTENT
-        if not (used >> at) & _ONE:
-            return extent * EXTENT + at
-    return -1
-
-
-@kernel
-def _mark(space: Space, segment: int, page: int) -> int:
-    """Uses a page of the segment's own extent."""
-    extent = page // EXTENT
-    if space.extents[extent, COUNT] == 0:
-        _remove(space, 2 * segment, extent)
-        _append(space, 2 * segment + 1, extent)
-    space.extents[extent, USED] |= _ONE << (page % EXTENT)
-    space.extents[extent, COUNT] += 1
-    space.facts[_SEGMENTS + 3 * segment + _IN_PARTIAL] += 1
-    if space.extents[extent, COUNT] == EXTENT:
-        _remove(space, 2 * segment + 1, extent)
-        space.facts[_SEGMENTS + 3 * segment + _FULL] += 1
-        space.facts[_SEGMENTS + 3 * segment + _IN_PARTIAL] -= EXTENT
-    return page
-
-
-@kernel
-def single(space: Space, segment: int, hint: int) -> int:
-    """A single page of a shared extent: the hint's extent if it is shared, else the first, else a new one."""
-    extent = hint // EXTENT
-    if not (
-        hint < space.facts[LIMIT] and space.extents[extent, OWNER] == _SHARED and space.extents[extent, COUNT] < EXTENT
-    ):
-        if _length(space, _FRAGMENTS) > 0:
-            extent, hint = _first(space, _FRAGMENTS), 0
-        else:
-            extent = _take(space, hint)
-            space.extents[extent, OWNER] = _SHARED
-            _append(space, _FRAGMENTS, extent)
-    page = _unused(space, extent, hint % EXTENT)
-    space.extents[extent, USED] |= _ONE << (page % EXTENT)
-    space.extents[extent, COUNT] += 1
-    if space.extents[extent, COUNT] == EXTENT:
-        _remove(space, _FRAGMENTS, extent)
-    space.facts[_SEGMENTS + 3 * segment + _SINGLE] += 1
-    return page
-
-
-@kernel
-def allocate(space: Space, segment: int, hint: int, direction: int) -> int:
-    """A page for a segment; `direction` is 1 for a page to the right, −1 to the left, 0 for neither."""
-    spare = (
-        _length(space, 2 * segment + 1) * EXTENT
-        - space.facts[_SEGMENTS + 3 * segment + _IN_PARTIAL]
-        + _length(space, 2 * segment) * EXTENT
-    )
-    used = (
-        space.facts[_SEGMENTS + 3 * segment + _FULL] * EXTENT
-        + space.facts[_SEGMENTS + 3 * segment + _IN_PARTIAL]
-        + space.facts[_SEGMENTS + 3 * segment + _SINGLE]
-    )
-    grows = (
-        used >= _FRAGMENT_LIMIT and spare < (used + spare) // 8 and (space.facts[_MYSQL] or spare < _MAXIMUM_RESERVE)
-    )
-    if hint >= space.facts[LIMIT]:
-        hint = 0
-    extent = hint // EXTENT
-    own = space.extents[extent, OWNER] == segment and space.extents[extent, COUNT] < EXTENT
-    if own:
-        page = _unused(space, extent, hint % EXTENT)
-        if page == hint or not space.facts[_MYSQL]:
-            return _mark(space, segment, page)
-    if grows and space.extents[extent, OWNER] == _NOBODY:
-        _assign(space, segment, _take(space, hint))
-        return _mark(space, segment, hint)
-    if grows and direction != 0:
-        return _mark(space, segment, _next_extent(space, segment) * EXTENT + (EXTENT - 1 if direction < 0 else 0))
-    if own:
-        return _mark(space, segment, _unused(space, extent, hint % EXTENT))
-    if spare > 0:
-        partial = 2 * segment + 1
-        return _mark(
-            space, segment, _unused(space, _first(space, partial if _length(space, partial) else 2 * segment), 0)
-        )
-    if used < _FRAGMENT_LIMIT:
-        return single(space, segment, hint)
-    return _mark(space, segment, _next_extent(space, segment) * EXTENT)
-
-
-@kernel
-def release(space: Space, segment: int, page: int) -> None:
-    """Gives a page back. An extent without used pages goes to the end of the free ones."""
-    extent = page // EXTENT
-    shared = space.extents[extent, OWNER] == _SHARED
-    which = _FRAGMENTS if shared else 2 * segment + 1
-    if space.extents[extent, COUNT] == EXTENT:
-        _append(space, which, extent)
-        if not shared:
-            space.facts[_SEGMENTS + 3 * segment + _FULL] -= 1
-            space.facts[_SEGMENTS + 3 * segment + _IN_PARTIAL] += EXTENT
-    space.extents[extent, USED] &= ~(_ONE << (page % EXTENT))
-    space.extents[extent, COUNT] -= 1
-    space.facts[_SEGMENTS + 3 * segment + (_SINGLE if shared else _IN_PARTIAL)] -= 1
-    if space.extents[extent, COUNT] == 0:
-        _remove(space, which, extent)
-        space.extents[extent, OWNER] = _NOBODY
-        _append(space, _FREE, extent)
+        extent = first(space, FREE)
+    remove(space, FREE, extent)
+    return int(extent)

@@ -22,7 +22,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.kernel import ALONE
-from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.mssql import records as rows
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
@@ -77,25 +77,64 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     return repeated(_once(table, given), table.children)
 
 
-def _once(table: Table, given: Parameters) -> PageModel:
+def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model for one entry of each key."""
     key = table.column.width
     fixed, variable = key + table.payload, []
-    if given.payload == "varchar" and table.payload:
+    if (given.payload == "varchar" or table.lengths) and table.payload:
         fixed, variable = key, [table.payload]
-    uniqueifier = table.key == "clustered" and not given.unique
-    columns = 1 + bool(table.payload)
-    row = rows.data_row(fixed, columns, variable, uniqueifier=uniqueifier, versions=given.row_versions)
+    row = _row(table, given, fixed, variable)
     if given.structure == "heap":
         if table.key == "clustered" or given.beneath != "heap":
             raise UsageError("a clustered table has no heap: leave out structure, or make the key nonclustered.")
+        if table.lengths:
+            raise UsageError("a heap with rows of different lengths is not modelled: leave out structure.")
         return heap(row)
+    if table.key == "clustered" and table.lengths:
+        rows.rows_a_page(row)  # refuses a row too long for any page
+        empty, one = _row(table, given, key, []), _row(table, given, key, [1])
+        return varying_index(empty, one - empty - 1, rows.branch_row(key), given)
     if table.key == "clustered":
         return index(row, rows.branch_row(key), given)
     locator, varies = _LOCATORS[given.beneath], given.rid_varies and given.beneath == "heap"
     leaf = rows.index_row(key, locator, locator_varies=varies, versions=given.row_versions)
     # Of an index that is not unique the locator is part of the key on all levels.
     return index(leaf, rows.branch_row(key + locator if table.key == "fk" else key), given)
+
+
+def _row(table: Table, given: Parameters, fixed: int, variable: Sequence[int]) -> int:
+    uniqueifier = table.key == "clustered" and not given.unique
+    columns = 1 + bool(table.payload)
+    return rows.data_row(fixed, columns, variable, uniqueifier=uniqueifier, versions=given.row_versions)
+
+
+def varying_index(empty: int, more: int, branch: int, given: Parameters) -> SizedByValue:
+    """An index whose leaf rows have a text of varying length as their last column.
+
+    `empty`: bytes of a row whose text is empty, which is then not stored at all. Another row has `more` bytes and those
+    of its text. `branch`: bytes of a row of a non-leaf page.
+    """
+    fraction, smallest = given.split_fraction, empty + rows.SLOT
+    leaf = Rule(
+        rows.PAGE_BYTES,
+        rows.PAGE_BYTES,
+        ALONE,
+        share=fraction,
+        at_insertion=given.split_point == "insertion_point",
+        smallest=smallest,
+    )
+    model = SplitModel(
+        leaf=leaf,
+        branch=_rule(rows.rows_a_page(branch), 0, 0.5),
+        density=lambda _n, used, pages: rows.space_used(used, pages),
+        fragmentation="not adjacent",
+        threads=given.threads,
+    )
+    return SizedSplitModel(
+        model,
+        lambda keys: np.full(len(keys), smallest, np.uint16),
+        lambda lengths: np.where(lengths > 0, lengths + more, 0),
+    )
 
 
 def index(leaf: int, branch: int, given: Parameters) -> PageModel:

@@ -12,7 +12,7 @@ it have more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,8 +72,8 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model for one entry of each key."""
     if table.key == "clustered" and not given.unique:
         raise UsageError("the key of an index-organised table is unique: leave out unique, or make it nonclustered.")
-    if table.column.form == "int":
-        return _of_numbers(table, given)
+    if table.column.form == "int" or (table.lengths and table.key == "clustered"):
+        return _of_any_sizes(table, given)
     width = table.column.width
     entry = _entry(table, given, width)
     room = _room(given, entry)
@@ -87,23 +87,28 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
     )
 
 
-def _of_numbers(table: Table, given: Parameters) -> SizedByValue:
-    """NUMBERs have the size that their digits need, and leaves are halved by bytes."""
-    none = _entry(table, given, 0)
+def _of_any_sizes(table: Table, given: Parameters) -> SizedByValue:
+    """NUMBERs have the size that their digits need, and texts that of their characters. Leaves are halved by bytes."""
+    numbers, width = table.column.form == "int", table.column.width
+    varying = table.lengths is not None and table.key == "clustered"
+    least, usual, most = (_SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER) if numbers else (width, width, width)
+    fixed = replace(table, payload=0) if varying else table
+    none = _entry(fixed, given, 0) if numbers else _entry(fixed, given, width)
 
     def sizes(keys: Keys) -> NDArray[np.uint16]:
-        return (none + entries.number_bytes(keys.data.astype(np.int64))).astype(np.uint16)
+        values = entries.number_bytes(keys.data.astype(np.int64)) if numbers else np.zeros(len(keys), np.int64)
+        return (none + values).astype(np.uint16)
 
-    _room(given, none + _LARGEST_NUMBER)
-    room, smallest = entries.leaf_bytes(given.initrans), none + _SMALLEST_NUMBER
+    _room(given, _entry(table, given, most))
+    room, smallest = entries.leaf_bytes(given.initrans), none + (least if numbers else 0)
     append = ALONE if given.right_edge == "90-10" else 0
     model = SplitModel(
         leaf=Rule(room, room, append, smallest=smallest),
-        branch=_branch(_USUAL_NUMBER),
+        branch=_branch(usual),
         density=lambda _n, used, pages: 100 * used / (pages * room),
         threads=given.threads,
     )
-    return SizedSplitModel(model, sizes)
+    return SizedSplitModel(model, sizes, entries.column_bytes_of if varying else None)
 
 
 def _entry(table: Table, given: Parameters, key: int) -> int:

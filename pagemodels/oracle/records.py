@@ -26,6 +26,11 @@ def column_bytes(width: int) -> int:
     return (1 if width <= _LONG else 3) + width
 
 
+def column_bytes_of(widths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As `column_bytes`, of many values in the last column of a row: (n,). An empty text is NULL, and not stored."""
+    return np.where(widths > 0, np.where(widths <= _LONG, 1, 3) + widths, 0)
+
+
 def unique_entry(key: int) -> int:
     """An entry of a unique index: the rowid needs no length. `key` is the size of the stored value."""
     return _ROW + _ROWID + column_bytes(key)

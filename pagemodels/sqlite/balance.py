@@ -59,7 +59,7 @@ def balance(tree: Tree, file: Ints, leaf: int) -> None:
             return
         if pages[at, PARENT] < 0:
             _deepen(tree, file, page, level)
-        parent, leaves = int64(pages[at, PARENT]), facts[LEAVES]
+        parent, leaves, free = int64(pages[at, PARENT]), facts[LEAVES], file[FREE_PAGES]
         if level == 0 and facts[ABOVE] and facts[ROWS_IN_LEAVES]:
             _append(tree, file, parent)
         else:
@@ -67,6 +67,9 @@ def balance(tree: Tree, file: Ints, leaf: int) -> None:
         if level == 0:
             kind = APPENDS if facts[ABOVE] else EDGES if leaf == facts[LAST] else INTERIORS
             facts[kind] += facts[LEAVES] - leaves
+        elif tree.branches[parent, PARENT] < 0 and tree.branches[parent, CELLS] == 0:
+            _lift(tree, file, parent, free)
+            return
         page = parent
         level += 1
 
@@ -85,6 +88,22 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
     pages[at, PARENT] = root
     branches[root, PARENT], branches[root, UPPER] = -1, tree.facts[LAST]
     tree.children[children_of(tree, root)] = page
+
+
+@kernel
+def _lift(tree: Tree, file: Ints, root: int, free: int) -> None:
+    """The root takes the cells of its only child, a branch page, which is given back.
+
+    Here the child takes the root's number. SQLite gives it back before the siblings that it has replaced, so its number
+    goes behind the first `free` of the list.
+    """
+    branches, child = tree.branches, int64(tree.children[children_of(tree, root)])
+    number = branches[child, NUMBER]
+    branches[child, NUMBER], branches[child, PARENT] = branches[root, NUMBER], -1
+    move(file, 3 + free, 2 + free, file[FREE_PAGES] - free)
+    file[2 + free] = number
+    file[FREE_PAGES] += 1
+    tree.facts[BRANCHES] -= 1
 
 
 @kernel

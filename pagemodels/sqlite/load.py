@@ -21,18 +21,22 @@ from keybench.pagemodels.sqlite.tree import (
     WORDS,
     Ints,
     Tree,
+    overflow_of,
+    take_overflow,
 )
 
 
 @kernel
 def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int, splits: bool) -> int:
-    """Inserts rows from `begin` until `end`, until memory must grow, or, if `splits` is false, until a page overflows.
+    """Inserts rows from `begin` until `end`, or until memory must grow.
 
+    If `splits` is false, it stops before a row that makes a page overflow, or that has overflow pages of its own.
     Returns the row to go on from. Without ranks, keys are in order of arrival.
     """
     tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
     given, varied, room, first = len(ranks) > 0, len(sizes) > 1, facts[ROOM], facts[WORDS]
+    overflows = len(tree.overflow) > 0
     usual, largest = 2 + max(4, int64(sizes[0])), facts[LARGEST]
     before = leaf = slot = int64(-1)
     for row in range(begin, end):
@@ -45,6 +49,11 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
         if used > room and not (splits and facts[PAGES] < facts[MOST_PAGES]):
             facts[LARGEST] = largest
             return row
+        if overflows:
+            if not splits and overflow_of(tree, key) > 0:
+                facts[LARGEST] = largest
+                return row
+            take_overflow(tree, file, key)
         add(marks, first, ARRIVED, key)
         leaves[slot, USED] = used
         leaves[slot, CELLS] += 1

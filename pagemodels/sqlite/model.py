@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue, given_lengths
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.permutation import require
@@ -32,6 +32,14 @@ from keybench.pagemodels.sqlite.tree import CELLS, NUMBER, USED, Tree, chain
 
 Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class SqliteStats(PageStats):
+    """The figures of SQLite. Overflow pages are neither leaf nor branch pages."""
+
+    overflow_pages: int = 0
+    """Overflow pages of the b-tree."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +58,20 @@ class FixedModel:
     page_bytes: int = cells.PAGE_SIZE
     rows: Ranks | None = field(default=None, compare=False)
     """(n,): ranks of the rows in a table by date, if they do not arrive in its order."""
+    lengths: Ranks | None = field(default=None, compare=False)
+    """(n,): characters of each row's payload, in order of arrival, if they vary."""
 
-    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> PageStats:
+    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> SqliteStats:
         """Builds the b-tree from keys in order of arrival; see `PageModel.insert`."""
         return _build(self, ranks, checkpoints, np.zeros(1, np.uint16))
 
     def by_date(self, rows: Ranks) -> FixedModel:
         """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
         return replace(self, rows=rows)
+
+    def with_payloads(self, lengths: Ranks) -> FixedModel:
+        """The model for payloads of those lengths (`contract.TakesPayloads`)."""
+        return replace(self, lengths=lengths)
 
 
 @dataclass(frozen=True)
@@ -68,12 +82,14 @@ class IntegerModel:
     page_bytes: int = cells.PAGE_SIZE
     rows: Ranks | None = field(default=None, compare=False)
     """As of `FixedModel`."""
+    lengths: Ranks | None = field(default=None, compare=False)
+    """As of `FixedModel`."""
 
     def sizes(self, keys: Keys) -> Sizes:
         """Bytes of each key in its cell: as a varint if it is the rowid, else as a value of a record."""
         return (cells.varint_bytes if cells.is_rowid(self.table) else cells.integer_bytes)(keys.data.astype(np.int64))
 
-    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> PageStats:
+    def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> SqliteStats:
         """As `FixedModel.insert`."""
         if len(sizes) != len(ranks):
             raise UsageError("one size for each row is needed: make them with `sizes`.")
@@ -83,10 +99,14 @@ class IntegerModel:
         """As `FixedModel.by_date`."""
         return replace(self, rows=rows)
 
+    def with_payloads(self, lengths: Ranks) -> IntegerModel:
+        """As `FixedModel.with_payloads`."""
+        return replace(self, lengths=lengths)
+
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the b-tree that holds the table's key; UsageError if the size of its cells is not known."""
-    if given.page_bytes not in (512 << i for i in range(8)):
+    if given.page_bytes not in cells.PAGE_SIZES:
         raise UsageError(f"SQLite has no pages of {given.page_bytes} bytes: take a power of two from 512 to 65536.")
     if table.column.width == 0:
         raise UsageError(
@@ -98,14 +118,14 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     return repeated(model, table.children) if table.key == "fk" else model
 
 
-def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> PageStats:
+def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> SqliteStats:
     """`sizes`: bytes of the keys beyond `cells.record`, in order of arrival; or one 0 for all."""
     n, table, page_bytes = len(ranks), model.table, model.page_bytes
     require(ranks, checkpoints)
     if model.rows is not None:
         require(model.rows)
     order = ranks[:0] if model.rows is None else model.rows
-    rows, tree = _trees(table, page_bytes, ranks, order, sizes)
+    rows, tree = _trees(table, page_bytes, ranks, order, sizes, _payload_bytes(model, n))
     file, reached = trees.new_file(page_bytes), 0
     for each in filter(None, (rows, tree)):
         trees.start(each, file)
@@ -121,35 +141,48 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
             for each in filter(None, (rows, tree)):
                 trees.grow(each)
         noted.append(_noted(tree, end))
-    return _stats(tree, noted, among_others=table.key == "fk")
+    return _stats(tree, noted, n, among_others=table.key == "fk")
 
 
-def _trees(table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes) -> tuple[Tree | None, Tree]:
+def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
+    """Bytes of the payload in each row's record, or of one row if all are alike."""
+    if not model.table.payload:
+        return np.zeros(1, np.int64)
+    if model.table.lengths is None:
+        return cells.text_bytes(np.array([model.table.payload]))
+    return cells.text_bytes(given_lengths(model.lengths, rows))
+
+
+def _trees(
+    table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes, payload: Ranks
+) -> tuple[Tree | None, Tree]:
     """(the b-tree of a table by rowid or date, if the key has an index beside it; the b-tree of the key).
 
-    `order`: ranks of rows by date; empty if they arrive in that order.
+    `order`: ranks of rows by date; empty if they arrive in that order. `payload`: bytes of the rows' payloads.
     """
-    column, payload = table.column, table.payload
+    column, n = table.column, len(ranks)
     if cells.is_rowid(table):
-        rest = cells.whole(np.array([cells.rowid_record(payload)], np.uint16), page_bytes, table=True)
-        return None, trees.new(ranks, rest + sizes, 4 + sizes, page_bytes)
+        rest, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
+        return None, trees.new(ranks, rest + sizes, 4 + sizes, page_bytes, pages)
     if table.key == "clustered":
-        cell = cells.whole(cells.record(column, payload) + sizes, page_bytes, table=False)
-        return None, trees.new(ranks, cell, None, page_bytes)
+        cell, pages = cells.stored(cells.record(column) + payload + sizes, page_bytes, table=False)
+        return None, trees.new(ranks, cell, None, page_bytes, pages)
     if table.by_date:
-        both = cells.record(column, payload, rowid=True) + cells.MOMENT_BYTES + sizes
-        entry = cells.record(column, 0, rowid=True) + cells.MOMENT_BYTES + sizes
+        key = cells.record(column, rowid=True) + cells.MOMENT_BYTES + sizes
+        row, pages = cells.stored(key + payload, page_bytes, table=False)
+        entry, none = cells.stored(key, page_bytes, table=False)
         return (
-            trees.new(order, _each(cells.whole(both, page_bytes, table=False), len(ranks)), None, page_bytes),
-            trees.new(ranks, cells.whole(entry, page_bytes, table=False), None, page_bytes),
+            trees.new(order, _each(row, n), None, page_bytes, pages),
+            trees.new(ranks, entry, None, page_bytes, none),
         )
-    rowids = np.arange(1, len(ranks) + 1)
-    entry = cells.record(column, 0, rowid=True) + sizes + cells.integer_bytes(rowids)
+    rowids = np.arange(1, n + 1)
     varints = cells.varint_bytes(rowids)
-    row = cells.whole(cells.record(column, payload) + sizes, page_bytes, table=True) + varints
+    row, pages = cells.stored(cells.record(column) + payload + sizes, page_bytes, table=True)
+    entries = cells.record(column, rowid=True) + sizes + cells.integer_bytes(rowids)
+    entry, none = cells.stored(entries, page_bytes, table=False)
     return (
-        trees.new(ranks[:0], row, 4 + varints, page_bytes),
-        trees.new(ranks, cells.whole(entry, page_bytes, table=False), None, page_bytes),
+        trees.new(ranks[:0], row + varints, 4 + varints, page_bytes, pages),
+        trees.new(ranks, entry, None, page_bytes, none),
     )
 
 
@@ -166,17 +199,18 @@ def _noted(tree: Tree, rows: int) -> Checkpoint:
     return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
 
 
-def _stats(tree: Tree, noted: Sequence[Checkpoint], *, among_others: bool) -> PageStats:
+def _stats(tree: Tree, noted: Sequence[Checkpoint], rows: int, *, among_others: bool) -> SqliteStats:
     """`among_others`: whether another table takes pages in between, so that page numbers are not known but their order.
 
     A parent table does; how many pages at a time depends on the size of transactions.
     """
     leaves = tree.leaves[chain(tree)].astype(np.int64)
-    return PageStats.from_chain(
+    return SqliteStats.from_chain(
         noted[-1],
         leaves[:, NUMBER].copy(),
         leaves[:, CELLS].copy(),
         among_others=among_others,
         branch_pages=int(tree.facts[trees.BRANCHES]),
         checkpoints=tuple(noted[:-1]),
+        overflow_pages=int(tree.overflow.sum(dtype=np.int64)) * (rows if len(tree.overflow) == 1 else 1),
     )

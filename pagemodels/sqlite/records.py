@@ -1,16 +1,17 @@
 """Sizes of cells, in bytes, by SQLite's file format ("Record Format", "B-tree Cell Format").
 
 A record is a header and the values. The header has one byte for its own length and a serial type for each column. An
-integer takes as few bytes as hold it: 0 for 0 and 1, else 1, 2, 3, 4, 6 or 8. The page model refuses records too long
-for their page, which would lie on overflow pages.
+integer takes as few bytes as hold it: 0 for 0 and 1, else 1, 2, 3, 4, 6 or 8. Of a record too long for its page, a part
+stays in the cell and the rest lies on overflow pages ("Cell Payload Overflow Pages").
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
 
@@ -18,6 +19,8 @@ Integers = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
 
 PAGE_SIZE = 4096
+"""Of a page, by default."""
+PAGE_SIZES = tuple(512 << i for i in range(8))
 MOMENT_BYTES = 8
 """Microseconds since 1970, of any moment since 1975."""
 
@@ -27,6 +30,7 @@ _ASCENDING_FILL = 0.873
 _LOWEST_FILL = 0.48
 _LEAF_HEADER = 8
 _CELL_POINTER = 2
+_PAGE_NUMBER = 4
 _ROWID_BYTES = 3
 """A rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151."""
 _WIDEST = 36
@@ -62,39 +66,49 @@ def integer_bytes(values: Integers) -> Sizes:
     return sizes
 
 
-def record(column: Column, payload: int, *, rowid: bool = False) -> int:
-    """Bytes of a record of key and payload, without the values of its integers: the key's, and a rowid's if it has one.
+def record(column: Column, *, rowid: bool = False) -> int:
+    """Bytes of a record without its payload and the values of its integers: the key's, and a rowid's if it has one.
 
     `rowid`: whether the record has a rowid.
     """
     key_type = 1 if column.form == "int" else varint((13 if column.form == "text" else 12) + 2 * column.width)
     data = 0 if column.form == "int" else column.width
-    return 1 + key_type + data + (varint(13 + 2 * payload) + payload if payload else 0) + (1 if rowid else 0)
+    return 1 + key_type + data + (1 if rowid else 0)
 
 
-def rowid_record(payload: int) -> int:
-    """Bytes of a record whose key is the rowid, which it holds as NULL."""
-    return 2 + (varint(13 + 2 * payload) + payload if payload else 0)
+ROWID_RECORD = 2
+"""Bytes of a record whose key is the rowid, which it holds as NULL; without its payload."""
 
 
-def whole(sizes: Sizes, page_bytes: int, *, table: bool) -> Sizes:
-    """Sizes of records with their length in front; UsageError where one does not fit whole in a leaf.
+def text_bytes(widths: Integers) -> Integers:
+    """Bytes of texts of so many characters in a record: a serial type, and the characters."""
+    return widths + varint_bytes(13 + 2 * widths)
 
-    `table`: whether they lie in a rowid table, whose leaves take longer records than those of an index.
+
+class Cells(NamedTuple):
+    """Records as they are stored: (n,) each, or (1,) if all are alike."""
+
+    sizes: Sizes
+    """Bytes in the page: the record's length, what of the record is stored there, and the number of the first overflow
+    page if there is one."""
+    overflow: Sizes
+    """Overflow pages of each record."""
+
+
+def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -> Cells:
+    """Records of so many bytes in a b-tree.
+
+    `table`: whether it is a rowid table, whose leaves take longer records than the pages of an index.
     """
-    most = most_local(page_bytes, table=table)
-    longest = int(sizes.max(initial=0))
-    if longest > most:
-        raise UsageError(
-            f"a record of {longest} bytes would lie on overflow pages: the page model of SQLite takes up to {most}; "
-            "choose a shorter payload."
-        )
-    return sizes + np.where(sizes < 128, 1, 2).astype(np.uint16)
-
-
-def most_local(page_bytes: int, *, table: bool) -> int:
-    """Bytes of the longest record without overflow pages ("Cell Payload Overflow Pages")."""
-    return page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
+    most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
+    length = 1 + (records >= 1 << 7).astype(np.uint16) + (records >= 1 << 14) + (records >= 1 << 21)
+    if int(records.max(initial=0)) <= most:
+        return Cells(records.astype(np.uint16) + length, np.zeros(1, np.uint16))
+    least, per_page, size = (page_bytes - 12) * 32 // 255 - 23, page_bytes - 4, records.astype(np.int64)
+    local = least + (size - least) % per_page
+    local = np.where(size <= most, size, np.where(local <= most, local, least))
+    pages = -(-(size - local) // per_page)
+    return Cells((length + local + _PAGE_NUMBER * (pages > 0)).astype(np.uint16), pages.astype(np.uint16))
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
@@ -128,23 +142,17 @@ def _key_bytes(column: Column) -> tuple[int, int]:
     return width, varint(12 + 2 * width)
 
 
-def _index_leaf(payload: int, fill: float) -> float:
-    local, overflow = _local(payload, most_local(PAGE_SIZE, table=False))
-    cell = varint(payload) + local + _CELL_POINTER
-    return cell / ((PAGE_SIZE - _LEAF_HEADER) * fill) * PAGE_SIZE + overflow
+def _index_leaf(size: int, fill: float) -> float:
+    cell, overflow = _stored(size, table=False)
+    return (cell + _CELL_POINTER) / ((PAGE_SIZE - _LEAF_HEADER) * fill) * PAGE_SIZE + overflow
 
 
-def _rowid_leaf(payload: int, rowid: int) -> float:
-    local, overflow = _local(payload, most_local(PAGE_SIZE, table=True))
-    cell = varint(payload) + rowid + local + _CELL_POINTER
-    return PAGE_SIZE / ((PAGE_SIZE - _LEAF_HEADER) // cell) + overflow
+def _rowid_leaf(size: int, rowid: int) -> float:
+    cell, overflow = _stored(size, table=True)
+    return PAGE_SIZE / ((PAGE_SIZE - _LEAF_HEADER) // (cell + rowid + _CELL_POINTER)) + overflow
 
 
-def _local(payload: int, most: int) -> tuple[int, int]:
-    """(bytes of a record that stay in its leaf, bytes of its overflow pages) ("Cell Payload Overflow Pages")."""
-    if payload <= most:
-        return payload, 0
-    least = (PAGE_SIZE - 12) * 32 // 255 - 23
-    local = least + (payload - least) % (PAGE_SIZE - 4)
-    local = local if local <= most else least
-    return local + 4, -(-(payload - local) // (PAGE_SIZE - 4)) * PAGE_SIZE
+def _stored(size: int, *, table: bool) -> tuple[int, int]:
+    """(bytes of a record's cell, bytes of its overflow pages)."""
+    cells = stored(np.array([size]), PAGE_SIZE, table=table)
+    return int(cells.sizes[0]), int(cells.overflow[0]) * PAGE_SIZE

@@ -60,6 +60,9 @@ _SPARE = 12
 """Children beyond those that fit a page for which it has room in memory: they make it overflow."""
 
 
+NO_OVERFLOW = np.empty(0, np.uint16)
+
+
 class Tree(NamedTuple):
     """The state of one b-tree. Its integers are int32, or int64 if there are too many rows for that."""
 
@@ -78,6 +81,8 @@ class Tree(NamedTuple):
     """uint16: bytes of the cell of each rank in a leaf, without its pointer; (1,) if all are the same."""
     dividers: Ints
     """uint16: bytes of the cell of each rank in a branch page; (0,) if that is the leaf's and four bytes."""
+    overflow: Ints
+    """uint16: overflow pages of each rank; (1,) if all have the same, (0,) if none has any."""
     pool: Ints
     """int64 (6, 8): by the names above."""
     pooled_keys: Ints
@@ -90,12 +95,17 @@ class Tree(NamedTuple):
 
 
 def new(
-    ranks: NDArray[np.int64], sizes: NDArray[np.uint16], dividers: NDArray[np.uint16] | None, page_bytes: int
+    ranks: NDArray[np.int64],
+    sizes: NDArray[np.uint16],
+    dividers: NDArray[np.uint16] | None,
+    page_bytes: int,
+    overflow: NDArray[np.uint16] = NO_OVERFLOW,
 ) -> Tree:
     """No pages yet, but room for those that so many rows usually need; `grow` makes room for more.
 
     `sizes`: bytes of leaf cells, in order of arrival, or one for all. `dividers`: the same for cells of branch pages,
-    for rowid tables only. Without ranks, keys are in order of arrival.
+    for rowid tables only. `overflow`: overflow pages, likewise; empty if there are none. Without ranks, keys are in
+    order of arrival.
     """
     rows = max(len(ranks), len(sizes))
     least = int(sizes.min(initial=_LARGEST_SIZE))
@@ -103,7 +113,7 @@ def new(
     facts = np.zeros(_FACTS, np.int64)
     rooms = page_bytes - 8, page_bytes - 12
     places = [room // size + _SPARE for room, size in zip(rooms, smallest, strict=True)]
-    mean = 2 + max(4.0, float(sizes.mean()))
+    mean = 2 + max(4.0, float(sizes.mean()) if rows else 0.0)
     leaves = rows * mean / (rooms[0] * _FILL)
     branches = int(leaves * (mean + 8) / (rooms[1] * _FILL)) + 2 * _MARGIN
     if len(sizes) == 1 and dividers is None:
@@ -124,6 +134,7 @@ def new(
         facts,
         _by_rank(sizes, ranks),
         np.empty(0, np.uint16) if dividers is None else _by_rank(dividers, ranks),
+        _by_rank(overflow, ranks) if overflow.any() else NO_OVERFLOW,
         np.empty((6, 8), np.int64),
         np.empty(pool_cells, np.int64),
         np.empty(pool_cells, np.int64),
@@ -186,6 +197,22 @@ def take(file: Ints, near: int) -> int:
     if file[_FILE_PAGES] == file[_FILE - 1]:
         file[_FILE_PAGES] += 1
     return int(file[_FILE_PAGES])
+
+
+@kernel
+def take_overflow(tree: Tree, file: Ints, key: int) -> None:
+    """Takes the overflow pages of a key's record, one after the other (fillInCell)."""
+    near = 0
+    for _ in range(overflow_of(tree, key)):
+        near = take(file, near)
+
+
+@inlined
+def overflow_of(tree: Tree, key: int) -> int:
+    """The overflow pages of a key's record."""
+    if len(tree.overflow) == 0:
+        return 0
+    return int(tree.overflow[key] if len(tree.overflow) > 1 else tree.overflow[0])
 
 
 @kernel

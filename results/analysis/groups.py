@@ -10,7 +10,7 @@ from statistics import median
 
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.model.names import MODEL_SERVER, NO_DATABASE, SUITED
 from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
 from keybench.results.analysis.summary import Summary, summarise_ratio
 from keybench.results.store.records import Environment, Run, Trial
@@ -97,7 +97,8 @@ class Group:
 def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[Group]:
     """All trials of a run in groups, by database, server, rows and payload.
 
-    If layouts were measured in several columns, each of these columns is a separate group, with the control.
+    If layouts were measured in several columns, each of these columns is a separate group, with the control. If
+    `suited` was asked for, a layout's default column and the one that suits it are in one group, which compares them.
     """
     servers = {(one.database, one.server): one for one in environments}
     parts: dict[tuple[str, str, int, int], list[Trial]] = defaultdict(list)
@@ -105,7 +106,8 @@ def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Envir
         parts[trial.database, trial.server, trial.payload, trial.rows].append(trial)
     groups = []
     for (database, server, payload, rows), part in sorted(parts.items()):
-        for column, arms in _by_column(sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column))):
+        arms_here = sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column))
+        for column, arms in _by_column(arms_here, _pairs(run, arms_here)):
             group = Group(run, database, server, payload, rows, column, arms, servers.get((database, server)))
             groups.append(_in_order(group))
     return groups
@@ -125,18 +127,30 @@ def incomplete(run: Run, trials: Sequence[Trial]) -> str:
     return f"Not all trials are recorded: {', '.join(short)}. Go on with --resume {run.id}."
 
 
-def _by_column(arms: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
-    """(column, its arms and the control) for each column if layouts are in several; else all arms, without a column."""
+def _pairs(run: Run, arms: Sequence[Arm]) -> list[Arm]:
+    """If `suited` was asked for, the arms in a layout's default column or the one that suits it; else none."""
+    if SUITED not in run.columns:
+        return []
+    pairs = [(arm, run.pairing(arm.database, arm.layout)) for arm in arms if not arm.is_control]
+    return [arm for arm, pair in pairs if pair and arm.column in (pair.default, pair.suited)]
+
+
+def _by_column(arms: list[Arm], pairs: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
+    """(column, its arms and the control) for each column if layouts are in several; else all arms, without a column.
+
+    `pairs` are one part, whatever their columns are.
+    """
     controls = [arm for arm in arms if arm.is_control]
-    treatments = [arm for arm in arms if not arm.is_control]
+    treatments = [arm for arm in arms if not (arm.is_control or arm in pairs)]
+    parts = [("default and suiting columns", pairs)] if pairs else []
     columns = Counter(arm.layout for arm in treatments)
-    split = sorted({arm.column for arm in treatments if columns[arm.layout] > 1})
-    if not split:
-        return [("", tuple(arms))]
-    parts = [(column, tuple(controls + [arm for arm in treatments if arm.column == column])) for column in split]
-    if rest := [arm for arm in treatments if arm.column not in split]:
-        parts.append(("other columns", tuple(controls + rest)))
-    return parts
+    if split := sorted({arm.column for arm in treatments if pairs or columns[arm.layout] > 1}):
+        parts += [(column, [arm for arm in treatments if arm.column == column]) for column in split]
+        parts.append(("other columns", [arm for arm in treatments if arm.column not in split]))
+        parts = [(column, part) for column, part in parts if part]
+    if len(parts) > 1 or split:
+        return [(column, tuple(controls + part)) for column, part in parts]
+    return [("", tuple(arms))]
 
 
 def _in_order(group: Group) -> Group:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 import keybench
 from keybench.errors import UsageError
+from keybench.model import parsers
 from keybench.results.check.baseline import FORMAT, Baseline, CountArm, CountGroup, TimeArm, TimeGroup
 
 _ANOTHER = "or give --baseline another file"
@@ -25,7 +26,7 @@ def load(path: Path) -> Baseline:
     Raises UsageError if it is missing, unreadable, not a baseline, damaged, or written by a newer keybench.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parsers.from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(f"no baseline {path}: create it from this run with --update-baseline, {_ANOTHER}.") from None
     except OSError as error:
@@ -87,7 +88,7 @@ def save(path: Path, baseline: Baseline) -> bool:
     new = text(baseline)
     temporary = None
     try:
-        if path.exists() and path.read_text(encoding="utf-8") == new:
+        if path.exists() and path.read_bytes() == new.encode():
             return False
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
             temporary = Path(file.name)

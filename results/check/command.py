@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -64,7 +65,7 @@ def check(
     from keybench.results.check.gate import decide
     from keybench.results.check.measured import LIMITS, measure
 
-    creating = update and not baseline.exists()
+    creating = update and not os.path.lexists(baseline)
     old = Baseline(limits=dict(LIMITS)) if creating else baseline_file.load(baseline)
     limits = _limits(old.limits, limit or [])
     with Store.open(results, write=False) as store:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keybench.model.load_path import load_path
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.model.names import MODEL_SERVER
 from keybench.results.check.baseline import Conditions
 from keybench.results.store.records import Environment, Run, Trial
 
@@ -21,7 +20,7 @@ def work_of(run: Run, trial: Trial) -> Conditions:
         "server": trial.server,
         "scenario": trial.scenario,
         "rows": trial.rows,
-        "payload": trial.payload,
+        "payload": _payload(table, trial.payload),
         "key": str(table.get("key", "clustered")),
         "writers": trial.writers,
         "rows_per_tx": trial.rows_per_tx,
@@ -30,9 +29,11 @@ def work_of(run: Run, trial: Trial) -> Conditions:
 
 
 def server_of(run: Run, trial: Trial, on: Environment | None) -> Conditions:
-    """The server's version and settings; empty for a page model, which depends on neither."""
-    if trial.server == MODEL_SERVER or on is None:
+    """The server's version and settings. A page model has only the settings that the user chose; empty without any."""
+    if on is None:
         return {}
+    if trial.server == MODEL_SERVER:
+        return {"settings": dict(sorted(on.settings.items()))} if on.settings else {}
     named = {name.lower(): text for name, text in on.versions.items()}
     version = named.get(trial.database) or "; ".join(f"{name} {text}" for name, text in sorted(on.versions.items()))
     return {"version": version, "profile": run.profile, "settings": dict(sorted(on.settings.items()))}
@@ -51,6 +52,15 @@ def machine_of(run: Run, on: Environment | None) -> Conditions:
     }
 
 
+def _payload(table: Mapping[str, Any], most: int) -> int | str:
+    """The characters of each row; if they vary, their range and distribution."""
+    listed = table.get("payload")
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, Mapping) and one.get("max") == most:
+            return f"{one.get('min')}-{most}:{one.get('distribution')}"
+    return most
+
+
 def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
@@ -59,9 +69,3 @@ def _inside(content: object, *names: str) -> Mapping[str, Any]:
     for name in names:
         content = content.get(name) if isinstance(content, Mapping) else None
     return content if isinstance(content, Mapping) else {}
-
-
-def repeats(run: Run, trial: Trial) -> bool:
-    """Whether the same seed gives the same counts. It does not if several writers race on a server."""
-    in_order = trial.writers == 1 and load_path(run.load_path).in_order
-    return in_order or trial.server == MODEL_SERVER or trial.database == NO_DATABASE

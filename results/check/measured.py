@@ -17,8 +17,9 @@ from keybench.model.reading import Reading
 from keybench.model.subject import SubjectKind
 from keybench.results.analysis.arms import Arm, arms_of
 from keybench.results.analysis.ratios import estimate
+from keybench.results.analysis.repeatability import repeats
 from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
-from keybench.results.check.conditions import machine_of, repeats, server_of, work_of
+from keybench.results.check.conditions import machine_of, server_of, work_of
 from keybench.results.store.records import Environment, Run, Trial
 
 LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5, Metric.LEAF_PAGES: 1}

@@ -35,9 +35,14 @@ class Cell:
         return self.server == MODEL_SERVER
 
     def arm(self, side: Side) -> Arm | None:
-        """The arm that a side of a comparison names; None if the cell has none."""
-        if side.column:
-            return self.arms.get((side.layout, side.column))
+        """The arm that a side of a comparison names; None if the cell has none.
+
+        A side without a column means the layout's default column, where the run recorded it.
+        """
+        pair = self.run.pairing(self.database, side.layout)
+        column = side.column or (pair.default if pair else "")
+        if side.column or (side.layout, column) in self.arms:
+            return self.arms.get((side.layout, column))
         arms = [arm for (layout, _), arm in sorted(self.arms.items()) if layout == side.layout]
         return next((arm for arm in arms if arm.column != _OTHER_ORDER), arms[0] if arms else None)
 

@@ -46,6 +46,10 @@ class _Work:
         )
 
 
+_ANY = ("any",)
+"""In place of the columns of works that one command measures in all of their columns."""
+
+
 def command(question: Question) -> str:
     """The command that answers a question; empty if arithmetic answers it."""
     return _work(question).line() if question.scenario else ""
@@ -55,10 +59,15 @@ def commands(questions: Iterable[Question]) -> list[str]:
     """A short list of commands that together answer all of these questions."""
     together: dict[_Work, _Work] = {}
     for work in (_work(question) for question in questions if question.scenario):
-        frame = replace(work, layouts=(), blocks=0)
-        known = together.get(frame, frame)
-        layouts = tuple(dict.fromkeys((*known.layouts, *work.layouts)))
-        together[frame] = replace(work, layouts=layouts, blocks=max(known.blocks, work.blocks))
+        # A page model takes seconds, so that layouts may be measured in columns that only other questions ask for.
+        frame = replace(work, layouts=(), blocks=0, columns=_ANY if work.modelled and work.columns else work.columns)
+        known = together.get(frame, replace(frame, columns=()))
+        together[frame] = replace(
+            work,
+            layouts=tuple(dict.fromkeys((*known.layouts, *work.layouts))),
+            columns=tuple(sorted({*known.columns, *work.columns})),
+            blocks=max(known.blocks, work.blocks),
+        )
     works = list(together.values())
     kept = [work for work in works if not any(other is not work and other.answers(work) for other in works)]
     return sorted(work.line() for work in kept)

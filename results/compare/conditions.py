@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
 from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.repeatability import repeats
 from keybench.results.compare.sides import Side
 
 _MACHINE = {"cpu": "processor", "cores": "cores", "system": "system", "python": "Python"}
@@ -43,14 +43,12 @@ def counted_apart(before: Side, after: Side, old: Arm, new: Arm) -> list[str]:
     return [reason for reason in reasons if reason]
 
 
-def repeats(before: Side, after: Side, old: Arm, new: Arm) -> bool:
-    """Whether exact metrics must be equal block by block because the same keys arrived in the same order.
-
-    With several writers on a real server the order of arrival differs each time; different seeds give different keys.
-    """
-    one_writer = all(trial.writers == 1 or trial.server == MODEL_SERVER for arm in (old, new) for trial in arm.good)
-    only_keys = old.database == NO_DATABASE
-    return before.run.seed == after.run.seed and (one_writer or only_keys)
+def same_counts(before: Side, after: Side, old: Arm, new: Arm) -> bool:
+    """Whether exact metrics must be equal block by block, because the same keys arrived in the same order."""
+    sides = ((before, old), (after, new))
+    return before.run.seed == after.run.seed and all(
+        repeats(side.run, trial) for side, arm in sides for trial in arm.good
+    )
 
 
 def _work(before: Side, after: Side, old: Arm, new: Arm) -> Iterable[str]:

@@ -17,7 +17,7 @@ from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.p_values import shuffle_max, sign_flip_max
 from keybench.results.analysis.ratios import Estimate, estimate, estimate_between
 from keybench.results.analysis.verdict import verdict
-from keybench.results.compare.conditions import apart, counted_apart, repeats
+from keybench.results.compare.conditions import apart, counted_apart, same_counts
 from keybench.results.compare.sides import Side, pairs
 
 Verdict = Literal[
@@ -133,7 +133,7 @@ def _row(before: Side, after: Side, old: Arm, new: Arm, metric: Metric) -> Row |
         return replace(row, verdict="not measured", reason=_why_none(old if not first else new, metric))
     if reasons := (counted_apart if about.exact else apart)(before, after, old, new):
         return replace(row, verdict="not comparable", reason="; ".join(reasons))
-    if about.exact and repeats(before, after, old, new):
+    if about.exact and same_counts(before, after, old, new):
         return _exactly(row, first, second)
     if before.run.id == after.run.id or not about.is_time:
         return _Cell(row, _logs(first), _logs(second))

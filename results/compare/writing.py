@@ -97,7 +97,7 @@ def _readable(comparison: Comparison, warnings: Sequence[str], *, every: bool, m
     for reason, count in _reasons(comparison.rows):
         parts.append(f"Not compared ({_figures(count)}): {reason}.")
     for (database, server, payload), rows in groupby(shown, lambda row: (row.database, row.server, row.payload)):
-        width = f" · {payload} characters" if payload else ""
+        width = f" · {comparison.after.run.characters(payload)}" if payload else ""
         parts.append(f"{'### ' if markdown else ''}{database} · {server}{width}\n\n{_table(list(rows), markdown)}")
     notes = []
     if any(row.relative for row in shown):

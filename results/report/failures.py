@@ -50,7 +50,7 @@ def failures(groups: Sequence[Group], anchor: str) -> Failures:
     blocks: dict[tuple[str, str, str], list[int]] = {}
     arms: dict[str, list[str]] = {}
     for group in groups:
-        size = f" · {group.payload} characters" if group.payload != 100 else ""
+        size = f" · {group.run.characters(group.payload)}" if group.payload != 100 else ""
         for arm in group.arms:
             title = f"{group.database} · {arm.name}{size}"
             for trial in arm.trials:

@@ -44,7 +44,7 @@ def _line(run: RunView, view: GroupView) -> Line:
         view=view,
         run=run.run.id,
         scenario=run.run.scenario,
-        work=work if group.payload == 100 else f"{work}, {plural(group.payload, 'character')}",
+        work=work if group.payload == 100 else f"{work}, {group.run.characters(group.payload)}",
         fastest=_fastest(group, view.judgement),
         slowest=_slowest(group, view.judgement),
         emptiest=_emptiest(group),

@@ -86,7 +86,9 @@ def _hash(script: str) -> str:
 
 def _options(text: str) -> Markup:
     """The text with options such as `--blocks 6` as code, so that they are not broken across lines."""
-    parts = re.split(r"(--scenario [a-z0-9-]+[a-z0-9]|--[a-z]+(?:-[a-z]+)*(?: (?:\d+|[0-9a-f]{8,}))?)", text)
+    parts = re.split(
+        r"(--scenario [a-z0-9-]+[a-z0-9]|--column suited|--[a-z]+(?:-[a-z]+)*(?: (?:\d+|[0-9a-f]{8,}))?)", text
+    )
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 

@@ -13,6 +13,7 @@ from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.summary import Summary
 from keybench.results.analysis.verdict import MARGIN
+from keybench.results.report.column_orders import other_columns
 from keybench.results.wording import count_word, listed, number, ratio, span
 
 _HALF_EMPTY: Final = 15.0
@@ -27,7 +28,13 @@ def verdict(group: Group, judgement: Judgement | None = None) -> list[str]:
     """Sentences on time, on pages, and on how reliable the times are; the first is the most important."""
     if group.only_keys:
         return [sentence for sentence in (_keys(group),) if sentence]
-    parts = (*_time(group, judgement or judge(group)), _pages(group), _splits(group), _reliability(group))
+    parts = (
+        *_time(group, judgement or judge(group)),
+        _pages(group),
+        _splits(group),
+        other_columns(group),
+        _reliability(group),
+    )
     return [sentence for sentence in parts if sentence]
 
 

@@ -12,6 +12,7 @@ from keybench.results.analysis.group_comparison import Judgement, judge
 from keybench.results.analysis.groups import Group, group_trials, incomplete
 from keybench.results.analysis.warnings import warnings
 from keybench.results.plots.palette import Style
+from keybench.results.report.column_orders import column_table
 from keybench.results.report.download import Download, download
 from keybench.results.report.failures import Failures, failures
 from keybench.results.report.fidelity import Fidelity, fidelity
@@ -19,6 +20,7 @@ from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import Figure
 from keybench.results.report.metric_tables import MetricTable, metric_tables, successful
 from keybench.results.report.verdict_sentences import verdict
+from keybench.results.report.writer_table import WriterTable, writer_table
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import plural, size
@@ -37,6 +39,7 @@ class GroupView:
     verdict: list[str]
     figures: list[Figure]
     tables: list[MetricTable]
+    writers: WriterTable | None
     notes: list[str]
     fidelity: list[Fidelity]
     successful: list[str]
@@ -55,7 +58,7 @@ class GroupView:
         group = self.group
         if group.only_keys:
             return f"Making keys ({group.server})"
-        column = f", keys in {group.column} columns" if group.column else ""
+        column = f", keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
         product = group.run.title(group.database)
         if group.modelled:
             return f"On {product}, page model{column}"
@@ -74,7 +77,7 @@ class GroupView:
         columns = sorted({arm.column for arm in group.treatments})
         keys = f", keys in a {columns[0]} column" if len(columns) == 1 else ""
         return (
-            f"{plural(group.rows, 'row')} with {plural(group.payload, 'character')} beside the key{keys}, "
+            f"{plural(group.rows, 'row')} with {group.run.characters(group.payload)} beside the key{keys}, "
             f"{plural(trial.writers, 'writer')}, {plural(trial.rows_per_tx, 'row')} a transaction, "
             f"{plural(len(group.blocks), 'block')}{group.load_path.label}"
         )
@@ -117,6 +120,18 @@ class RunView:
         scenario = self.run.definition.get("scenario")
         return str(scenario.get("title") or "") if isinstance(scenario, dict) else ""
 
+    @property
+    def difference(self) -> str:
+        """Rows and blocks of the scenario where the run has others; empty where it has the same."""
+        scenario = self.run.definition.get("scenario")
+        if not isinstance(scenario, dict):
+            return ""
+        rows, blocks = scenario.get("rows"), scenario.get("blocks")
+        ran = {view.group.rows for view in self.groups}
+        differs = [plural(rows, "row")] if isinstance(rows, int) and ran - {rows} else []
+        differs += [plural(blocks, "block")] if isinstance(blocks, int) and blocks != self.run.blocks else []
+        return f"The scenario has {' and '.join(differs)}." if differs else ""
+
     @cached_property
     def machine(self) -> list[tuple[str, str]]:
         """Names and values, with byte counts in readable units."""
@@ -156,13 +171,15 @@ def version(group: Group) -> str:
 def _group(group: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
     judgement = judge(group)
     tables, notes = metric_tables(group, judgement)
+    columns = column_table(group)
     return GroupView(
         group=group,
         anchor=anchor,
         judgement=judgement,
         verdict=verdict(group, judgement),
         figures=group_figures(group, styles, anchor),
-        tables=tables,
+        tables=[*tables, columns] if columns else tables,
+        writers=writer_table(group),
         notes=notes,
         fidelity=fidelity(group),
         successful=successful(group),

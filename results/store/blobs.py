@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.model import parsers
 from keybench.model.reading import Origin
 
 MOST_LEAVES: Final = 4_096
@@ -37,6 +38,15 @@ GROWTH: Final = "growth: model"
 POSITIONS: Final = "positions"
 """The kind of a blob with the positions of sampled insertions."""
 
+_PAGE_MAP: Final = ({"leaves", "first", "last", "origin", "note"}, {"place", "number", "rows"})
+_CONTENT: Final[Mapping[str, tuple[Set[str], Set[str]]]] = {
+    PAGES: _PAGE_MAP,
+    MODEL_PAGES: _PAGE_MAP,
+    GROWTH: ({"note"}, {"rows", "leaf_pages", "interior_splits", "density"}),
+    POSITIONS: ({"rows", "writers", "note"}, {"row", "second", "above", "writer"}),
+}
+"""The facts and arrays of each kind."""
+
 
 @dataclass(frozen=True)
 class Blob:
@@ -56,12 +66,19 @@ class Blob:
     @cached_property
     def _parts(self) -> tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]:
         head, _, body = zlib.decompress(self.content).partition(b"\n")
-        known, arrays, at = json.loads(head), {}, 0
+        known, arrays, at = parsers.from_json(head.decode()), {}, 0
         for name, form, count in known["arrays"]:
             kind = np.dtype(form)
             arrays[name] = np.frombuffer(body, kind, count, at).astype(kind.newbyteorder("="))
             at += kind.itemsize * count
         return known["about"], arrays
+
+    def check(self) -> None:
+        """Unpacks it. Raises ValueError, TypeError, LookupError or zlib.error if it is damaged."""
+        about, arrays = self._parts
+        facts, names = _CONTENT.get(self.kind, (frozenset(), frozenset()))
+        if not facts <= about.keys() or not names <= arrays.keys() or len({len(each) for each in arrays.values()}) > 1:
+            raise ValueError("parts of it are missing")
 
     @property
     def about(self) -> Mapping[str, Any]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import and_, select
+from sqlalchemy import Connection, and_, select
 from sqlalchemy.exc import IntegrityError
 
 import keybench
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.subject import Subject, SubjectKind
-from keybench.results.store import tables, trial_rows
+from keybench.results.store import damage, run_rows, salvage, tables, trial_rows
 from keybench.results.store.opening import open_storage
 from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.store.storage import Storage
@@ -29,39 +30,69 @@ class Store:
         self._storage = storage
 
     @classmethod
-    def open(cls, url: str, *, write: bool) -> Store:
-        """Opens a file, or a SQLAlchemy URL of SQLite or PostgreSQL. Only with `write` is it created and locked.
+    def open(cls, url: str, *, write: bool, create: bool = True) -> Store:
+        """Opens a file, or a SQLAlchemy URL of SQLite or PostgreSQL. Only with `write` is it locked, and
+        created if it is missing; with `create` unset, it must be there.
 
         Raises UsageError: no file to read, another run is writing, not a results database, damaged, written by a newer
         keybench, not writable. Raises EnvironmentMissing: the disk is full, or the server does not answer. A file that
         is refused is left unchanged.
         """
-        return cls(open_storage(url, write=write))
+        return cls(open_storage(url, write=write, create=create))
 
     def add_run(self, run: Run) -> None:
         """Records a run, before its first trial."""
         with self._storage.transaction() as connection:
             connection.execute(tables.run.insert().values(**_plain(run)))
 
+    def remove_empty_run(self, run_id: str) -> None:
+        """Removes a run that has no trial, with its environments and warnings."""
+        with self._storage.transaction() as connection:
+            for table in (tables.environment, tables.warning):
+                connection.execute(table.delete().where(table.c.run == run_id))
+            connection.execute(tables.run.delete().where(tables.run.c.id == run_id))
+
     def runs(self) -> list[Run]:
         """All runs, oldest first."""
-        with self._storage.transaction() as connection:
-            rows = connection.execute(select(tables.run).order_by(tables.run.c.started, tables.run.c.id)).all()
-        return [Run(**row._asdict()) for row in rows]
+        return [self._load_run(run_id) for run_id in self._ids()]
 
     def run(self, name: str) -> Run:
         """The run with this id or unique prefix of an id, or the `latest`; UsageError if there is none."""
-        runs = self.runs()
-        if not runs:
+        ids = self._ids()
+        if not ids:
             raise UsageError(f"{self._storage.where} holds no runs yet: measure with `keybench run`.")
         if name == "latest":
-            return runs[-1]
-        matches = [run for run in runs if run.id == name] or [run for run in runs if name and run.id.startswith(name)]
+            return self._load_run(ids[-1])
+        matches = [each for each in ids if each == name] or [each for each in ids if name and each.startswith(name)]
         if not matches:
-            raise UsageError(f"no run {name!r} in {self._storage.where}: use latest, or one of {_listed(runs)}.")
+            raise UsageError(f"no run {name!r} in {self._storage.where}: use latest, or one of {_listed(ids)}.")
         if len(matches) > 1:
             raise UsageError(f"run {name!r} is ambiguous: add characters to tell apart {_listed(matches)}.")
-        return matches[0]
+        return self._load_run(matches[0])
+
+    def _ids(self) -> list[str]:
+        with self._reading("the list of its runs") as connection:
+            return run_rows.ids(connection)
+
+    def _load_run(self, run_id: str) -> Run:
+        with self._reading(f"run {run_id}", run_id) as connection:
+            return run_rows.load(connection, run_id)
+
+    @contextmanager
+    def _reading(self, place: str, run_id: str = "") -> Iterator[Connection]:
+        """A transaction for reading. Raises UsageError, with what can still be read, if values are damaged."""
+        try:
+            with self._storage.transaction() as connection:
+                yield connection
+        except damage.Unreadable as error:
+            reason = error.reason
+        except damage.ERRORS as error:
+            reason = str(error)
+        else:
+            return
+        with self._storage.transaction() as connection:
+            left = salvage.readable_in_time(connection, besides=run_id)
+        raise damage.damaged(self._storage.where, place, reason, left)
 
     def add_environment(self, run_id: str, environment: Environment) -> None:
         """Records a server's environment. It replaces an earlier record of the same database and server."""
@@ -77,11 +108,8 @@ class Store:
 
     def environments(self, run_id: str) -> list[Environment]:
         """The environments of a run, by database and server."""
-        table = tables.environment
-        query = select(table).where(table.c.run == run_id).order_by(table.c.database, table.c.server)
-        with self._storage.transaction() as connection:
-            rows = connection.execute(query).all()
-        return [Environment(*row[1:]) for row in rows]
+        with self._reading(f"run {run_id}", run_id) as connection:
+            return run_rows.environments(connection, run_id)
 
     def record(self, run_id: str, trial: Trial) -> None:
         """Records a trial with all its measurements, in one transaction: if an error is raised, nothing is recorded.
@@ -99,7 +127,7 @@ class Store:
     def done(self, run_id: str) -> set[tuple[int, int]]:
         """(block, position) of every recorded trial, failed ones included."""
         table = tables.trial
-        with self._storage.transaction() as connection:
+        with self._reading(f"run {run_id}", run_id) as connection:
             rows = connection.execute(select(table.c.block, table.c.position).where(table.c.run == run_id)).all()
         return {(block, position) for block, position in rows}
 
@@ -108,19 +136,21 @@ class Store:
 
         Blobs, which only pictures need, are read if `blobs` is set; they are sorted by kind.
         """
-        with self._storage.transaction() as connection:
+        with self._reading(f"run {run_id}", run_id) as connection:
             return trial_rows.load(connection, run_id, trial_rows.Names(self._metric, self._subject), blobs=blobs)
 
     def _metric(self, name: str) -> Metric:
         try:
             return Metric(name)
         except ValueError:
+            damage.text("the name of a metric", name)
             raise UsageError(
                 f"{self._storage.where} holds the metric {name!r}, which keybench {keybench.__version__} does not "
                 "know: update keybench."
             ) from None
 
     def _subject(self, kind: str, name: str) -> Subject:
+        damage.text("the name of a subject", name)
         try:
             return Subject(SubjectKind(kind), name)
         except ValueError:
@@ -139,9 +169,9 @@ class Store:
     def warnings(self, run_id: str) -> list[str]:
         """The warnings of a run, in the order in which they were recorded."""
         table = tables.warning
-        with self._storage.transaction() as connection:
+        with self._reading(f"run {run_id}", run_id) as connection:
             query = select(table.c.text).where(table.c.run == run_id).order_by(table.c.id)
-            return list(connection.execute(query).scalars())
+            return [damage.text("a warning", each) for each in connection.execute(query).scalars()]
 
     def close(self) -> None:
         """Closes the database and lets the next writer in."""
@@ -160,6 +190,6 @@ def _plain(record: Run | Environment) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def _listed(runs: Iterable[Run]) -> str:
-    ids = [run.id for run in runs][::-1]
+def _listed(oldest_first: Sequence[str]) -> str:
+    ids = oldest_first[::-1]
     return ", ".join(ids[:_SHOWN_RUNS]) + (f" … ({len(ids)} in all)" if len(ids) > _SHOWN_RUNS else "")

@@ -6,35 +6,45 @@ lock on the file itself; readers may come and go. A PostgreSQL database has many
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
 from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import URL, Engine, QueuePool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, shortened
+from keybench.model import parsers, url
 from keybench.results.store import tables
-from keybench.results.store.error_texts import ANOTHER
+from keybench.results.store.error_texts import ANOTHER, full
 from keybench.results.store.locking import lock
 from keybench.results.store.storage import Storage, do_nothing
 
 _BUSY_SECONDS = 30.0
+_OPTIONS = frozenset(
+    {"application_name", "connect_timeout", "dbname", "gssencmode", "host", "hostaddr", "options", "passfile", "port"}
+    | {"require_auth", "service", "sslcert", "sslkey", "sslmode", "sslrootcert", "target_session_attrs", "user"}
+)
+"""The options of libpq that the URL of a results database may have, beside `password`."""
 
 
-def open_storage(place: str, *, write: bool) -> Storage:
+def open_storage(place: str, *, write: bool, create: bool = True) -> Storage:
     """Opens the file or URL; `Store.open` documents the errors."""
-    if "://" not in place:
-        opened = _open_file(Path(place), write=write)
+    if not url.is_url(place):
+        _refuse_a_mistyped_url(place)
+        opened = _open_file(Path(place), write=write, create=create)
     else:
-        url = _url(place)
-        if url.get_backend_name() == "sqlite":
-            opened = _open_file(_sqlite_path(url), write=write)
+        given = _url(place)
+        if given.get_backend_name() == "sqlite":
+            opened = _open_file(_sqlite_path(given), write=write, create=create)
         else:
-            opened = _open_postgresql(url)
+            opened = _open_postgresql(given)
     try:
-        current = opened.prepare(write=write)
+        opened.check(write=write)
+        current = opened.prepare(write=write, create=create)
         if write:
             opened.leave_wal()
     except BaseException:
@@ -52,43 +62,83 @@ def open_storage(place: str, *, write: bool) -> Storage:
     return open_storage(place, write=False)
 
 
+def _refuse_a_mistyped_url(place: str) -> None:
+    if ":" in place.rpartition("@")[0] and not os.path.lexists(place):
+        raise UsageError(
+            "--results: neither a file that exists nor a URL, and not shown, because it may hold a password: write a "
+            "URL as postgresql://USER@HOST:PORT/DATABASE, special characters in user and password as %XX."
+        )
+
+
 def _url(place: str) -> URL:
-    scheme = place.partition("://")[0]
+    """The URL for SQLAlchemy. Messages show the scheme alone: the rest may hold a piece of a password."""
+    scheme = url.scheme(place)
     driver = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}.get(
         scheme.partition("+")[0]
     )
     if driver is None:
-        raise UsageError(f"--results {scheme}://…: results go into a file or into PostgreSQL: give one of these.")
-    try:
-        return make_url(place).set(drivername=driver)
-    except (ArgumentError, ValueError):  # their messages may hold a piece of the password
         raise UsageError(
-            f"--results {scheme}://…: not a database URL; it has the form postgresql://USER@HOST:PORT/DATABASE, "
-            "with special characters of a password written as %XX."
-        ) from None
-
-
-def _sqlite_path(url: URL) -> Path:
-    if not url.database or url.database == ":memory:" or url.query:
-        raise UsageError("--results sqlite://…: give the path of a file, as in --results results.sqlite.")
-    return Path(url.database)
-
-
-def _open_postgresql(url: URL) -> Storage:
+            f"--results {scheme or '…'}://…: results go into a file or into PostgreSQL: give one of these."
+        )
+    parts = url.parse(place)
+    if parts is None:
+        form = "sqlite:///PATH" if driver == "sqlite" else "postgresql://USER@HOST:PORT/DATABASE"
+        raise UsageError(
+            f"--results {scheme}://…: not a database URL; it has the form {form}, with special characters of a "
+            "password written as %XX."
+        )
+    if driver != "sqlite":
+        _check_options(parts)
+    elif parts.hosts or parts.user:
+        raise UsageError(f"--results {url.shown(place)}: a file has no user, host or port: write sqlite:///PATH.")
     try:
-        engine = create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+        made = make_url(place)
+    except (ArgumentError, ValueError):
+        raise UsageError(f"--results {url.shown(place)}: several servers are not supported: give one.") from None
+    password = made.query.get(url.PASSWORD)
+    return made.set(
+        drivername=driver, password=made.password if password is None else str(password)
+    ).difference_update_query([url.PASSWORD])
+
+
+def _check_options(parts: url.Url) -> None:
+    names = [name for name, _ in parts.options]
+    for place, name in enumerate(names):
+        if name not in _OPTIONS and name != url.PASSWORD:
+            named = "" if url.PASSWORD in names[:place] else f" {name}"
+            raise UsageError(f"--results: unknown option{named} of the URL. Known: {', '.join(sorted(_OPTIONS))}.")
+
+
+def _sqlite_path(given: URL) -> Path:
+    if not given.database or given.database == ":memory:" or given.query:
+        raise UsageError("--results sqlite://…: give the path of a file, as in --results results.sqlite.")
+    return Path(given.database)
+
+
+def _open_postgresql(given: URL) -> Storage:
+    try:
+        engine = create_engine(given, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     except (NoSuchModuleError, ImportError) as error:
         raise EnvironmentMissing(f"no PostgreSQL driver ({error}): pip install 'psycopg[binary]'.") from None
-    where = url.set(drivername="postgresql").render_as_string(hide_password=True)
+    where = given.set(drivername="postgresql").render_as_string(hide_password=True)
     return Storage(engine, where, tables.POSTGRESQL_SCHEMA, do_nothing)
 
 
-def _open_file(path: Path, *, write: bool) -> Storage:
-    if path.is_dir():
+def _open_file(path: Path, *, write: bool, create: bool) -> Storage:
+    try:
+        found: os.stat_result | None = path.stat()
+    except FileNotFoundError:
+        found = None
+    except (OSError, ValueError) as error:  # no right to look, a name that is too long, a NUL
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{shortened(str(path))} cannot be opened ({reason}): {ANOTHER}.") from None
+    if found and stat.S_ISDIR(found.st_mode):
         raise UsageError(f"{path} is a folder: {ANOTHER}.")
+    if not found and not (write and create):
+        raise UsageError(f"no results database {path}: measure with `keybench run`, or {ANOTHER}.")
+    if found and not found.st_size and write and not create:  # SQLite would write its first page
+        raise UsageError(f"{path} holds no results yet: measure with `keybench run`.")
     if not write:
-        if not path.exists():
-            raise UsageError(f"no results database {path}: measure with `keybench run`, or {ANOTHER}.")
         return Storage(_file_engine(path, write=False), str(path), None, do_nothing)
     descriptor = _locked(path)
     return Storage(_file_engine(path, write=True), str(path), None, lambda: os.close(descriptor))
@@ -106,7 +156,14 @@ def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Eng
         return connection
 
     # One connection stays open: where locks belong to the process (`locking`), closing it would release the lock.
-    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=1, max_overflow=0)
+    engine = create_engine(
+        "sqlite://",
+        creator=connect,
+        poolclass=QueuePool,
+        pool_size=1,
+        max_overflow=0,
+        json_deserializer=parsers.from_json,
+    )
     # sqlite3 begins transactions late, and does not begin one for CREATE TABLE, so they are begun here.
     event.listen(
         engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
@@ -121,6 +178,8 @@ def _locked(path: Path) -> int:
     except FileNotFoundError:
         raise UsageError(f"{path}: the folder {path.parent} does not exist: make it, or {ANOTHER}.") from None
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise full(str(path)) from None
         raise UsageError(f"{path} cannot be written ({error.strerror}): {ANOTHER}.") from None
     if descriptor is None:
         by = _writer(path)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from keybench.model.pairing import Pairing
 from keybench.model.reading import Reading, Series
 from keybench.results.store.blobs import Blob
 
@@ -38,6 +39,33 @@ class Run:
         """The product's name; the engine's own name in runs that did not record it."""
         titles = self.definition.get("titles")
         return str(titles.get(database, database)) if isinstance(titles, dict) else database
+
+    def characters(self, payload: int) -> str:
+        """The payload of trials in words, given its characters, or the most of them: `100 characters`, or `0 to 200
+        characters, uniform`."""
+        scenario = self.definition.get("scenario")
+        table = scenario.get("table") if isinstance(scenario, dict) else None
+        listed = table.get("payload") if isinstance(table, dict) else None
+        for one in listed if isinstance(listed, list) else ():
+            if isinstance(one, dict) and one.get("max") == payload:
+                return f"{one.get('min')} to {payload:,} characters, {one.get('distribution')}"
+        return f"{payload:,} character{'' if payload == 1 else 's'}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the user or the scenario asked for: names, `native` or `suited`; empty for the default."""
+        scenario = self.definition.get("scenario")
+        asked = self.definition.get("columns") or (scenario.get("columns") if isinstance(scenario, dict) else None)
+        if isinstance(asked, dict):  # by database
+            asked = list(dict.fromkeys(name for own in asked.values() for name in own))
+        return tuple(map(str, asked)) if isinstance(asked, list | tuple) else ()
+
+    def pairing(self, database: str, layout: str) -> Pairing | None:
+        """The layout's columns on that database; None in runs that did not record them."""
+        pairings = self.definition.get("pairings")
+        of_database = pairings.get(database) if isinstance(pairings, dict) else None
+        recorded = of_database.get(layout) if isinstance(of_database, dict) else None
+        return Pairing(**recorded) if isinstance(recorded, dict) else None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sqlalchemy.schema import CreateSchema
 
 import keybench
 from keybench.errors import UsageError
-from keybench.results.store import migrations, tables
+from keybench.results.store import damage, migrations, salvage, tables
 from keybench.results.store.error_texts import ANOTHER, explained
 
 _ADVISORY_LOCK: Final = 0x6B657962
@@ -42,6 +42,23 @@ class Storage:
             raise
         except DBAPIError as error:
             raise explained(error, self.where) from None
+        except UnicodeDecodeError as error:  # SQLite's own message holds a damaged name
+            raise damage.Unreadable(self.where, f"a name in it is no text: {error.reason}") from None
+
+    def check(self, *, write: bool) -> None:
+        """Raises UsageError if the pages of a SQLite file do not fit together: to read such a file may never end.
+
+        Before writing, rows must also belong to one another: new rows could get the numbers of lost ones.
+        """
+        if self._schema is not None:
+            return
+        with self.transaction() as connection:
+            found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()).splitlines()[-1]
+            if found == "ok" and write:
+                orphan = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+                found = f"row {orphan[1]} of {orphan[0]} belongs to no {orphan[2]}" if orphan else "ok"
+            if found != "ok":
+                raise damage.damaged(self.where, "a part of it", found, salvage.readable_in_time(connection))
 
     def leave_wal(self) -> None:
         """Takes a SQLite file out of write-ahead mode, in which another tool may have left it."""
@@ -57,18 +74,18 @@ class Storage:
         self._close, close = do_nothing, self._close
         close()
 
-    def prepare(self, *, write: bool) -> bool:
-        """Checks the version; with `write`, creates missing tables and migrates older ones.
+    def prepare(self, *, write: bool, create: bool = True) -> bool:
+        """Checks the version; with `write`, migrates older tables, and with `create` too, creates missing ones.
 
         False if a reader opened an older version, which a writer must migrate first. Raises UsageError if the database
         holds other tables, is empty for a reader, or was written by a newer keybench.
         """
         with self.transaction() as connection:
-            if write and self._schema is not None:
+            if write and create and self._schema is not None:
                 connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
                 connection.execute(CreateSchema(self._schema, if_not_exists=True))
             names = inspect(connection).get_table_names(schema=self._schema)
-            if not names and write:
+            if not names and write and create:
                 tables.metadata.create_all(connection)
                 self._note(connection, "schema", str(migrations.SCHEMA_VERSION))
             elif not names:
@@ -96,7 +113,7 @@ class Storage:
 
     def _version(self, connection: Connection) -> int:
         text = self.noted(connection, "schema")
-        if text is None or not text.isdecimal() or int(text) < 1:
+        if not isinstance(text, str) or not text.isdecimal() or len(text) > 9 or int(text) < 1:
             raise self._foreign()
         return int(text)
 

@@ -8,20 +8,25 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, and_, select
 
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading, Series
+from keybench.model.names import MOST_BLOCKS
+from keybench.model.reading import Origin, Reading, Series
 from keybench.model.subject import KEY, Subject
-from keybench.results.store import tables
+from keybench.results.store import damage, tables
 from keybench.results.store.blobs import Blob
 from keybench.results.store.records import Trial
 
 _PLAIN_FIELDS: Final = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
+_TEXTS: Final = ("database", "server", "column", "layout", "scenario", "error", "traceback")
+_WHOLE: Final = {"position": 0, "payload": 0, "rows": 1, "writers": 1, "rows_per_tx": 1}
+"""The least of each number."""
+_ORIGINS: Final = frozenset(get_args(Origin))
 _ORDER: Final = {metric: place for place, metric in enumerate(Metric)}
 _Place = tuple[int, bool, str]
 
@@ -61,13 +66,28 @@ def load(connection: Connection, run_id: str, names: Names, *, blobs: bool) -> l
     stored = _blobs(connection, run_id) if blobs else defaultdict(tuple)
     return [
         Trial(
-            **{name: getattr(row, name) for name in _PLAIN_FIELDS} | {"traceback": row.traceback or ""},
+            **_plain_values(row),
             readings=readings[row.id],
             series=series[row.id],
             blobs=stored[row.id],
         )
         for row in rows
     ]
+
+
+def _plain_values(row: Any) -> dict[str, Any]:
+    """The values of a trial's own row. Raises ValueError if one of them cannot be a trial's."""
+    plain = {name: getattr(row, name) for name in _PLAIN_FIELDS} | {"traceback": row.traceback or ""}
+    of = f"of the trial in block {plain['block']!r}, position {plain['position']!r}"
+    for name in _TEXTS:
+        damage.text(f"the {name} {of}", plain[name])
+    for name, least in _WHOLE.items():
+        damage.whole(f"the {name} {of}", plain[name], least)
+    damage.whole(f"the block {of}", plain["block"], 1, MOST_BLOCKS)
+    damage.finite(f"the seconds {of}", plain["seconds"])
+    damage.moment(f"the start {of}", plain["started"])
+    damage.one_of(f"the status {of}", plain["status"], ("ok", "error"))
+    return plain
 
 
 def _readings(connection: Connection, run_id: str, names: Names) -> defaultdict[int, tuple[Reading, ...]]:
@@ -84,6 +104,10 @@ def _readings(connection: Connection, run_id: str, names: Names) -> defaultdict[
             metric, subject = names.metric(metric_name), names.subject(kind, subject_name)
             known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject
         place, metric, subject = known[key]
+        if origin not in _ORIGINS or (amount is None) != (origin == "absent") or type(reason) is not str:
+            raise ValueError(f"the origin of {metric} of trial {number} is {origin!r}, its value {amount!r}")
+        if amount is not None and (type(amount) is not float or not math.isfinite(amount)):
+            raise ValueError(f"the value of {metric} of trial {number} is {amount!r}, not a finite number")
         placed[number].append((place, Reading(metric, amount, origin, reason, subject)))
     # No two readings of a trial have the same place.
     return defaultdict(tuple, {number: tuple(one for _, one in sorted(own)) for number, own in placed.items()})
@@ -95,7 +119,13 @@ def _series(connection: Connection, run_id: str, names: Names) -> defaultdict[in
     columns = (table.c.trial, table.c.metric, table.c.x, table.c.y)
     series: dict[int, list[Series]] = defaultdict(list)
     for number, name, x, y in connection.execute(select(*columns).join(trial).where(trial.c.run == run_id)).all():
-        series[number].append(Series(names.metric(name), _unpacked(x, "<i8"), _unpacked(y, "<f8")))
+        try:
+            line = Series(names.metric(name), _unpacked(x, "<i8"), _unpacked(y, "<f8"))
+            if len(line.x) != len(line.y) or not np.isfinite(line.y).all():
+                raise ValueError("its points are not pairs of numbers")
+        except damage.ERRORS as error:
+            raise ValueError(f"the series {name} of trial {number}: {error}") from None
+        series[number].append(line)
     ordered = {number: tuple(sorted(own, key=lambda line: _ORDER[line.metric])) for number, own in series.items()}
     return defaultdict(tuple, ordered)
 
@@ -107,7 +137,12 @@ def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, 
     rows = connection.execute(select(*columns).join(trial).where(trial.c.run == run_id).order_by(table.c.kind)).all()
     blobs: dict[int, list[Blob]] = defaultdict(list)
     for number, kind, content in rows:
-        blobs[number].append(Blob(kind, content))
+        blob = Blob(kind, content)
+        try:
+            blob.check()
+        except damage.ERRORS as error:
+            raise ValueError(f"the picture data {kind!r} of trial {number}: {error}") from None
+        blobs[number].append(blob)
     return defaultdict(tuple, {number: tuple(own) for number, own in blobs.items()})
 
 

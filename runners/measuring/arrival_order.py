@@ -36,6 +36,9 @@ class Order:
 
     places: NDArray[np.int64]
     """(n,): for each row in order of arrival, its place in planned order, from 0."""
+    children: NDArray[np.int64] | None = None
+    """For each child of a foreign key, in order of arrival, the place of its parent in planned order, from 0. None if
+    there are no children, or if those of each parent arrive together."""
     note: str = ""
     """How the order was obtained, if it is not certain; else empty."""
     planned: bool = False
@@ -52,16 +55,29 @@ class Arrived:
     @staticmethod
     def as_planned(table: TrialTable, note: str = "") -> Arrived:
         """In planned order."""
-        return Arrived(table, Order(np.arange(len(table.keys), dtype=np.int64), note, planned=True))
+        return Arrived(table, Order(np.arange(len(table.keys), dtype=np.int64), note=note, planned=True))
 
     def keys(self) -> Keys:
         """The keys in order of arrival."""
         return self.table.keys if self.order.planned else self.table.keys[self.order.places]
 
+    def parents(self) -> NDArray[np.int64] | None:
+        """For each child, in order of arrival, the place of its parent among `keys`; None as in `Order.children`."""
+        if self.order.children is None:
+            return None
+        arrived = np.empty(len(self.order.places), np.int64)
+        arrived[self.order.places] = np.arange(len(arrived))
+        return arrived[self.order.children]
+
     def created(self) -> NDArray[np.int64] | None:
         """When the rows were created (`TrialTable.created`), in order of arrival."""
         created = self.table.created()
         return None if created is None else created[self.order.places]
+
+    def lengths(self) -> NDArray[np.int64] | None:
+        """Characters of the rows' payloads (`TrialTable.lengths`), in order of arrival."""
+        lengths = self.table.lengths()
+        return None if lengths is None else lengths[self.order.places]
 
 
 class Recorder:
@@ -90,8 +106,9 @@ class Recorder:
             arrivals = self._recorder.after(self._table)
         except ServerError as error:
             return Arrived.as_planned(trial_table, f"By the planned order of arrival: {error}")
-        note = arrivals.near if self._table is trial_table.table else _BY_PARENTS
-        return Arrived(trial_table, Order(by_transactions(arrivals, self._table, trial_table.keys), note))
+        places, children = by_transactions(arrivals, self._table, trial_table.keys, trial_table.table.children)
+        note = _BY_PARENTS if children is None and self._table is not trial_table.table else arrivals.near
+        return Arrived(trial_table, Order(places, children, note))
 
 
 def _places_among(places: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -108,16 +125,30 @@ def by_stamps(sources: Sequence[KeySource], entered: Sequence[Stamps]) -> NDArra
     return np.concatenate(places)[np.argsort(np.concatenate(times), kind="stable")]
 
 
-def by_transactions(arrivals: Arrivals, table: Table, keys: Keys) -> NDArray[np.int64]:
-    """Places in order of arrival, from the transaction of each insertion. `keys` are in planned order."""
+def by_transactions(
+    arrivals: Arrivals, table: Table, keys: Keys, each: int = 1
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Places in order of arrival, from the transaction of each insertion: (of the rows, of the parents of children).
+
+    `keys` are in planned order; each has `each` children, sent after their parents and in the same order. The second
+    array is None if the server does not tell the order of the children, or not of all of them.
+    """
     sent, stored = (_ranks(values) for values in (table.column.encode(keys), arrivals.keys))
     place_of_rank = np.empty(len(keys), np.int64)
     place_of_rank[sent] = np.arange(len(keys))
     places = place_of_rank[stored]
     rows = np.lexsort((places, arrivals.transactions))  # by transaction, then in the order in which they were sent
-    insertions = np.argsort(arrivals.sequence, kind="stable")  # by transaction, then in order of insertion
-    arrived = np.empty(len(keys), np.int64)
-    arrived[insertions] = places[rows]
+    own = places[rows]
+    if arrivals.children is None or len(arrivals.children) != each * len(keys):
+        return _in_sequence(own, arrivals.sequence), None
+    return _in_sequence(own, arrivals.sequence), _in_sequence(np.repeat(own, each), arrivals.children)
+
+
+def _in_sequence(places: NDArray[np.int64], sequence: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places that are sorted by transaction, then as sent, in the sequence of insertions, given by transaction."""
+    insertions = np.argsort(sequence, kind="stable")  # by transaction, then in order of insertion
+    arrived = np.empty(len(sequence), np.int64)
+    arrived[insertions] = places
     return arrived
 
 

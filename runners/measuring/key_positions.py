@@ -5,6 +5,7 @@ Everything follows from the keys and their order of arrival, planned or recovere
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, Subject
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
+from keybench.runners.measuring import lag
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measured
 
@@ -27,12 +29,10 @@ _POINTS = 200
 _METRICS = (
     Metric.POSITION_MEAN,
     Metric.POSITION_P95,
-    Metric.LAG_ROWS,
-    Metric.LAG_SECONDS,
     Metric.EDGE_DISTANCE_PAGES,
     Metric.DEEP_INSERTS,
 )
-"""Metrics of all inserts, and of each writer's inserts."""
+"""Metrics of all inserts, and of each writer's inserts; beside them those of `lag`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +97,7 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measured:
         own = inserts.writer == i
         if own.any():
             values += _values(inserts, shares, own, rows_per_leaf, Subject.writer(source.writer.id), note)
+    values += lag.readings(_lags(inserts, [source.writer.id for source in sources], rows_per_leaf), note)
     if len(inserts.fronts):
         values.append(Reading(Metric.FRONTS, float(np.median(inserts.fronts)), "derived", note))
     else:
@@ -109,7 +110,7 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measured:
 
 def absent(reason: str) -> list[Reading]:
     """All of these metrics without a value."""
-    return list(Reading.absent([*_METRICS, Metric.FRONTS, Metric.DISPLACEMENT], reason))
+    return list(Reading.absent([*_METRICS, *lag.METRICS, Metric.FRONTS, Metric.DISPLACEMENT], reason))
 
 
 def _values(
@@ -124,8 +125,6 @@ def _values(
     values = {
         Metric.POSITION_MEAN: 100 * shares[chosen].mean(),
         Metric.POSITION_P95: 100 * np.percentile(shares[chosen], 95),
-        Metric.LAG_ROWS: np.median(above),
-        Metric.LAG_SECONDS: np.median(inserts.lag[chosen]) / TICKS_PER_SECOND,
     }
     if rows_per_leaf:
         values[Metric.EDGE_DISTANCE_PAGES] = above.mean() / rows_per_leaf
@@ -136,6 +135,16 @@ def _values(
             [Metric.EDGE_DISTANCE_PAGES, Metric.DEEP_INSERTS], "Neither server nor model tells the leaf pages."
         )
     return listed
+
+
+def _lags(inserts: Positions, writers: Sequence[str], rows_per_leaf: float | None) -> list[tuple[str, lag.Values]]:
+    """Id and lag of each writer that sent a row."""
+    chosen = [(writer, inserts.writer == i) for i, writer in enumerate(writers)]
+    return [
+        (writer, lag.of_inserts(inserts.above[own], inserts.lag[own], rows_per_leaf))
+        for writer, own in chosen
+        if own.any()
+    ]
 
 
 def _series(shares: NDArray[np.float64]) -> Series:

@@ -48,4 +48,4 @@ def _cell(scenario: Scenario, processes: int, rows_per_tick: int, rows: int) -> 
 def _density(request: Request, trial: TrialPlan) -> float:
     (one,) = trial_tables(request, replace(trial, rows=request.scenario.rows or 0))
     model = engine(trial.database).page_model(one.table)
-    return predict(model, one.table.column, one.keys, created=one.created()).density
+    return predict(model, one.table.column, one.keys, created=one.created(), lengths=one.lengths()).density

@@ -13,9 +13,10 @@ from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Virtual
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Stream, layout
 from keybench.generators.core.process import Process
-from keybench.model.keys import Keys
 from keybench.model.names import CONTROL
 from keybench.runners.planning import server_keys
+from keybench.runners.planning.combined_streams import ConsecutiveStreams, SelectedKeys
+from keybench.runners.planning.key_servers import KeyServer, key_servers
 from keybench.runners.planning.row_arrivals import Share, shares
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.writer_clock import clock_readings
@@ -52,7 +53,9 @@ class WriterPlan:
     """Its processes in order; together they have the rows of the load and of the refill."""
     clock: ClockPart
     shard: int = 0
-    """Its shard key."""
+    """Its shard key; all its rows go to the table of this shard."""
+    row_shards: NDArray[np.int64] | None = None
+    """(rows + refill_rows,): the shard key of each row, if they differ."""
 
     @property
     def rows(self) -> int:
@@ -72,34 +75,40 @@ class KeySource:
     writer: WriterPlan
     planned: NDArray[np.int64]
     seed: tuple[int, ...]
-    arrivals_of_all: NDArray[np.int64] | None = None
-    """(all rows,): when the rows of all writers arrive, in true ticks; only where one server makes all keys."""
+    server: KeyServer | None = None
+    """The database server that makes its keys, if the layout is one whose keys a server makes for all writers."""
+    part: RowsOfATable | None = None
+    """If the writer's rows go to several tables: the rows of one of them, whose keys these are."""
 
     def stream(self) -> Stream:
         """A new stream that begins with the first key."""
+        if self.part:
+            return SelectedKeys(self.part.source.stream(), self.part.numbers)
         readings = self.writer.readings()
         streams, first = [], 0
         for number, part in enumerate(self.writer.processes):
             end = first + part.rows
-            streams.append(self._stream(number, part, readings[first:end], self.planned[first:end]))
+            streams.append(self._stream(number, part, slice(first, end), readings[first:end]))
             first = end
         rows = [part.rows for part in self.writer.processes]
         return streams[0] if len(streams) == 1 else ConsecutiveStreams(streams, rows)
 
     def created(self) -> NDArray[np.int64]:
         """When the writer's rows (load and refill) were created, by its own clock: microseconds since 1970."""
+        if self.part:
+            return self.part.source.created()[self.part.numbers - 1]
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
 
-    def _stream(
-        self, number: int, part: WriterProcess, readings: NDArray[np.int64], planned: NDArray[np.int64]
-    ) -> Stream:
-        writer, made, entropy = self.writer, layout(part.layout), AesEntropy.seeded(*self.seed, part.layout)
-        if made.one_counter and self.arrivals_of_all is not None:
-            server = VirtualClock(self.arrivals_of_all, start=writer.start)
-            return SelectedKeys(made.stream(Process("keybench", 4242), server, entropy), planned)
+    def _stream(self, number: int, part: WriterProcess, rows: slice, readings: NDArray[np.int64]) -> Stream:
+        writer, made, planned = self.writer, layout(part.layout), self.planned[rows]
+        seed: tuple[int | str, ...] = (*self.seed, part.layout)
+        if made.one_counter and self.server is not None:
+            return self.server.stream(made, seed, planned)
         process = Process("keybench", 4242, shard=writer.shard)
         process = process.partition(writer.index, of=writer.of, planned=planned)
-        entropy = entropy.partition(writer.index, of=writer.of)
+        if writer.row_shards is not None:
+            process = replace(process, row_shards=writer.row_shards[rows])
+        entropy = AesEntropy.seeded(*seed).partition(writer.index, of=writer.of)
         if number:  # a new process has another pid and other random bytes
             process = replace(process, pid=process.pid + number * writer.of)
             entropy = entropy.partition(number, of=len(writer.processes))
@@ -107,45 +116,21 @@ class KeySource:
         return made.stream(process, VirtualClock(readings, start=int(started[0])), entropy)
 
 
-class SelectedKeys(Stream):
-    """One writer's keys from a stream that serves all writers: those with the given row numbers, ascending from 1."""
+@dataclass(frozen=True, eq=False)
+class RowsOfATable:
+    """Those rows of a writer that go to one of several tables."""
 
-    def __init__(self, stream: Stream, numbers: NDArray[np.int64]) -> None:
-        self._stream_of_all, self._numbers, self._taken = stream, numbers, 0
-
-    def take(self, n: int) -> Keys:
-        """The next n keys; LookupError when there are no more."""
-        chosen, self._numbers = self._numbers[:n], self._numbers[n:]
-        if len(chosen) < n:
-            raise LookupError(f"the plan gives this writer {n - len(chosen)} rows fewer than were asked for")
-        keys = self._stream_of_all.take(int(chosen[-1]) - self._taken if n else 0)
-        first, self._taken = self._taken, self._taken + len(keys)
-        return keys[chosen - 1 - first]
-
-
-class ConsecutiveStreams(Stream):
-    """The streams of a writer's processes, one after the other; `rows` is the number of keys from each."""
-
-    def __init__(self, streams: Sequence[Stream], rows: Sequence[int]) -> None:
-        self._streams, self._left = list(streams), list(rows)
-
-    def take(self, n: int) -> Keys:
-        """The next n keys; LookupError when the last process has no more."""
-        parts = []
-        while n:
-            while not self._left[0] and len(self._left) > 1:
-                del self._streams[0], self._left[0]
-            rows = min(n, self._left[0])
-            if not rows:
-                raise LookupError(f"the writer's processes have made all of their keys, {n} more were asked for")
-            parts.append(self._streams[0].take(rows))
-            self._left[0] -= rows
-            n -= rows
-        return Keys.concat(parts) if parts else self._streams[0].take(0)
+    source: KeySource
+    """The keys of all the writer's rows."""
+    numbers: NDArray[np.int64]
+    """Which of them go to the table: ascending from 1."""
 
 
 def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
-    """The source of each writer's keys. Within a block, a layout has the same keys on every database."""
+    """The source of each writer's keys; if its rows go to several tables, one source for each of them.
+
+    Within a block, a layout has the same keys on every database.
+    """
     scenario = request.scenario
     start = ticks_of(scenario.start)
     all_shares = shares(scenario, trial.rows, (request.seed, trial.block))
@@ -154,27 +139,56 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
         WriterPlan(
             part.id, i, len(all_shares), len(share.arrivals) - share.rows, start, share.arrivals, share.phases,
             _processes(request, trial, part, share, switch), part.clock, part.shard,
+            _row_shards(part, len(share.arrivals), (request.seed, trial.block, i)),
         )
         for i, (part, share) in enumerate(zip(scenario.writer, all_shares, strict=True))
     ]  # fmt: skip
     seed = (request.seed, trial.block)
-    arrivals_of_all = _arrivals_of_all(trial, plans, all_shares) if len(plans) > 1 else None
-    return tuple(
-        KeySource(trial.layout, plan, share.planned, seed, arrivals_of_all)
-        for plan, share in zip(plans, all_shares, strict=True)
-    )
+    servers = _servers(request, trial, start, all_shares)
+    sources = [
+        KeySource(trial.layout, plan, share.planned, seed, server)
+        for plan, share, server in zip(plans, all_shares, servers, strict=True)
+    ]
+    return tuple(part for source in sources for part in _by_table(source, scenario.table.shards))
 
 
-def _arrivals_of_all(
-    trial: TrialPlan, plans: Sequence[WriterPlan], all_shares: Sequence[Share]
-) -> NDArray[np.int64] | None:
-    """The arrivals of all writers in planned order, for a layout whose keys one server makes; else None."""
-    if trial.layout in server_keys.known() or not layout(trial.layout).one_counter:
+def _row_shards(part: WriterPart, rows: int, seed: tuple[int, ...]) -> NDArray[np.int64] | None:
+    """The shard key of each row, drawn from the writer's shards; None if all rows have the same."""
+    if not part.shards:
         return None
-    ticks = np.empty(sum(len(share.planned) for share in all_shares), np.int64)
-    for plan, share in zip(plans, all_shares, strict=True):
-        ticks[share.planned - 1] = plan.arrivals + plan.start
-    return ticks
+    return np.random.Generator(np.random.PCG64((*seed, 1))).choice(np.array(part.shards, np.int64), rows)
+
+
+def _by_table(source: KeySource, count: int) -> list[KeySource]:
+    """The source itself, or one for each of `count` tables to which the writer's rows go."""
+    writer = source.writer
+    if writer.row_shards is None or count == 1:
+        return [source]
+    of_rows, edges = writer.row_shards % count, np.cumsum([0, *writer.phases])
+    parts = []
+    for table in np.unique(of_rows).tolist():
+        rows = np.flatnonzero(of_rows == table)
+        own = replace(
+            writer,
+            id=f"{writer.id} in table {table + 1}",
+            arrivals=writer.arrivals[rows],
+            phases=tuple(np.diff(np.searchsorted(rows, edges)).tolist()),
+            shard=table,
+            row_shards=writer.row_shards[rows],
+        )
+        parts.append(replace(source, writer=own, planned=source.planned[rows], part=RowsOfATable(source, rows + 1)))
+    return parts
+
+
+def _servers(
+    request: Request, trial: TrialPlan, start: int, all_shares: Sequence[Share]
+) -> tuple[KeyServer | None, ...]:
+    """The server that makes each writer's keys; None for each if the trial has no layout whose keys a server makes."""
+    before = request.scenario.before
+    names = [trial.layout, *([before.layout] if before else [])]
+    if any(name not in server_keys.known() and layout(name).one_counter for name in names):
+        return key_servers(request.scenario, start, all_shares)
+    return (None,) * len(all_shares)
 
 
 def _switch(request: Request, trial: TrialPlan, all_shares: Sequence[Share]) -> int | None:
@@ -194,8 +208,8 @@ def _processes(
 ) -> tuple[WriterProcess, ...]:
     """The processes that make at least one key, in order. For a writer without rows, only its last process.
 
-    A restart changes nothing for layouts that never read the clock and for keys that one server makes: their streams
-    continue.
+    A restart changes nothing for layouts that never read the clock and for keys that a server makes: their streams
+    continue. The restarts of that server are the scenario's `server.restarts`.
     """
     before = request.scenario.before.layout if request.scenario.before else ""
     changed = share.started if switch is None else switch

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.keys import Keys
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.runners.planning.key_sources import KeySource
 
 
@@ -48,3 +49,9 @@ def created_in_order(sources: Sequence[KeySource]) -> NDArray[np.int64]:
     numbers = [source.planned[: source.writer.rows] for source in sources]
     ordered: NDArray[np.int64] = np.concatenate(moments)[np.argsort(np.concatenate(numbers))]
     return ordered
+
+
+def lengths_in_order(sources: Sequence[KeySource], lengths: PayloadLengths) -> NDArray[np.int64]:
+    """Characters of the payloads of the load's rows, in planned order: int64 (n,)."""
+    numbers = np.sort(np.concatenate([source.planned[: source.writer.rows] for source in sources]))
+    return lengths.of(sources[0].seed, numbers - 1)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
-from keybench.errors import EnvironmentMissing, UsageError
+from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.names import MODEL_SERVER
+from keybench.model.url import is_url, scheme
 
 AUTO = "auto"
-
-
-def is_url(server: str) -> bool:
-    """Whether a server is given as an address instead of a kind."""
-    return "://" in server
+_KIND = re.compile(r"(?:[\w-]+=)?[\w-]*")
 
 
 def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:
@@ -26,6 +26,8 @@ def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
         name, equals, kind = value.partition("=")
         if is_url(value):
             named[_of_scheme(databases, value)] = value
+        elif not _KIND.fullmatch(value):
+            raise malformed()
         elif equals:
             if name not in databases:
                 raise UsageError(
@@ -34,21 +36,74 @@ def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
             named[name] = kind
         else:
             general = value
-    return {name: _startable(engine(name), named.get(name, general)) for name in databases}
+    return _all_startable({name: named.get(name, general) for name in databases})
+
+
+def _all_startable(wanted: Mapping[str, str]) -> dict[str, str]:
+    """The server of each database. If one cannot be had, the error names servers that work for all databases."""
+    found = dict[str, str]()
+    refused = dict[str, KeybenchError]()
+    for name, server in wanted.items():
+        try:
+            found[name] = _startable(engine(name), server)
+        except KeybenchError as error:
+            refused[name] = error
+    if not refused:
+        return found
+    if len(wanted) == 1:
+        raise next(iter(refused.values()))
+    problems = "\n".join(dict.fromkeys(map(str, refused.values())))
+    kind = UsageError if any(isinstance(error, UsageError) for error in refused.values()) else EnvironmentMissing
+    raise kind(f"{problems}\n{_mixture(wanted, found)}")
+
+
+def _mixture(wanted: Mapping[str, str], found: Mapping[str, str]) -> str:
+    """The options that give each database a server which can be had here, ready to copy; URLs are not shown."""
+    servers = {name: found.get(name) or _possible(engine(name)) for name in wanted}
+    able = {name: server for name, server in servers.items() if server}
+    if not able:
+        return "No other kind of server can be had here."
+    kinds = ",".join(f"{name}={server}" for name, server in able.items() if not is_url(server))
+    options = [f"--db {','.join(able)}", *([f"--server {kinds}"] if kinds else [])]
+    again = ", and --server with your URL again" if any(map(is_url, able.values())) else ""
+    modelled = any(server == MODEL_SERVER for server in able.values())
+    return f"What works here{' (model: pages are predicted)' if modelled else ''}: {' '.join(options)}{again}"
+
+
+def _possible(on: Engine) -> str:
+    """A kind of server that can be had here without installing anything: the first that starts, else the page model;
+    empty if there is none."""
+    startable = (kind for kind in on.servers if not on.missing(kind))
+    return next(startable, MODEL_SERVER if on.has_page_model else "")
 
 
 def _of_scheme(databases: tuple[str, ...], url: str) -> str:
-    scheme = url.partition("://")[0].partition("+")[0]
+    given = scheme(url)
     for name in databases:
-        if scheme in engine(name).url_schemes:
+        if given.partition("+")[0] in engine(name).url_schemes:
             return name
     raise UsageError(
-        f"--server {scheme}://…: none of the databases of this run ({', '.join(databases)}) is reached by such a URL."
+        f"--server {given or '…'}://…: none of the databases of this run ({', '.join(databases)}) is reached by such a "
+        "URL."
+    )
+
+
+def check_url(on: Engine, url: str) -> None:
+    """Raises UsageError, which does not show the URL, if the engine does not understand it or one of its options."""
+    on.provision(url, on.settings("durable", "default"))  # understands the URL, and starts nothing
+
+
+def malformed() -> UsageError:
+    """The error for a server that is neither a kind nor a URL. It may be a malformed URL, so it is not shown."""
+    return UsageError(
+        "--server: one value is neither a kind of server nor a URL, and is not shown, because it may hold a password: "
+        "write a URL as postgresql://user@host:5432/database, special characters in user and password as %XX."
     )
 
 
 def _startable(on: Engine, server: str) -> str:
     if is_url(server):
+        check_url(on, server)
         return server
     if server == MODEL_SERVER:
         if not on.has_page_model:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
+from keybench.model.names import MODEL_SERVER
 from keybench.model.table import ServerKeys, is_key_and_payload
 from keybench.scenarios.schema import Scenario
 
@@ -40,6 +41,62 @@ def check(names: Iterable[str], databases: Sequence[str], scenario: Scenario) ->
                 f"{name} keys do not fit scenario {scenario.name}: {reason}. Choose another --scenario, or a layout "
                 "whose keys the client makes."
             )
+
+
+def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
+    """UsageError if one of the names is a server-generated layout, and all databases that make it have only their page
+    models (`servers`: the server kind or URL by database)."""
+    for name in names:
+        made = {database: one for database in servers if (one := made_by(engine(database), name))}
+        if not made or any(servers[database] != MODEL_SERVER for database in made):
+            continue
+        models = " and ".join(engine(database).title for database in made)
+        replica = next(
+            (f"take {one.replica}, which the client makes in the same way, " for one in made.values() if one.replica),
+            "",
+        )
+        raise UsageError(
+            f"{name} keys are made by a server, and this run has only the page model of {models}: "
+            f"{replica or 'leave the layout out, '}or choose another --server."
+        )
+
+
+def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str:
+    """Which server-generated layouts of the run are not measured on databases that have only their page models.
+
+    A line for the user; empty if there are none.
+    """
+    missing = [
+        f"{name} on {engine(database).title}"
+        for name in chosen
+        for database, server in servers.items()
+        if server == MODEL_SERVER and made_by(engine(database), name)
+    ]
+    return f"not measured, because a page model cannot make these keys: {', '.join(missing)}" if missing else ""
+
+
+def left_out_of_all(chosen: Sequence[str], servers: Mapping[str, str], scenario: Scenario) -> str:
+    """What `--layout all` leaves out, and how to add it, as a line for the user; empty if it leaves nothing out.
+
+    `chosen` are the run's layouts, `servers` the server kind or URL by database.
+    """
+    missing = [
+        name
+        for name, makers in known().items()
+        if name not in chosen and any(database in servers for database in makers)
+    ]
+    if not missing or scenario.generation:
+        return ""
+    real = [
+        name for name in missing if any(servers.get(maker, MODEL_SERVER) != MODEL_SERVER for maker in known()[name])
+    ]
+    if reason := _unfit(scenario):
+        then = f"They do not fit this scenario: {reason}."
+    elif not real:
+        then = "Page models cannot take them."
+    else:
+        then = f"Add those you want: --layout all,{','.join(real)}"
+    return f"--layout all leaves out what servers make: {', '.join(missing)}. {then}"
 
 
 def _unfit(scenario: Scenario) -> str:

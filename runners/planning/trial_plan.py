@@ -7,21 +7,30 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import ContainerOptions, Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
-from keybench.generators.core.layout import Layout, layout, layouts
-from keybench.model.names import CONTROL, MODEL_SERVER, NATIVE, NO_DATABASE, RANDOM
+from keybench.generators.core.layout import layout, layouts
+from keybench.model.names import CONTROL, MODEL_SERVER, MOST_BLOCKS, NO_DATABASE, RANDOM
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
-from keybench.runners.planning import server_keys
+from keybench.runners.planning import chosen_settings, server_keys
+from keybench.runners.planning.columns import columns_of, pairing_of
+from keybench.scenarios import timeline
 from keybench.scenarios.schema import Scenario
 
 TABLE = "keybench_rows"
+MOST_TRIALS = 100_000
+"""A plan is held in memory and printed."""
+ALL = "all"
+"""In place of layouts: every one that clients make."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class Request:
     scenario: Scenario
     layouts: tuple[str, ...]
     columns: tuple[str, ...]
-    """Columns that the user asked for; if empty, the default column of each layout."""
+    """Columns that the user asked for (`native`, `suited` or names); if empty, the scenario's."""
     rows: int | None
     blocks: int
     profile: Profile
@@ -63,8 +72,13 @@ class Request:
         """Whether that database's trials need a server."""
         return database != NO_DATABASE and not self.is_modelled(database)
 
+    def with_found(self, database: str, found: Mapping[str, str]) -> Request:
+        """The request as it is on a server that has these settings."""
+        named = {f"{database}.{name}": value for name, value in found.items()}
+        return replace(self, scenario=self.scenario.with_settings(named))
+
     def to_json(self) -> dict[str, Any]:
-        """The request as plain JSON, with the databases' titles for reports. `from_json` reads it back."""
+        """The request as plain JSON, with what reports need to know of databases. `from_json` reads it back."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {
             **fields,
@@ -72,15 +86,29 @@ class Request:
             "servers": dict(self.servers),
             "images": dict(self.images),
             "titles": {name: engine(name).title for name in self.databases if name != NO_DATABASE},
+            "pairings": {name: self._pairings(engine(name)) for name in self.databases},
         }
+
+    def _pairings(self, on: Engine) -> dict[str, dict[str, Any]]:
+        """The columns of each layout on that engine, for reports."""
+        pairs = {name: pairing_of(on, name) for name in self.layouts}
+        return {name: asdict(pair) for name, pair in pairs.items() if pair}
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Request:
-        """The request that `to_json` wrote."""
-        scenario = Scenario.model_validate(content["scenario"], strict=False)
-        lists = {name: tuple(content[name]) for name in ("databases", "layouts", "columns")}
-        fields = {name: value for name, value in content.items() if name != "titles"}
-        return Request(**{**fields, **lists, "scenario": scenario})
+        """The request that `to_json` wrote. Raises UsageError if it is damaged."""
+        fields = {name: value for name, value in content.items() if name not in ("titles", "pairings")}
+        try:
+            scenario = Scenario.model_validate(content["scenario"], strict=False)
+            request = TypeAdapter(Request).validate_python({**fields, "scenario": scenario})
+            if not set(request.databases) <= {*request.servers, NO_DATABASE} or not 1 <= request.blocks <= MOST_BLOCKS:
+                raise ValueError("its servers or blocks are not those of a run")
+        except (ValueError, TypeError, LookupError) as error:
+            reason = str(error).splitlines()[0]
+            raise UsageError(
+                f"what the run was to measure is damaged in the results ({reason}): measure again, with a new run."
+            ) from None
+        return request
 
 
 @dataclass(frozen=True)
@@ -93,7 +121,10 @@ class TrialPlan:
     layout: str
     column: str
     payload: int
+    """Characters beside the key, of the longest row if they vary."""
     rows: int
+    lengths: PayloadLengths | None = None
+    """How long the payloads are, if they vary."""
 
     @property
     def drawn(self) -> bool:
@@ -105,16 +136,20 @@ class TrialPlan:
         """Its name in progress lines and errors."""
         if self.database == NO_DATABASE:
             return f"{self.layout} · {self.column}"
-        width = f" · {self.payload} characters" if self.payload != 100 else ""
+        width = f" · {self.lengths or f'{self.payload} characters'}" if self.lengths or self.payload != 100 else ""
         return f"{self.database} · {self.layout} · {self.column}{width}"
 
     def table(self, scenario: Scenario) -> Table:
         """The table that its rows go into."""
         on = engine(self.database)
+        settings = chosen_settings.of(scenario, on)
         if made := server_keys.made_by(on, self.layout):
-            return Table(TABLE, on.column(self.column), self.payload, scenario.table.key, made)
+            made_table = Table(TABLE, on.column(self.column), self.payload, scenario.table.key, made)
+            return replace(made_table, lengths=self.lengths, settings=settings)
         column = on.column(self.column).sized(layout(self.layout).key_bytes)
-        return Table(TABLE, column, self.payload, scenario.table.key, children=scenario.table.children)
+        role, children = scenario.table.key, scenario.table.children
+        table = Table(TABLE, column, self.payload, role, children=children)
+        return replace(table, lengths=self.lengths, settings=settings)
 
 
 def plan(request: Request) -> tuple[TrialPlan, ...]:
@@ -129,6 +164,14 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     _check_key_role(request)
     if too_small := [cell.rows for cell in cells if cell.rows < count]:
         raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
+    if len(cells) * request.blocks > MOST_TRIALS:
+        raise UsageError(
+            f"{len(cells)} trials in each of {request.blocks:,} blocks are more than {MOST_TRIALS:,}: give fewer "
+            "--blocks, layouts or databases."
+        )
+    for rows in {cell.rows for cell in cells}:
+        if problem := timeline.too_long(request.scenario.phases(rows)):
+            raise UsageError(f"scenario {request.scenario.name}: {problem}.")
     trials: list[TrialPlan] = []
     for block in range(1, request.blocks + 1):
         random.Random(f"{request.seed}/{block}").shuffle(cells)  # noqa: S311 (an order, not a secret)
@@ -164,22 +207,27 @@ def _cells(request: Request) -> list[TrialPlan]:
     scenario = request.scenario
     if scenario.generation:
         rows = request.rows or scenario.rows or 0
-        titles = [way.title for way in scenario.generation.ways]
-        return [TrialPlan(0, 0, NO_DATABASE, name, title, 0, rows) for name in request.layouts for title in titles]
+        ways = scenario.generation.ways
+        return [
+            TrialPlan(0, 0, NO_DATABASE, name, way.title, 0, rows)
+            for name in request.layouts
+            for way in ways
+            if way.calls == "batch" or layout(name).one_call()
+        ]
     return [
-        TrialPlan(0, 0, name, chosen, column, payload, rows_of(request, engine(name)))
+        TrialPlan(0, 0, name, chosen, column, payload.most, rows_of(request, engine(name)), payload.varying)
         for name in request.databases
         for chosen in request.layouts
-        for column in _columns_of(engine(name), chosen, request.columns or scenario.columns)
-        for payload in scenario.table.payload
+        for column in _columns_of(request, name, chosen)
+        for payload in scenario.table.payloads
     ]
 
 
-def _columns_of(on: Engine, chosen: str, asked: Sequence[str]) -> list[str]:
-    """As `columns_for`. A server-generated layout has one column, and none on engines that do not make it."""
-    if chosen in server_keys.known():
-        return [made.column for made in (server_keys.made_by(on, chosen),) if made]
-    return columns_for(on, layout(chosen), asked)
+def _columns_of(request: Request, database: str, chosen: str) -> list[str]:
+    """The columns in which a layout is measured; none for a server-generated one on its engine's page model."""
+    if chosen in server_keys.known() and request.is_modelled(database):
+        return []
+    return columns_of(engine(database), chosen, request.columns or request.scenario.columns_on(database))
 
 
 def rows_of(request: Request, on: Engine) -> int:
@@ -189,29 +237,10 @@ def rows_of(request: Request, on: Engine) -> int:
     scenario = request.scenario
     if scenario.rows is not None:
         return scenario.rows
-    native = on.default_column("uuid", "none")
-    index_bytes, _ = on.bytes_per_row(native, scenario.table.payload[0], scenario.table.key)
+    native = on.default_column("uuid")
+    index_bytes, _ = on.bytes_per_row(native, scenario.table.payloads[0].mean, scenario.table.key)
     cache = on.settings(request.profile, scenario.server.cache).cache_bytes
     return ceil(float(scenario.index_over_cache or 0) * cache / index_bytes / 100_000) * 100_000
-
-
-def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
-    """The engine's columns in which the layout is measured: the requested ones that can hold its kind of key.
-
-    If none of them can (for example, the integer control among GUID columns), the layout keeps its default column.
-    """
-    wanted = [column for column in on.columns if column.name in asked or (column.native and NATIVE in asked)]
-    fitting = [column.name for column in wanted if chosen.kind in column.kinds]
-    bits = chosen.description.fixed() if chosen.kind == "uuid" else None
-    return fitting or [on.default_column(chosen.kind, chosen.order, bits).name]
-
-
-def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
-    """UsageError if a requested column exists in none of the databases."""
-    known = {NATIVE, *(column.name for name in databases for column in engine(name).columns)}
-    for name in asked:
-        if name not in known:
-            raise unknown_name("column", name, known)
 
 
 def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
@@ -220,9 +249,9 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
 
     If only keys are made, random GUIDs are always measured too, because other layouts' times are compared with theirs.
     """
-    names = list(asked) or list(scenario.layouts) or ["all"]
-    if "all" in names:
-        names = [known.name for known in layouts().values()]
+    every = [known.name for known in layouts().values()]
+    named = list(asked) or list(scenario.layouts) or [ALL]
+    names = [name for one in named for name in (every if one == ALL else [one])]
     always = [CONTROL, RANDOM] if scenario.generation else [CONTROL]
     made = server_keys.known()
     for name in names:

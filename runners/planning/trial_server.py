@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
@@ -16,3 +17,5 @@ class Target:
     server: str
     """The server kind as it is recorded."""
     address: Address
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The settings on which pages depend, as the server reports them (`ReadsSettings.page_settings`)."""

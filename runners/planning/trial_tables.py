@@ -1,6 +1,7 @@
-"""The tables of a trial: one table, or several among which the writers are divided by their shard keys.
+"""The tables of a trial: one table, or several among which rows are divided by their shard keys.
 
-An application that routes rows by region does the same: all rows of a writer go to the table of its shard.
+An application that routes rows by region does the same: a row goes to the table of its writer's shard, or of its own.
+A writer whose rows have different shards appears once for each table (`key_sources`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource, key_sources
-from keybench.runners.planning.planned_rows import created_in_order, keys_in_order
+from keybench.runners.planning.planned_rows import created_in_order, keys_in_order, lengths_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 
@@ -38,6 +39,10 @@ class TrialTable:
         not store it."""
         return created_in_order(self.sources) if self.table.by_date else None
 
+    def lengths(self) -> NDArray[np.int64] | None:
+        """Characters of the payloads of the load's rows, in planned order; None if all rows have the same."""
+        return lengths_in_order(self.sources, self.table.lengths) if self.table.lengths else None
+
 
 def trial_tables(request: Request, trial: TrialPlan) -> tuple[TrialTable, ...]:
     """The tables of a trial with their writers."""
@@ -45,7 +50,7 @@ def trial_tables(request: Request, trial: TrialPlan) -> tuple[TrialTable, ...]:
 
 
 def divide(table: Table, sources: Sequence[KeySource], count: int) -> tuple[TrialTable, ...]:
-    """`count` tables; number i (from 0) takes the writers with shard % count == i."""
+    """`count` tables; number i (from 0) takes the sources with shard % count == i."""
     if count == 1:
         return (TrialTable(table, tuple(range(len(sources))), tuple(sources)),)
     tables = []

@@ -41,6 +41,12 @@ def lines(scenario: Scenario, rows: int) -> list[str]:
         for writer in scenario.writer
         if writer.clock != ClockPart()
     ]
+    if restarts := scenario.server.restarts:
+        at = ", ".join(span(moment) for moment in restarts)
+        hosts = f", on {scenario.server.hosts} machines in turn" if scenario.server.hosts > 1 else ""
+        lines.append(f"servers that make keys restart at {at}{hosts}")
+    if len(numbers := sorted({writer.server for writer in scenario.writer})) > 1:
+        lines.append(f"servers that make keys: {', '.join(_clients(scenario, number) for number in numbers)}")
     if scenario.before:
         first = round(rows * scenario.before.share)
         lines.append(f"keys of rows 1 … {first:,}: {scenario.before.layout}, then the measured layout")
@@ -94,6 +100,11 @@ def _dealing(scenario: Scenario) -> str:
         "random": "each row to a busy writer drawn at random, by rate",
         "sticky": f"sessions of {scenario.deal.session_rows} rows, each to a busy writer drawn at random, by rate",
     }[scenario.deal.mode]
+
+
+def _clients(scenario: Scenario, server: int) -> str:
+    """A server's number and its writers, as `1 (a, b)`."""
+    return f"{server} ({', '.join(writer.id for writer in scenario.writer if writer.server == server)})"
 
 
 def _clock(clock: ClockPart) -> str:

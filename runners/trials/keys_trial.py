@@ -2,7 +2,7 @@
 
 Each thread has its own stream, as a writer has, and a clock that is filled beforehand at the scenario's rate. So the
 counts of duplicates and of keys out of order, and the lead over the clock, are exact and the same in each run. Only
-`take` is timed.
+`take` is timed. How one key a call is made is described in `generators.core.loops.one_call`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import gc
 import threading
 import time
 from dataclasses import replace
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,14 @@ _BATCH = 10_000
 """Keys taken at once: as many as a writer sends in ten transactions of 1,000 rows."""
 
 
+_SINGLE: Final[dict[EntropyKind, Literal["ahead", "system", "plain"]]] = {
+    "aes": "ahead",
+    "os": "system",
+    "plain": "plain",
+}
+"""Where one key a call takes its random bytes from."""
+
+
 class KeysTrial(Trial):
     """A trial that only makes keys, in threads, and then examines them."""
 
@@ -47,7 +56,8 @@ class KeysTrial(Trial):
 
     def identify(self, record: records.Trial) -> records.Trial:
         """The record with the way of making keys as its server, and without a column."""
-        return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=_BATCH)
+        a_call = 1 if self.way.calls == "single" else _BATCH
+        return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=a_call)
 
     def measure(self) -> Measured:
         """Makes the keys, and counts what is wrong with them."""
@@ -58,8 +68,7 @@ class KeysTrial(Trial):
         counts = [len(part) for part in np.array_split(np.arange(plan.rows), way.threads)]
         clocks = [_arrivals(self.request.scenario, count, i, way.threads) for i, count in enumerate(counts)]
         streams = [
-            made.stream(process.partition(i, of=way.threads), VirtualClock(ticks), entropy.partition(i, of=way.threads))
-            for i, ticks in enumerate(clocks)
+            _stream(made, process.partition(i, of=way.threads), ticks, entropy, way) for i, ticks in enumerate(clocks)
         ]
         interference = Interference.before()
         seconds, keys = _make(streams, counts)
@@ -72,6 +81,19 @@ class KeysTrial(Trial):
                 _lead(made, keys, clocks),
             ]
         )
+
+
+def _stream(made: Layout, process: Process, ticks: NDArray[np.int64], entropy: Entropy, way: Way) -> Stream:
+    """One thread's keys, which have these clock readings."""
+    own = entropy.partition(process.index, of=process.of)
+    stream = made.stream(process, VirtualClock(ticks), own)
+    if way.calls == "batch":
+        return stream
+    from keybench.generators.core.loops.one_call import OneByOne  # imports numba
+
+    # Compiled code does not check the readings, so the layout looks at the first and the last.
+    made.stream(process, VirtualClock(ticks[[0, -1]]), entropy.partition(process.index, of=process.of)).take(2)
+    return OneByOne(made, stream, ticks, own, _SINGLE[way.entropy])
 
 
 def _entropy(kind: EntropyKind, seed: tuple[int | str, ...]) -> Entropy:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 
 import keybench
 from keybench.databases.registry import engine
-from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading
@@ -14,7 +14,6 @@ from keybench.results.store.records import Environment
 from keybench.runners.measuring import shards
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measured
-from keybench.runners.planning.server_keys import made_by
 from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.trials.prediction import alone, placement
 from keybench.runners.trials.trial import Trial
@@ -23,10 +22,10 @@ _NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_ser
 _WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
 
 
-def environment(database: str) -> Environment:
-    """What computed the figures of trials without a server."""
+def environment(database: str, settings: Mapping[str, str]) -> Environment:
+    """What computed the figures of trials without a server, and the settings that the user chose."""
     versions = {"keybench": keybench.__version__, "numba": version("numba"), "numpy": version("numpy")}
-    return Environment(database, MODEL_SERVER, versions, {}, 0)
+    return Environment(database, MODEL_SERVER, versions, settings, 0)
 
 
 class ModelTrial(Trial):
@@ -34,9 +33,7 @@ class ModelTrial(Trial):
 
     def measure(self) -> Measured:
         """Makes the keys and predicts. There is nothing to verify."""
-        on, layout = engine(self.plan.database), self.plan.layout
-        if made_by(on, layout):
-            raise UsageError(f"{layout} keys are made by a server, and a page model has none: leave the layout out.")
+        on = engine(self.plan.database)
         arrived = [Arrived.as_planned(one) for one in trial_tables(self.request, self.plan)]
         predicted = [alone(on, one) for one in arrived]
         readings = shards.together([one.readings for one in predicted])

@@ -14,6 +14,7 @@ from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, MODEL, Subject
+from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.predict import predict
 from keybench.results.store import blobs
@@ -64,9 +65,13 @@ def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], kno
 
 
 def _page_stats(on: Engine, arrived: Arrived) -> PageStats:
-    table = arrived.table.table
-    checkpoints = _checkpoints(len(arrived.table.keys))
-    return predict(on.page_model(table), table.column, arrived.keys(), checkpoints, created=arrived.created())
+    return _predicted(on.page_model(arrived.table.table), arrived, _checkpoints(len(arrived.table.keys)))
+
+
+def _predicted(model: PageModel | SizedByValue, arrived: Arrived, checkpoints: Sequence[int] = ()) -> PageStats:
+    column, created = arrived.table.table.column, arrived.created()
+    lengths, parents = arrived.lengths(), arrived.parents()
+    return predict(model, column, arrived.keys(), checkpoints, created=created, parents=parents, lengths=lengths)
 
 
 def _checkpoints(rows: int) -> list[int]:
@@ -78,7 +83,7 @@ def _variants(on: Engine, arrived: Arrived) -> list[Reading]:
     """The model's predictions with parameters that no live server has confirmed or refuted."""
     table, varied = arrived.table.table, []
     for name, parameters in on.model_variants.items():
-        stats = predict(on.page_model(table, **parameters), table.column, arrived.keys())
+        stats = _predicted(on.page_model(table, **parameters), arrived)
         varied += readings(stats, Subject.model(name), arrived.order.note)
     return varied
 
@@ -88,7 +93,7 @@ def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
     other = []
     for of, table in arrived.table.table.other_indexes.items():
         try:
-            other += readings(predict(on.page_model(table), table.column, arrived.keys()), of)
+            other += readings(_predicted(on.page_model(table), arrived), of)
         except UsageError as error:
             other.append(Reading(Metric.LEAF_PAGES, None, "absent", str(error), of))
     return other

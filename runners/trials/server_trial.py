@@ -78,6 +78,7 @@ class ServerTrial(Trial):
         """Load, verify, read, predict."""
         target = self.resources.reach(self.plan.database)
         self.server = target.server
+        self.request = self.request.with_found(self.plan.database, target.settings)
         tables = self.tables  # planned before the trial's time begins to run
         self.deadline = time.monotonic() + self.request.trial_timeout
         admin = target.engine.admin(target.address)

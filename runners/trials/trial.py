@@ -50,6 +50,8 @@ class Trial(ABC):
             trace = measured.traceback
         except KeybenchError as problem:
             error, trace = str(problem), problem.traceback
+        except MemoryError:
+            error = f"memory ran out: use fewer --rows than {plan.rows:,}, or a machine with more memory."
         except Exception as problem:  # the run goes on
             known = unexpected(problem)
             error, trace = str(known), known.traceback

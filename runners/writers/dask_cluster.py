@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import logging
 import pickle
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from keybench.errors import EnvironmentMissing, UsageError
+from keybench.model import url
 from keybench.runners.writers.executor import too_few_workers
 from keybench.runners.writers.processes import WorkerLost
 from keybench.runners.writers.remote import Outcome
@@ -25,7 +27,7 @@ from keybench.runners.writers.remote import Outcome
 CONNECT_SECONDS = 5
 WAIT_SECONDS = 10.0
 """How long a lost worker may take to come back, restarted by its nanny."""
-SCHEMES = ("tcp://", "tls://")
+SCHEMES = ("tcp", "tls")
 
 
 class DaskCluster:
@@ -96,11 +98,14 @@ class DaskCluster:
 
 def check(address: str) -> None:
     """UsageError if the address cannot be that of a scheduler; EnvironmentMissing if the package is missing."""
-    host, colon, port = address.partition("://")[2].rpartition(":")
-    if not address.startswith(SCHEMES) or not colon or not host or not port.isdigit():
+    parts = url.parse(address)
+    host, _, port = parts.hosts.rpartition(":") if parts else ("", "", "")
+    plain = parts is not None and parts.scheme in SCHEMES and address == f"{parts.scheme}://{host}:{port}"
+    if not plain or not host or not port or "," in host:
+        given = url.shown(address) if parts or re.fullmatch(r"[\w.-]+(:\w*)?", address) else f"{url.scheme(address)}…"
         raise UsageError(
-            f"--executor {address}: write the address of a Dask scheduler, tcp://host:port, as `dask scheduler` "
-            "prints it."
+            f"--executor {given}: write the address of a Dask scheduler, tcp://host:port, as `dask scheduler` prints "
+            "it."
         )
     _package()
 

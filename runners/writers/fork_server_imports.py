@@ -1,9 +1,14 @@
-"""What every worker process needs, imported once in the fork server: a worker then starts in about 20 ms."""
+"""What every worker process needs, imported once in the fork server: a worker then starts in about 20 ms.
+
+The fork server ends after its runner, however that ended, and then removes the runner's folder.
+"""
 
 from __future__ import annotations
 
+import atexit
 import gc
 
+from keybench import locked_folder
 from keybench.databases.registry import engines
 from keybench.generators.core.layout import layouts
 from keybench.runners.writers import reader, writer
@@ -12,3 +17,5 @@ READY = (engines(), layouts(), reader.read_and_delete, writer.write)
 
 gc.collect()
 gc.freeze()  # workers are forked from this process: their garbage collector need not visit these objects
+
+atexit.register(locked_folder.sweep_at_start)

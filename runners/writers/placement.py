@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from keybench.databases.core.coordination import HasCoordinationTable
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.runners.planning.server_choice import is_url
+from keybench.model.url import is_url
 from keybench.runners.planning.trial_plan import Request
 from keybench.runners.writers.pool import LOCAL, WriterPool
 

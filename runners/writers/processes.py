@@ -13,11 +13,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from keybench.databases.hosting import secret
 from keybench.errors import KeybenchError, ServerError, unexpected
+from keybench.runners.writers import process_folder, semaphore_tracker
 
 POLL_SECONDS = 0.1
 
@@ -50,11 +52,14 @@ def run_all(
     The first failure ends all processes and is raised: the worker's KeybenchError, or a WorkerLost that says what
     happened. `timeout` is in seconds. `poll` is called about ten times a second meanwhile.
     """
+    process_folder.prepare()
+    semaphore_tracker.prepare()
     processes, pipes = [], []
+    passwords = secret.of_this_process()
     try:
         for values in arguments:
             receive, send = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(function, values, send), daemon=True)
+            process = context.Process(target=_work, args=(function, values, passwords, send), daemon=True)
             process.start()
             send.close()
             processes.append(process)
@@ -109,7 +114,10 @@ def _end_with_runner() -> None:
         os._exit(1)
 
 
-def _work(function: Callable[..., Any], values: tuple[Any, ...], pipe: Connection) -> None:
+def _work(
+    function: Callable[..., Any], values: tuple[Any, ...], passwords: Mapping[str, str], pipe: Connection
+) -> None:
+    secret.replace_with(passwords)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner handles Ctrl-C
     threading.Thread(target=_end_with_runner, daemon=True).start()
     try:

@@ -112,7 +112,7 @@ def _with_keys(session: Session, task: WriterTask) -> Callable[[int, int], Seque
     if task.first:
         stream.take(task.first)
     created, column = task.source.created() if task.table.by_date else None, task.table.column
-    payload = Payload(task.table.payload, created)
+    payload = Payload(task.table.payload, created, _lengths(task))
 
     def prepare(start: int, n: int) -> Sequence[object]:
         keys = stream.take(n)
@@ -132,5 +132,11 @@ def _without_keys(session: Session, task: WriterTask) -> Callable[[int, int], Se
     """A function (first row, rows) → batches of rows whose keys the server makes."""
     if not isinstance(session, MakesKeys):
         raise TypeError(f"{task.engine} declares keys of its own and its sessions do not send rows without")
-    making, payload = session, Payload(task.table.payload)
+    making, payload = session, Payload(task.table.payload, lengths=_lengths(task))
     return lambda start, n: making.prepare_without_keys(payload, start, n, task.rows_per_tx)
+
+
+def _lengths(task: WriterTask) -> NDArray[np.int64] | None:
+    """Characters of the payload of each of the writer's rows, if they vary."""
+    source, lengths = task.source, task.table.lengths
+    return lengths.of(source.seed, source.planned - 1) if lengths else None

@@ -10,7 +10,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.model.column import Column
 from keybench.model.table import ServerKeys
 from keybench.testing.contract.bench import Bench, open_bench
-from keybench.testing.contract.places import Place, places
+from keybench.testing.contract.places import CONTAINER, Place, places
 from keybench.testing.contract.servers import Servers, base, servers  # noqa: F401 (fixtures)
 
 
@@ -24,9 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     wanted = {"place", "private", "column", "native", "made"} & set(metafunc.fixturenames)
     if not wanted:
         return
-    chosen = [
-        place for place in places() if not ("private" in wanted and (place.is_url or place.server == "container"))
-    ]
+    chosen = [place for place in places() if not ("private" in wanted and (place.is_url or place.server == CONTAINER))]
     for name in ("column", "native", "made"):
         if name in wanted:
             pairs = [(place, value) for place in chosen for value in _declared(place.engine, name)]

@@ -19,7 +19,8 @@ def taken_by(column: Column, guids: Keys) -> tuple[Column, Keys]:
     """
     first = guids.data[:, :BYTES].copy().view(np.uint8)
     if "int" in column.kinds:
-        return column, Keys(guids.data[:, :8].copy().view(">i8").ravel().astype(np.int64), "int")
+        last = guids.data[:, 8 - column.width : 8].copy()
+        return column, Keys(last.view(f">i{column.width}").ravel().astype(np.int64), "int")
     if "bytes" in column.kinds:
         return column.sized(BYTES), Keys(first, "bytes")
     if "text" in column.kinds:
@@ -36,7 +37,11 @@ def descending(n: int) -> Keys:
 
 
 def random(n: int) -> Keys:
-    return Keys(np.random.Generator(np.random.PCG64(7)).integers(0, 256, (n, 16)).astype(np.uint8), "uuid")
+    """Random GUIDs of version 4, which every database's type for GUIDs takes."""
+    data = np.random.Generator(np.random.PCG64(7)).integers(0, 256, (n, 16)).astype(np.uint8)
+    data[:, 6] = 0x40 | data[:, 6] & 0x0F
+    data[:, 8] = 0x80 | data[:, 8] & 0x3F
+    return Keys(data, "uuid")
 
 
 def lagging(n: int, generators: int = 4, lag: int = 5000) -> Keys:
@@ -83,10 +88,12 @@ def distinct(keys: Keys) -> Keys:
     return keys[np.sort(np.unique(keys.data, axis=0, return_index=True)[1])]
 
 
-def extremes() -> Keys:
-    """Some 11,000 integers: the least, the greatest, those around each power of two, and some of every size."""
+def extremes(bits: int = 64) -> Keys:
+    """More than 10,000 integers: the least, the greatest, those around each power of two, and some of every size."""
     chance = np.random.Generator(np.random.PCG64(3))
-    near = [sign * (1 << shift) + by for shift in range(64) for sign in (1, -1) for by in range(-40, 40)]
-    near = [value for value in near if -(1 << 63) <= value < 1 << 63] + [(1 << 63) - 1]
-    any_size = chance.integers(-(1 << 63), (1 << 63) - 1, 3000) >> chance.integers(0, 63, 3000)
+    least, greatest = -(1 << bits - 1), (1 << bits - 1) - 1
+    near = [sign * (1 << shift) + by for shift in range(bits) for sign in (1, -1) for by in range(-40, 40)]
+    near = [value for value in near if least <= value <= greatest] + [greatest]
+    many = 3000 if bits == 64 else 9000  # there are fewer powers of two
+    any_size = chance.integers(least, greatest, many) >> chance.integers(0, bits - 1, many)
     return Keys(chance.permutation(np.unique(np.array([*near, *any_size.tolist()], np.int64))), "int")

@@ -1,7 +1,8 @@
 """The servers on which the suite runs.
 
-By default it runs every engine of the registry on every kind of server that can be started here. `KEYBENCH_CONTRACT`
-(or `make contract DB=…`) names others: engines, engine=kind, URLs, engine=URL, separated by spaces or commas.
+By default it runs every engine of the registry on every kind of server that can be started here, except containers,
+whose images may be gigabytes to pull. `KEYBENCH_CONTRACT` (or `make contract DB=…`) names others: engines, engine=kind,
+URLs, engine=URL, separated by spaces or commas.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from keybench.databases.registry import engine, engines
 from keybench.errors import KeybenchError, UsageError
 
 VARIABLE = "KEYBENCH_CONTRACT"
+CONTAINER = "container"
 
 
 @dataclass(frozen=True)
@@ -75,5 +77,9 @@ def places() -> list[Place]:
             raise UsageError("\n".join(dict.fromkeys(missing(place) for place in named)))
     except KeybenchError as error:
         pytest.exit(f"{VARIABLE}: {error}", returncode=error.exit_code)
-    every = [Place(on, kind) for on in engines().values() for kind in on.servers]
-    return available or [place for place in every if not missing(place)]
+    return available or [place for on in engines().values() for place in of(on) if not missing(place)]
+
+
+def of(on: Engine) -> list[Place]:
+    """The places of an engine on which the suite runs by default, if they can be started here."""
+    return [Place(on, kind) for kind in on.servers if kind != CONTAINER]

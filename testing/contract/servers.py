@@ -65,8 +65,8 @@ class Servers:
 
     def __init__(self, until: ExitStack) -> None:
         self._until = until
-        self._folder = folder_for_servers()
-        until.callback(self._folder.rmdir)  # fails if anything is left in it
+        self.folder = folder_for_servers()
+        until.callback(self.folder.rmdir)  # fails if anything is left in it
         self._started: dict[tuple[str, str], Address] = {}
 
     def address(self, engine: Engine, server: str) -> Address:
@@ -76,7 +76,7 @@ class Servers:
                 pytest.skip(reason)
             provision = engine.provision(server, engine.settings("durable", "small"))
             with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("KEYBENCH_TMP", str(self._folder))
+                patch.setenv("KEYBENCH_TMP", str(self.folder))
                 self._started[engine.name, server] = provision.start()
             self._until.callback(provision.stop)
         return self._started[engine.name, server]

@@ -31,5 +31,5 @@ def variables() -> Iterator[dict[str, str]]:
     """The environment of a command, without this machine's keybench settings, and with a folder for servers."""
     folder = folder_for_servers()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("KEYBENCH_", "PG"))}
-    yield {**kept, "KEYBENCH_TMP": str(folder), "NO_COLOR": "1", "COLUMNS": "200"}
+    yield {**kept, "KEYBENCH_TMP": str(folder), "TMPDIR": str(folder), "NO_COLOR": "1", "COLUMNS": "200"}
     folder.rmdir()  # fails if anything is left in it

@@ -24,7 +24,8 @@ def loaded(database: str, server: str, keys: list[Keys]) -> list[Mapping[Metric,
     try:
         for number, own in enumerate(keys):
             admin = on.admin(address)
-            table = Table(f"cache_{number}", next(c for c in on.columns if c.native and "uuid" in c.kinds), 200)
+            column = next(column for column in on.columns if "uuid" in column.kinds and column.order == "rfc")
+            table = Table(f"cache_{number}", column, 200)
             admin.create(table)
             probes = admin.probes()
             for probe in probes:

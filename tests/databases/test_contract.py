@@ -22,7 +22,6 @@ from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 
 GUID: frozenset[Kind] = frozenset({"uuid"})
-ORDERS = set(get_args(Order))
 
 
 class Declared(Engine):
@@ -58,29 +57,22 @@ def column(name: str, order: Order, *, native: bool = False, stands_in_for: str 
     return Column(name, "T", GUID, order, native=native, stands_in_for=stands_in_for)
 
 
-def test_the_first_column_of_the_same_order_is_the_default() -> None:
+def test_the_native_column_is_the_default() -> None:
     on = declared(column("a", "net"), column("b", "rfc"), column("c", "rfc", native=True))
-    assert on.default_column("uuid", "rfc").name == "b"
-    assert on.default_column("uuid", "net").name == "a"
-
-
-@pytest.mark.parametrize("order", ["mssql", "mysql-swap", "none"])
-def test_the_native_column_is_the_default_where_no_order_fits(order: Order) -> None:
-    on = declared(column("a", "net"), column("b", "rfc"), column("c", "rfc", native=True))
-    assert on.default_column("uuid", order).name == "c"
+    assert on.default_column("uuid").name == "c"
 
 
 def test_the_first_column_is_the_default_where_none_is_native() -> None:
     on = declared(Column("number", "T", frozenset({"int"}), "rfc", "int", native=True), column("a", "net"))
-    assert on.default_column("uuid", "mssql").name == "a"
+    assert on.default_column("uuid").name == "a"
 
 
 def test_a_stand_in_is_never_chosen_by_itself() -> None:
     stand_in = column("stand-in", "mssql", stands_in_for="SQL Server uniqueidentifier")
-    assert declared(stand_in, column("a", "rfc")).default_column("uuid", "mssql").name == "a"
+    assert declared(stand_in, column("a", "rfc")).default_column("uuid").name == "a"
     assert declared(column("a", "rfc"), stand_in).column("stand-in") == stand_in
     with pytest.raises(UsageError, match=r"^declared has no column for uuid keys\.$"):
-        declared(stand_in).default_column("uuid", "mssql")
+        declared(stand_in).default_column("uuid")
 
 
 def bits(**fixed: str) -> tuple[np.ndarray, np.ndarray]:
@@ -106,14 +98,13 @@ def bits(**fixed: str) -> tuple[np.ndarray, np.ndarray]:
 )
 def test_a_column_that_may_refuse_keys_is_not_the_default(fixed, chosen: str) -> None:
     on = declared(column("a", "mariadb", native=True), column("b", "rfc"))
-    assert on.default_column("uuid", "none", fixed).name == chosen
-    assert on.default_column("uuid", "mariadb", fixed).name == chosen
-    assert declared(column("a", "mariadb")).default_column("uuid", "none", fixed).name == "a"  # there is no other
+    assert on.default_column("uuid", fixed).name == chosen
+    assert declared(column("a", "mariadb")).default_column("uuid", fixed).name == "a"  # there is no other
 
 
 def test_a_kind_without_a_column() -> None:
     with pytest.raises(UsageError, match=r"^declared has no column for int keys\.$"):
-        declared(column("a", "rfc")).default_column("int", "rfc")
+        declared(column("a", "rfc")).default_column("int")
 
 
 def test_an_engine_without_a_page_model_says_so() -> None:
@@ -158,8 +149,7 @@ def test_what_every_engine_here_declares(name: str) -> None:
     assert [(column.name, column.order) for column in stand_ins] == [("binary16-mssql", "mssql")]
     for kind in get_args(Kind):
         assert [column for column in on.columns if column.native and kind in column.kinds]
-        for order in ORDERS:
-            assert not on.default_column(kind, order).stands_in_for
+        assert not on.default_column(kind).stands_in_for
     assert all(column.order != "none" for column in on.columns)
     assert set(on.absent) <= set(Metric)
     assert all(reason.endswith(".") for reason in on.absent.values())
@@ -233,7 +223,7 @@ def with_plugin(folder: Path, source: str, code: str) -> subprocess.CompletedPro
 def test_an_engine_plugs_in_from_outside(tmp_path: Path) -> None:
     code = """
 from keybench.databases.registry import engine, engines
-print(engine("other").default_column("uuid", "mssql").name, "sqlite" in engines())
+print(engine("other").default_column("uuid").name, "sqlite" in engines())
 """
     done = with_plugin(tmp_path, PLUGIN.replace("NAME", "other"), code)
     assert (done.stdout, done.stderr) == ("guid True\n", "")

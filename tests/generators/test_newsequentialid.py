@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.core.clock import UNIX_EPOCH, ticks_of
 from keybench.generators.core.layout import layout
+from keybench.generators.core.process import Process
 from tests.generators.scripted import ScriptedEntropy, ScriptedGuids
 
 NAME = "newsequentialid"
@@ -67,6 +68,15 @@ def test_clock_sequence_and_node_are_drawn_once(opened) -> None:
     quiet = ScriptedEntropy(bytes(8))
     node = layout(NAME).decode(opened(NAME, [UNIX_EPOCH], entropy=quiet).take(1)).fields["node"]
     assert node == 0x010000000000, "the multicast bit, which no network card has"
+
+
+@pytest.mark.parametrize(("boot", "sequence"), [(0, 0x3FFE), (1, 0x3FFF), (2, 0), (3, 1)])
+def test_each_start_of_a_machine_adds_one_to_its_clock_sequence(boot, sequence, opened) -> None:
+    entropy = ScriptedEntropy(bytes.fromhex("3ffea1b2c3d4e5f6"))
+    keys = opened(NAME, [UNIX_EPOCH], entropy=entropy, process=Process("keybench", 4242, boot=boot)).take(1)
+    decoded = layout(NAME).decode(keys)
+    assert decoded.fields["clock_sequence"] == sequence
+    assert decoded.fields["node"] == 0xA1B2C3D4E5F6
 
 
 @given(ticks=st.integers(FIRST, LAST))

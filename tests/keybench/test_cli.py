@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import subprocess
 import sys
 
@@ -41,6 +42,22 @@ def test_an_unknown_command_is_one_line_and_exit_2() -> None:
     done = keybench("reprot")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "keybench: No such command 'reprot'. Did you mean 'report', 'export'?. See --help.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], *([name, "--help"] for name in COMMANDS), ["generators", "list"], ["scenarios"], ["databases", "list"],
+     ["generators", "make", "uuid-v4", "-n", "300000"], ["doctor"]],
+    ids=" ".join,
+)  # fmt: skip
+@pytest.mark.parametrize("both", [False, True], ids=["stdout", "stdout and stderr"])
+def test_a_closed_output_ends_a_command_quietly(arguments: list[str], both: bool) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    errors = writing if both else subprocess.PIPE
+    done = subprocess.run([sys.executable, "-m", "keybench", *arguments], stdout=writing, stderr=errors, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr or b"") == (0, b"")
 
 
 def test_the_list_of_commands_imports_none_of_them() -> None:

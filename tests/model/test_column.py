@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keybench.generators.core.layout import layout
 from keybench.model.byteorder import rank
 from keybench.model.column import Column
 from keybench.model.keys import Keys, Kind, Order
@@ -83,3 +84,25 @@ def test_a_column_refuses_what_its_order_refuses() -> None:
         "MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth is 0x01 to 0x80"
     )
     assert Column("binary16", "binary(16)", frozenset({"uuid"}), "rfc").refusal == ""
+
+
+def test_a_column_of_32_bits_accepts_what_fits_and_layouts_that_always_do() -> None:
+    column = Column("int", "int", frozenset({"int"}), "rfc", "int", width=4)
+    values = [-(2**63), -(2**31) - 1, -(2**31), -1, 0, 2**31 - 1, 2**31, 2**63 - 1]
+    assert column.accepts(Keys(np.array(values), "int")).tolist() == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert column.refusal == "int takes integers of 32 bits"
+    for name, fits in (("int-identity", True), ("bigint-identity", False), ("snowflake", False)):
+        assert column.accepts_all(layout(name).shared_bits()) == fits
+    wide = Column("bigint", "bigint", frozenset({"int"}), "rfc", "int", width=8)
+    assert wide.accepts(Keys(np.array(values), "int")).all()
+    assert wide.accepts_all(layout("snowflake").shared_bits())
+    assert wide.refusal == ""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import RepeatsKeys
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.rule import Rule
@@ -52,6 +53,28 @@ def test_entries_as_long_as_their_keys() -> None:
     assert twice.sizes(Keys(ranks, "int")) is sizes  # type: ignore[union-attr]
     wanted = model.insert(expanded(ranks, 2), [100, 400], sizes=np.repeat(sizes, 2))
     assert_same(twice.insert(ranks, [50, 200], sizes=sizes), wanted, 2)  # type: ignore[call-arg]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 60), st.integers(1, 4), st.integers(0, 99))
+def test_entries_of_different_keys_that_lie_between_one_another(n: int, times: int, seed: int) -> None:
+    random_numbers = np.random.Generator(np.random.PCG64(seed))
+    ranks, parents = random_numbers.permutation(n), random_numbers.permutation(np.repeat(np.arange(n), times))
+    pairs = [(rank, number) for number, rank in enumerate(ranks[parents].tolist())]
+    place = {pair: at for at, pair in enumerate(sorted(pairs))}
+    entries = np.array([place[pair] for pair in pairs], np.int64)
+    model = SplitModel(Rule(30, 30, 29, 15, 15), BRANCH, lambda rows, used, pages: 100.0)
+    mixed = repeated(model, times)
+    assert isinstance(mixed, RepeatsKeys)
+    found = mixed.interleaved(parents)
+    assert_same(found.insert(ranks, [n]), model.insert(entries, [n * times]), times)  # type: ignore[call-arg]
+    sizes = (10 + ranks % 7).astype(np.uint16)
+    sized = SizedSplitModel(SplitModel(Rule(200, 200, smallest=10), BRANCH, model.density), lambda keys: sizes)
+    again = repeated(sized, times)
+    assert isinstance(again, RepeatsKeys)
+    own = again.interleaved(parents)
+    wanted = sized.insert(entries, [n * times], sizes=sizes[parents])
+    assert_same(own.insert(ranks, [n], sizes=sizes), wanted, times)  # type: ignore[call-arg]
 
 
 def leaves(name: str, column: str, role: KeyRole, keys: Keys, children: int = 1, **given: str) -> int:

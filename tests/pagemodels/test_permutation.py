@@ -32,7 +32,7 @@ def test_a_number_twice_in_one_part_or_in_two(places: tuple[int, int], threads: 
 def test_every_page_model_refuses_ranks_that_are_no_permutation(name: str, ranks: list[int]) -> None:
     on = engine(name)
     for role in ("clustered", "nonclustered"):
-        model = on.page_model(Table("t", on.default_column("uuid", "rfc"), 0, role))
+        model = on.page_model(Table("t", on.default_column("uuid"), 0, role))
         with pytest.raises(UsageError) as refused:
             model.insert(np.array(ranks, np.int64))
         n = len(ranks)
@@ -44,6 +44,6 @@ def test_every_page_model_refuses_ranks_that_are_no_permutation(name: str, ranks
 
 def test_integers_of_sqlite_need_one_size_each() -> None:
     on = engine("sqlite")
-    model = on.page_model(Table("t", on.default_column("int", "rfc"), 0, "clustered"))
+    model = on.page_model(Table("t", on.default_column("int"), 0, "clustered"))
     with pytest.raises(UsageError, match=r"^one size for each row is needed: make them with `sizes`\.$"):
         model.insert(np.arange(3), sizes=np.ones(2, np.uint16))

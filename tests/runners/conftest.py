@@ -22,7 +22,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def environment(folder: Path) -> dict[str, str]:
     """The environment without this machine's keybench settings and Docker, with a folder of its own for servers."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("KEYBENCH_", "PG"))}
-    return {**kept, "KEYBENCH_TMP": str(folder), "NO_COLOR": "1", "COLUMNS": "200", "DOCKER_HOST": NO_DOCKER}
+    own = {"KEYBENCH_TMP": str(folder), "TMPDIR": str(folder)}
+    return {**kept, **own, "NO_COLOR": "1", "COLUMNS": "200", "DOCKER_HOST": NO_DOCKER}
 
 
 @pytest.fixture
@@ -62,11 +63,11 @@ def refused(
     """`keybench run …` in an empty folder, for what it says before it does anything: in this process, since its start
     takes a hundred times as long."""
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
         monkeypatch.chdir(tmp_path)
         for name in os.environ.keys() - variables.keys():
             monkeypatch.delenv(name)
-        for name, value in variables.items():
+        for name, value in {**variables, **changes}.items():
             monkeypatch.setenv(name, value)
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:

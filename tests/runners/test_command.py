@@ -44,6 +44,37 @@ def test_rows_must_be_a_positive_number(refused: Run, rows: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--db", "\t"), "--db '\\t' names no database: name one, such as sqlite, or leave the option out."),
+        (("--rows", "9" * 30), "Invalid value for '--rows'"),
+        (("--memory", "nan"), "Invalid value for '--memory'"),
+        (("--cpus", "inf"), "Invalid value for '--cpus'"),
+        (("--trial-timeout", "nan"), "Invalid value for '--trial-timeout'"),
+        (("--blocks", "10001"), "Invalid value for '--blocks'"),
+        (
+            ("--db", "sqlite", "--server", "model", "--layout", "all", "--blocks", "10000"),
+            " trials in each of 10,000 blocks are more than 100,000: give fewer --blocks, layouts or databases.",
+        ),
+        (("--layout", "a\udcffb"), "unknown layout 'a\\udcffb'."),
+        (("--layout", "x" * 100_000), "unknown layout 'xxx"),
+        (("--results", "y" * 300), f"'{'y' * 99}… cannot be opened (File name too long): give --results another file."),
+        (("--scenario", "\0.toml"), "scenario file \0.toml cannot be read (embedded null byte): check the path."),
+        (
+            ("--results", "a\0b", "--db", "sqlite", "--server", "model", "--rows", "9"),
+            "'a\\x00b' cannot be opened (embedded null byte): give --results another file.",
+        ),
+    ],
+)
+def test_values_that_no_run_can_have(refused: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = refused(*arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stderr
+    assert done.stderr.startswith("keybench: ")
+    assert len(done.stderr) < 5000
+
+
 def test_a_scenario_file_with_a_wrong_field(refused: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('title = "t"\nrowz = 3\nstart = 2026-01-01T00:00:00Z\n')
     done = refused("--scenario", "mine.toml")
@@ -106,6 +137,19 @@ def test_resume_takes_no_other_options(refused: Run) -> None:
     done = refused("--resume", "latest", "--rows", "5", "--layout", "all")
     assert done.returncode == 2
     assert done.stderr == "keybench: --resume goes on with the run as it was planned: leave out --layout, --rows.\n"
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_resume_creates_no_results(refused: Run, tmp_path: Path, *, empty: bool) -> None:
+    file = tmp_path / "new.sqlite"
+    if empty:
+        file.touch()
+    done = refused("--resume", "zzz", "--results", "new.sqlite")
+    told = "new.sqlite holds no results yet: measure with `keybench run`."
+    missing = "no results database new.sqlite: measure with `keybench run`, or give --results another file."
+    assert (done.returncode, done.stderr) == (2, f"keybench: {told if empty else missing}\n")
+    assert file.exists() == empty
+    assert not empty or not file.stat().st_size
 
 
 def test_a_results_file_that_is_no_database(command: Run, tmp_path: Path) -> None:

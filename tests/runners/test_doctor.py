@@ -59,6 +59,16 @@ def test_a_machine_that_can_make_the_default_run(doctor: Doctor, servers_folder:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_drivers_are_shown_where_nothing_can_be_started_without_docker(doctor: Doctor) -> None:
+    parts = {title: " ".join(doctor().stdout.split(f"\n{title}\n")[1].split()) for title in ("SQL Server", "Oracle")}
+    assert parts["SQL Server"].startswith("driver mssql_python ")
+    assert parts["Oracle"].startswith("driver oracledb ")
+    (missing,) = doctor(without="oracledb").stdout.split("\nOracle\n")[1:]
+    assert " ".join(missing.split()).startswith(
+        "driver the Python package oracledb cannot be used (No module named 'oracledb'): pip install oracledb container"
+    )
+
+
 def test_a_missing_driver_is_named_with_the_command_that_brings_it(doctor: Doctor) -> None:
     done = doctor(without="psycopg")
     assert done.returncode == 4, done.stderr

@@ -6,10 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from keybench.databases.registry import engine
+from keybench.errors import EnvironmentMissing
 from keybench.runners import estimate
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.runners.servers import Servers
 from keybench.scenarios.files import load_scenario
+
+CONTROL_AND_RANDOM = ("bigint-identity", "uuid-v4")
 
 
 @pytest.mark.parametrize(
@@ -42,4 +46,79 @@ def test_a_pilot_inserts_no_more_rows_than_a_trial_and_predicts_it(
     servers = Servers(request, {}, lambda _: None, lambda _: None)
     assert estimate.pilot(request, trials, servers) == pytest.approx(len(trials) * (1 + rows / 1000))
     assert set(seen) == {(name, size) for name in ("bigint-identity", "uuid-v4") for size in asked}
-    assert len(seen) == 2 * len(asked)
+    assert len(seen) == 2 * (1 + len(asked))
+
+
+def test_the_first_trial_of_each_layout_loads_code_and_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    cold = {"bigint-identity", "uuid-v4"}
+
+    def seconds(request, trial, servers, pool) -> float:
+        first = trial.layout in cold
+        cold.discard(trial.layout)
+        return 10.0 if first else trial.rows / 10_000
+
+    monkeypatch.setattr(estimate, "_seconds", seconds)
+    request = Request(
+        ("sqlite",), {"sqlite": "embedded"}, load_scenario("quick"), CONTROL_AND_RANDOM, (), 40_000, 1, "fast", 1, 60.0
+    )
+    said: list[str] = []
+    servers = Servers(request, {}, lambda _: None, lambda _: None)
+    assert estimate.pilot(request, plan(request), servers, say=said.append) == pytest.approx(2 * 4.0)
+    assert said == ["a pilot on SQLite"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "total", "pilots"),
+    [
+        (3_000, 10**9, (3_000, 3_000)),
+        (4_000, 10**9, (2_000, 4_000)),
+        (50_000, 1_800_000, (2_000, 20_000)),
+        (2_000_000, 8_000_000, (2_000, 40_000)),
+        (2_000_000, 10**9, (2_000, 200_000)),
+    ],
+)
+def test_pilots_grow_with_the_run(rows: int, total: int, pilots: tuple[int, int]) -> None:
+    assert estimate.pilot_rows(rows, total) == pilots
+
+
+@pytest.mark.parametrize(("urls", "needs"), [(False, 0), (True, 1)])
+def test_the_disk_of_a_url_server_is_not_this_machines(urls: bool, needs: int) -> None:
+    url = {"postgresql": "postgresql://me@h/x"}
+    request = Request(("postgresql",), url, load_scenario("quick"), CONTROL_AND_RANDOM, (), 40_000, 1, "fast", 1, 60.0)
+    assert bool(estimate.disk_bytes(request, plan(request), urls=urls)) == bool(needs)
+
+
+@pytest.mark.parametrize(("server", "bytes_per_row"), [("model", 160), ("postgresql://me@h/x", 350)])
+def test_memory_is_checked_as_disk_is(server: str, bytes_per_row: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = Request(
+        ("postgresql",),
+        {"postgresql": server},
+        load_scenario("quick"),
+        CONTROL_AND_RANDOM,
+        (),
+        10**9,
+        1,
+        "fast",
+        1,
+        60.0,
+    )
+    need = estimate.memory_bytes(request, plan(request))
+    assert need == 10**9 * bytes_per_row
+    monkeypatch.setattr(estimate.machine, "available_memory", lambda: need)
+    assert estimate.check_memory(need, 10**9) == need
+    monkeypatch.setattr(estimate.machine, "available_memory", lambda: need // 3)
+    with pytest.raises(EnvironmentMissing) as caught:
+        estimate.check_memory(need, 10**9)
+    assert str(caught.value) == (
+        f"the largest trial (1,000,000,000 rows) needs about {bytes_per_row}.0 GB of memory, and "
+        f"{bytes_per_row / 3:.1f} GB are available: use fewer --rows (about 330,000,000 fit), or a machine with "
+        "more memory."
+    )
+
+
+def test_a_private_servers_cache_is_counted_too() -> None:
+    request = Request(
+        ("sqlite",), {"sqlite": "embedded"}, load_scenario("quick"), CONTROL_AND_RANDOM, (), 1000, 1, "fast", 1, 60.0
+    )
+    cache = engine("sqlite").settings("fast", request.scenario.server.cache).cache_bytes
+    assert estimate.memory_bytes(request, plan(request)) == 350_000 + cache

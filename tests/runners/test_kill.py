@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from keybench import locked_folder
 from keybench.errors import UsageError
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
@@ -42,9 +43,14 @@ def left_over(servers: Path) -> list[str]:
 
 
 def wait_until_nothing_is_left(servers: Path, seconds: float = 10) -> None:
+    """Nothing but, for the next command to sweep, the empty folder of a runner that was killed while it started its
+    fork server."""
     deadline = time.monotonic() + seconds
     while (remaining := left_over(servers)) and time.monotonic() < deadline:
         time.sleep(0.05)
+    if swept := locked_folder.sweep(servers):
+        assert [path for path in swept if not path.name.startswith("keybench-run-")] == []
+        remaining = left_over(servers)
     assert not remaining
 
 
@@ -85,6 +91,31 @@ def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
     trials = recorded(tmp_path)
     assert len(trials) == len({(t.block, t.position) for t in trials}) == TRIALS
     assert all(t.status == "ok" for t in trials)
+
+
+def test_the_folder_of_a_killed_keeper_is_swept_by_the_next_command(
+    tmp_path: Path, servers_folder: Path, variables: dict[str, str]
+) -> None:
+    runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *WORK)
+    assert runner.stdout
+    for line in iter(runner.stdout.readline, ""):
+        if line.startswith("[ 1/"):
+            break
+    runner.send_signal(signal.SIGSTOP)  # or it would start another server, whose keeper sweeps
+    for child in psutil.Process(runner.pid).children():
+        if any(name in " ".join(child.cmdline()) for name in ("folder_keeper", "forkserver")):
+            child.kill()
+    runner.kill()
+    runner.communicate(timeout=60)
+    (folder,) = [
+        path for path in servers_folder.iterdir() if path.name.startswith("keybench-postgresql") and path.is_dir()
+    ]
+    assert any(folder.iterdir())
+    listing = [sys.executable, "-m", "keybench", "scenarios"]
+    done = subprocess.run(listing, env=variables, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr == ""
+    assert not folder.exists()
+    wait_until_nothing_is_left(servers_folder)
 
 
 def test_ctrl_c_stops_the_servers_and_says_how_to_go_on(

@@ -10,8 +10,9 @@ import pytest
 from keybench.errors import UsageError
 from keybench.results.store.database import Store
 from keybench.runners.launch import command_line
-from keybench.runners.options import licences_accepted, names, server_names, without_password
+from keybench.runners.options import licences_accepted, names, server_names
 from keybench.runners.trials.model_trial import ModelTrial
+from tests.databases.installed import free_port
 from tests.runners.conftest import Run
 
 URL = "postgresql://me:s3cret@db.example/bench"
@@ -33,11 +34,6 @@ def test_a_list_of_servers_may_hold_urls_with_commas() -> None:
         "mysql://a@h/x?set=1,2",
     )
     assert names(" a, b,,a ") == ("a", "b")
-
-
-def test_a_server_is_stored_without_its_password() -> None:
-    assert without_password(URL) == "postgresql://me@db.example/bench"
-    assert without_password("local") == "local"
 
 
 @pytest.mark.parametrize("before", [None, "oracle"])
@@ -68,3 +64,21 @@ def test_a_traceback_is_stored_and_printed_if_asked_for(
         trials = store.trials(store.run("latest").id)
     assert all(trial.traceback.endswith("\nZeroDivisionError: a defect\n") for trial in trials)
     assert done.stderr.count("Traceback (most recent call last)") == (len(trials) if options else 0)
+
+
+def test_a_run_that_ends_before_its_first_trial_is_not_kept(refused: Run, tmp_path: Path) -> None:
+    done = refused("--db", "postgresql", "--server", f"postgresql://me@127.0.0.1:{free_port()}/x", "--rows", "10")
+    assert done.returncode == 4
+    assert done.stdout.endswith("stopped before the first trial ended: the results have nothing of this run\n")
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        assert store.runs() == []
+
+
+def test_an_executor_that_does_not_answer_leaves_no_run(refused: Run, tmp_path: Path) -> None:
+    port = free_port()
+    server = ("--db", "postgresql", "--server", f"postgresql://me@127.0.0.1:{port}/x")
+    done = refused(*server, "--executor", f"tcp://127.0.0.1:{port}")
+    assert done.returncode == 4
+    assert f"no Dask scheduler answers at tcp://127.0.0.1:{port} within 5 s" in done.stderr
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        assert store.runs() == []

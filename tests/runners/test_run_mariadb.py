@@ -13,11 +13,12 @@ from keybench.generators.core.layout import layout, layouts
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
 from keybench.results.store.database import Store
-from keybench.runners.planning.trial_plan import columns_for
+from keybench.runners.planning.columns import columns_for
+from tests.runners.test_run import OF_OLDER_RUNS
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 pytestmark = pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB server is installed")
-SOME_ENGINES = {metric for metric in Metric if metric.definition.some_engines}
+SOME_ENGINES = {*OF_OLDER_RUNS, *(metric for metric in Metric if metric.definition.some_engines)}
 LATER = {Metric.DELETE_SECONDS, Metric.REFILL_SECONDS, Metric.REFILLED_INDEX_BYTES}
 
 

@@ -1,5 +1,6 @@
 """Scenario files: what they may say, and what is said about those that may not."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from keybench.errors import UsageError
 from keybench.model.load_path import LOAD_PATHS
 from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names
+from keybench.scenarios.schema import Scenario
 
 PATHS = " or ".join(map(repr, LOAD_PATHS))
 MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n'
@@ -35,6 +37,12 @@ def test_every_scenario_that_keybench_brings_is_valid() -> None:
         assert load_scenario(name).name == name
 
 
+@pytest.mark.parametrize("name", scenario_names())
+def test_titles_leave_out_numbers_of_rows_and_blocks_which_options_change(name: str) -> None:
+    title = load_scenario(name).title.casefold()
+    assert not re.search(r"\d{1,3},\d{3} rows|\brows? in each milli|million|thousand rows|\d blocks", title)
+
+
 def test_defaults() -> None:
     scenario = parse_scenario("mine", MINIMAL, where="mine.toml")
     assert scenario.start == datetime(2026, 1, 1, tzinfo=UTC)
@@ -55,7 +63,7 @@ def test_a_name_that_is_not_known() -> None:
     with pytest.raises(UsageError) as caught:
         load_scenario("quik")
     assert str(caught.value).startswith(
-        "unknown scenario 'quik'. Did you mean quick? Known: autoscale, azure-lag, beyond-cache, "
+        "unknown scenario 'quik'. Did you mean quick? Known: autoscale, azure-lag, benchmark-2012, beyond-cache, "
     )
     assert str(caught.value).endswith("Your own: give the path of a file that ends in .toml.")
 
@@ -88,6 +96,19 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
             MINIMAL + '[load]\npath = "fast"\n',
             f"load.path: Input should be {PATHS} (it says 'fast')",
         ),
+        (
+            MINIMAL + "[server]\nrestarts = [0.001, 0.001]\n",
+            "server: the restarts are not in order of time: sort them",
+        ),
+        (
+            MINIMAL + "[server]\nhosts = 2\n",
+            "server: the next of 2 hosts takes over at each restart, and the list of restarts has 0: give at least 1",
+        ),
+        (
+            MINIMAL + "[server]\nrestarts = [5]\n",
+            "the server restarts at 5 s, but the last of 10 rows is sent at 0.01 s: give more rows, or leave the "
+            "restart out",
+        ),
         (MINIMAL + '[load]\npaht = "bulk"\n', "load.paht: no such field, did you mean path?"),
         (MINIMAL + '[table]\npayload = "x"\n', "table.payload.0: Input should be a valid integer (it says 'x')"),
     ],
@@ -97,6 +118,31 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
     assert lines[0] == "scenario mine.toml:"
     assert f"  {said}" in lines
     assert lines[-1] == "Fields: docs/scenarios.md."
+
+
+def test_columns_for_all_databases_or_by_database() -> None:
+    everywhere = parse_scenario("mine", MINIMAL + 'columns = ["native", "char36"]\n', where="mine.toml")
+    assert everywhere.columns_on("mssql") == everywhere.columns_on("sqlite") == ("native", "char36")
+    text = MINIMAL + '[columns]\nmysql = "char36"\nsqlite = ["binary16", "char36"]\n'
+    by_database = parse_scenario("mine", text, where="mine.toml")
+    assert by_database.columns_on("mysql") == ("char36",)
+    assert by_database.columns_on("sqlite") == ("binary16", "char36")
+    assert by_database.columns_on("oracle") == ()
+    again = Scenario.model_validate(by_database.model_dump(mode="json"), strict=False)
+    assert again == by_database
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("columns = 3\n", "columns: the columns have to be a list of names: write them so (it says 3)"),
+        ('columns = "uuid"\n', "columns: the columns have to be a list of names: write them so (it says 'uuid')"),
+        ("[columns]\nmysql = 3\n", "columns: the columns of mysql have to be a list of names: write them so"),
+        ("[columns]\nmysql = [3]\n", "columns: the columns of mysql have to be a list of names: write them so"),
+    ],
+)
+def test_columns_that_are_no_names(text: str, said: str) -> None:
+    assert problem(MINIMAL + text).splitlines()[1:] == [f"  {said}", "Fields: docs/scenarios.md."]
 
 
 def test_tables_beyond_the_single_key() -> None:
@@ -176,3 +222,41 @@ def test_a_grid_of_no_processes_is_refused() -> None:
     assert "grid.processes.0: Input should be greater than or equal to 1" in problem(
         MINIMAL + GRID.replace("1, 2", "0")
     )
+
+
+def test_windows_clock_is_the_old_timer_of_windows() -> None:
+    scenario = load_scenario("windows-clock")
+    assert {writer.clock.tick for writer in scenario.writer} == {1 / 64}
+    assert [writer.rate / 64 for writer in scenario.writer] == [10] * 4  # rows of a machine in a tick
+
+
+BIG = "1" + "0" * 400
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('name = "x"', "scenario mine.toml:\n  name: no such field, because a scenario has the name of its file."),
+        ("blocks = 9223372036854775808", "  blocks: Input should be less than or equal to 10000 (it says 9223372036"),
+        (f"blocks = {BIG}", "  blocks: Input should be less than or equal to 10000 (it says 1000000000"),
+        (
+            f"[load]\nskew_rows = {BIG}",
+            "  load.skew_rows: Input should be less than or equal to 1000000000000000 (it says ",
+        ),
+        (f"[after]\ndelete_oldest = {BIG}", "  after.delete_oldest: Input should be a valid number (it says 1000000"),
+        ("[after]\nrefill = nan", "  after.refill: Input should be a finite number (it says nan)"),
+        ('[[writer]]\nid = "a"\nrate = inf', "  writer.0.rate: Input should be a finite number (it says inf)"),
+        ('[[writer]]\nid = "a"\nstart = nan', "  writer.0.start: Input should be a finite number (it says nan)"),
+        ('[[writer]]\nid = "a"\nclock = { tick = nan }', "  writer.0.clock.tick: Input should be a finite number"),
+        (
+            '[[writer]]\nid = "a"\nrate = 1e-300',
+            "  the last row would be sent at 1e+301 s, thousands of years after the start: give fewer rows or higher",
+        ),
+        ("x = " + "[" * 5000, "scenario mine.toml is no valid TOML: its values are nested too deeply."),
+        ("x = " + "9" * 5000, "scenario mine.toml is no valid TOML: Exceeds the limit (4300 digits) for integer"),
+    ],
+)
+def test_numbers_and_depths_that_no_scenario_has(text: str, message: str) -> None:
+    said = problem(f"{MINIMAL}{text}\n")
+    assert message in said
+    assert len(said) < 500

@@ -66,10 +66,10 @@ class InsertionRecorder:
         try:
             order = self._insertions(table, index_pages, len(numbers))
         except (mariadb_redo_log.UnreadableLogError, UnreadablePagesError) as error:
-            return Arrivals(keys, numbers, np.sort(numbers), f"{NEAR}: the log cannot be used, because {error}")
+            return Arrivals(keys, numbers, np.sort(numbers), near=f"{NEAR}: the log cannot be used, because {error}")
         if order is None:
-            return Arrivals(keys, numbers, np.sort(numbers), f"{NEAR}.")
-        return Arrivals(keys, numbers, numbers[order], BY_DATE if table.by_date else "")
+            return Arrivals(keys, numbers, np.sort(numbers), near=f"{NEAR}.")
+        return Arrivals(keys, numbers, numbers[order], near=BY_DATE if table.by_date else "")
 
     def _read_file(self, table: Table) -> tuple[NDArray[np.int64], tuple[int, NDArray[np.int64]]]:
         """(The transaction of each row by primary key; tablespace and page numbers of the key's index)."""

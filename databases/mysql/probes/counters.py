@@ -11,6 +11,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 
+_WITH_PARENT = "With the splits of the parent's table, which has the key as its primary key."
 _LOG_COUNTER = "Innodb_os_log_written"
 
 
@@ -76,12 +77,13 @@ class CounterProbe:
         """Notes the counter."""
         self._begin = self._count()
 
-    def after(self, _table: Table) -> Iterable[Reading]:
+    def after(self, table: Table) -> Iterable[Reading]:
         """The difference, or why there is none."""
         end = self._count()
         if isinstance(end, str) or isinstance(self._begin, str):
             return Reading.absent(self.supplies, str(end if isinstance(end, str) else self._begin))
-        return measured(self.supplies, [end - self._begin])
+        note = _WITH_PARENT if table.parent else ""
+        return [Reading(Metric.SPLIT_COUNTER, float(end - self._begin), "measured", note)]
 
     def _count(self) -> int | str:
         """The counter, or why it cannot be read."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +12,22 @@ from numpy.typing import NDArray
 from keybench.databases.core.probes import FinalState, measured
 from keybench.databases.hosting import docker_api
 from keybench.databases.hosting.container import KIND
-from keybench.databases.hosting.private_folder import base_directory
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.probes.ibd_file import IndexPages, UnreadablePagesError, pages_of, summarise
-from keybench.databases.mysql.probes.tables import index_id, innodb_name
-from keybench.errors import EnvironmentMissing
+from keybench.databases.mysql.probes.tables import index_id, innodb_name, leaf_bytes, leaf_pages
+from keybench.errors import EnvironmentMissing, ServerError
+from keybench.locked_folder import base_directory, locked_folder
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+from keybench.pagemodels.innodb.records import PAGE_HEADER
 
 _NO_FILES = "the pages are in the server's files, which keybench reads on its own private servers alone."
+_NO_COUNT = (
+    f"{_NO_FILES} It reads mysql.innodb_index_stats on others, which needs innodb_stats_persistent = ON and "
+    "GRANT SELECT ON mysql.innodb_index_stats"
+)
 
 
 @contextmanager
@@ -36,8 +40,8 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
     if "data" in parameters:
         yield Path(parameters["data"], name)
     elif KIND in parameters:
-        with TemporaryDirectory(prefix="keybench-", dir=base_directory(), ignore_cleanup_errors=True) as folder:
-            copy = Path(folder, "copy")
+        with locked_folder(base_directory(), "copy") as folder:
+            copy = folder / "copy"
             try:
                 docker_api.copy_file(
                     parameters[KIND], f"{str(server.value('SELECT @@datadir')).rstrip('/')}/{name}", copy
@@ -74,7 +78,7 @@ def read_index(server: Queries, table: Table) -> IndexPages | None:
 
 
 class PagesProbe(FinalState):
-    """Page structure of the key's index in the table's file after the inserts."""
+    """Page structure of the key's index after the inserts: from the table's file, or leaves alone from statistics."""
 
     supplies: Sequence[Metric] = (
         Metric.LEAF_PAGES,
@@ -98,7 +102,23 @@ class PagesProbe(FinalState):
         except (UnreadablePagesError, OSError) as error:
             return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
         if index is None:
-            return Reading.absent(self.supplies, _NO_FILES)
+            return self._counted(table)
         shares = index.density, index.fragmentation, index.nonadjacent
         splits = Reading(Metric.BRANCH_SPLITS, float(index.branch - index.height), "derived")
         return [*measured(self.supplies[:-1], (index.leaf, index.branch, *shares)), splits]
+
+    def _counted(self, table: Table) -> Iterable[Reading]:
+        """What somebody's server itself counts: leaves. Their density follows from InnoDB's sizes of the rows."""
+        try:
+            leaves, why = leaf_pages(self._server, table), "."
+        except ServerError as error:
+            leaves, why = None, f" ({error})."
+        if leaves is None:
+            return Reading.absent(self.supplies, _NO_COUNT + why)
+        room = leaves * (int(self._server.value("SELECT @@innodb_page_size")) - PAGE_HEADER)
+        known = {
+            Metric.LEAF_PAGES: Reading(Metric.LEAF_PAGES, float(leaves), "measured"),
+            Metric.LEAF_DENSITY: Reading(Metric.LEAF_DENSITY, 100 * leaf_bytes(self._server, table) / room, "derived"),
+        }
+        absent = {reading.metric: reading for reading in Reading.absent(self.supplies, _NO_FILES)}
+        return [known.get(metric, absent[metric]) for metric in self.supplies]

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
-from keybench.databases.mysql import ddl
+from keybench.databases.mysql import ddl, settings
 from keybench.databases.mysql.connection import Queries
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+from keybench.pagemodels.innodb import records
 
 
 def index_id(server: Queries, table: Table, name: str = "") -> int:
@@ -63,6 +64,35 @@ def _indexes(server: Queries, table: Table) -> list[tuple[int, str, int]]:
 
 def _no_table(server: Queries, table: Table) -> ServerError:
     return ServerError(f"{server.flavour.title}: there is no table {ddl.name(table)}.")
+
+
+def leaf_pages(server: Queries, table: Table) -> int | None:
+    """Leaf pages of the key's index, which ANALYZE TABLE counts exactly; None where the server stores no statistics.
+
+    It counts those of the segment, unless so few pages are to be sampled that it reads them all: then MariaDB's number
+    is wrong. ServerError where this user may not read the statistics.
+    """
+    server.rows(f"ALTER TABLE {ddl.name(table)} STATS_SAMPLE_PAGES = 1")
+    server.rows(f"ANALYZE TABLE {ddl.name(table)}")
+    counted = server.rows(
+        "SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = %s AND table_name = %s "
+        "AND index_name = %s AND stat_name = 'n_leaf_pages'",
+        [ddl.SCHEMA, table.name, ddl.index_name(table)],
+    )
+    return int(counted[0][0]) if counted else None
+
+
+def leaf_bytes(server: Queries, table: Table) -> int:
+    """Bytes of all records in the leaves of the key's index, by the sizes of InnoDB's format."""
+    key = records.key_bytes(table.column, multibyte=settings.is_multibyte(table))
+    long = f" + (length(payload) > {records.SHORT_TEXT})" if table.payload > records.SHORT_LIMIT else ""
+    text = f"sum(length(payload) + 1{long})" if table.payload else "0"
+    ((rows, payload),) = server.rows(f"SELECT count(*), coalesce({text}, 0) FROM {ddl.name(table)}")  # noqa: S608
+    if ddl.index_name(table) != ddl.CLUSTERED_INDEX:
+        return int(rows) * records.leaf_record(key, 0, table.key)
+    beside = table.key != "clustered"
+    record = records.row_records(key, 0, table.key)[0] if beside else records.leaf_record(key, 0, table.key)
+    return int(rows) * record + int(payload)
 
 
 class SizesProbe(FinalState):

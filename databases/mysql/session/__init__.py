@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.packing import Varying, texts
 from keybench.databases.mysql import connection, ddl
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of
 from keybench.databases.mysql.session import arrays, statements
@@ -31,7 +32,7 @@ _PACKED: Mapping[SendMethod, Callable[..., Sequence[Batch]]] = {
     "arrays": arrays.packed,
     "insert": statements.inserts,
 }
-_PACKED_WITHOUT_KEYS: Mapping[SendMethod, Callable[[Table, Bytes, int], Sequence[Batch]]] = {
+_PACKED_WITHOUT_KEYS: Mapping[SendMethod, Callable[[Table, Bytes | Varying, int], Sequence[Batch]]] = {
     "load data": statements.loads_without_keys,
     "arrays": arrays.packed_without_keys,
     "insert": statements.inserts_without_keys,
@@ -76,18 +77,18 @@ class MySqlSession:
         self._begin()
         pack = _PACKED[self._method]
         n, each = len(keys), self._table.children
-        texts, moments = payload.rows(start, n), payload.moments(start, n)
+        payloads, moments = texts(payload, start, n), payload.moments(start, n)
         if not self._table.parent:
-            return pack(self._table, keys, texts, rows_per_tx, moments)
-        parents = pack(self._table.parent, keys, texts, rows_per_tx)
+            return pack(self._table, keys, payloads, rows_per_tx, moments)
+        parents = pack(self._table.parent, keys, payloads, rows_per_tx)
         of_parent = np.repeat(np.arange(n), each)
-        children = pack(self._table, keys[of_parent], texts[of_parent], rows_per_tx * each)
+        children = pack(self._table, keys[of_parent], payloads[of_parent], rows_per_tx * each)
         return list(map(ParentsAndChildren, parents, children))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """The same for rows whose keys the server makes."""
         self._begin()
-        return _PACKED_WITHOUT_KEYS[self._method](self._table, payload.rows(start, rows), rows_per_tx)
+        return _PACKED_WITHOUT_KEYS[self._method](self._table, texts(payload, start, rows), rows_per_tx)
 
     def _begin(self) -> None:
         """Prepares the method: the statement for each table's batches, the parent's first."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.packing import beside, repeated
+from keybench.databases.core.packing import Lines, Varying, beside, lines, repeated
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.session import statements
 from keybench.databases.mysql.session.statements import NO_MOMENTS, Moments, is_uuid, key_text
@@ -21,6 +21,8 @@ from keybench.model.keys import Bytes, Keys
 from keybench.model.table import Table
 
 _TYPES_FOLLOW = 128
+_SHORT = 250
+"""The longest value whose length takes one byte."""
 _BIGINT, _BLOB, _TEXT = 0x08, 0xFC, 0xFE
 """Types of the protocol. A BLOB's bytes are stored unchanged; a text's are first decoded in the connection's character
 set, which takes a fifth of the whole time."""
@@ -40,20 +42,22 @@ def statement(table: Table) -> bytes:
     return f"INSERT INTO {ddl.name(table)} ({ddl.sent_columns(table)}) VALUES ({parameters})".encode()  # noqa: S608
 
 
-def packed(table: Table, keys: Keys, payload: Bytes, rows_per_tx: int, moments: Moments = NO_MOMENTS) -> list[Arrays]:
+def packed(
+    table: Table, keys: Keys, payload: Bytes | Varying, rows_per_tx: int, moments: Moments = NO_MOMENTS
+) -> list[Arrays]:
     """Batches of rows. `payload` and `moments` as in `statements.loads`."""
     kind, values = _key(table.column, keys)
     kinds, columns = [kind], [values]
     if table.by_date:
         kinds, columns = [_BIGINT, *kinds], [_numbers(moments), *columns]
     if payload.shape[1]:
-        kinds, columns = [*kinds, _BLOB], [*columns, _sized(payload)]
-    return _packets(kinds, beside(*columns), rows_per_tx)
+        return _packets([*kinds, _BLOB], lines(*columns, *_text(payload)), rows_per_tx)
+    return _packets(kinds, lines(*columns), rows_per_tx)
 
 
-def packed_without_keys(_table: Table, payload: Bytes, rows_per_tx: int) -> list[Arrays]:
+def packed_without_keys(_table: Table, payload: Bytes | Varying, rows_per_tx: int) -> list[Arrays]:
     """Batches of rows whose keys the server makes."""
-    return _packets([_BLOB], _sized(payload), rows_per_tx)
+    return _packets([_BLOB], lines(*_text(payload)), rows_per_tx)
 
 
 def _key(column: Column, keys: Keys) -> tuple[int, Bytes]:
@@ -71,17 +75,30 @@ def _numbers(values: NDArray[np.generic]) -> Bytes:
 def _sized(text: Bytes) -> Bytes:
     """Values of one length, each after a byte for "not NULL" and its length."""
     n, length = text.shape
-    size = bytes([length]) if length < 251 else b"\xfc" + struct.pack("<H", length)  # a VARCHAR has 65,535 at most
+    size = bytes([length]) if length <= _SHORT else b"\xfc" + struct.pack("<H", length)  # a VARCHAR has 65,535 at most
     return beside(repeated(b"\0" + size, n), text)
 
 
-def _packets(kinds: list[int], values: Bytes, rows_per_tx: int) -> list[Arrays]:
+def _text(payload: Bytes | Varying) -> tuple[Bytes | Varying, ...]:
+    """Texts, each after a byte for "not NULL" and its length."""
+    if not isinstance(payload, Varying):
+        return (_sized(payload),)
+    lengths, n = payload.kept.sum(axis=1), len(payload)
+    long = lengths > _SHORT
+    size = np.zeros((n, 4), np.uint8)
+    size[:, 1] = np.where(long, 0xFC, lengths)
+    size[:, 2:] = lengths.astype("<u2").view(np.uint8).reshape(-1, 2)
+    kept = np.column_stack([np.ones((n, 2), np.bool_), long, long])
+    return Varying(size, kept), payload
+
+
+def _packets(kinds: list[int], values: Lines, rows_per_tx: int) -> list[Arrays]:
     head = struct.pack("<H", _TYPES_FOLLOW) + b"".join(bytes([kind, 0]) for kind in kinds)
-    most = max(1, (statements.STATEMENT_BYTES - len(head)) // max(1, values.shape[1]))
+    most = max(1, (statements.STATEMENT_BYTES - len(head)) // max(1, values.width))
     batches = []
     for first in range(0, len(values), rows_per_tx):
         last = min(first + rows_per_tx, len(values))
         cuts = range(first, last, most)
-        packets = tuple(head + values[at : min(at + most, last)].tobytes() for at in cuts)
+        packets = tuple(head + bytes(values.part(at, min(at + most, last))) for at in cuts)
         batches.append(Arrays(packets, last - first))
     return batches

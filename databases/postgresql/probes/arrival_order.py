@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +44,11 @@ class WalRecorder:
         self._begin = log.position(self._server)
 
     def after(self, table: Table) -> Arrivals:
-        """The order of insertion of all rows."""
+        """The order of insertion of all rows, and of their children."""
+        tables = [table, replace(table, name=table.child, key="fk", child="")] if table.child else [table]
         try:
             records = log.insertion_records(self._server, self._begin, log.position(self._server))
-            sequence = transactions(records, log.relation(self._server, table))
+            sequence, *of_children = transactions(records, [log.relation(self._server, each) for each in tables])
         except (UnreadableError, waldump.WalUnreadableError) as error:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
         finally:
@@ -54,19 +56,21 @@ class WalRecorder:
         keys, inserted_by = self._stored_transactions(table)
         if not np.array_equal(np.sort(sequence), np.sort(inserted_by)):
             raise ServerError(f"the log shows {len(sequence)} insertions into an index of {len(inserted_by)} rows.")
-        return Arrivals(keys, inserted_by, sequence)
+        return Arrivals(keys, inserted_by, sequence, of_children[0] if of_children else None)
 
 
-def transactions(chunks: Iterable[bytes], relation: str) -> NDArray[np.int64]:
-    """The transaction of each insertion into one index's leaves, in order.
+def transactions(chunks: Iterable[bytes], relations: Sequence[str]) -> list[NDArray[np.int64]]:
+    """The transaction of each insertion into the leaves of each of these indexes, in order.
 
     `chunks` are the text of log records, one record per line.
     """
-    wanted, parts, rest = relation.encode(), [np.empty(0, np.int64)], b""
+    rest = b""
+    parts = {relation.encode(): [np.empty(0, np.int64)] for relation in relations}
     for chunk in itertools.chain(chunks, [b"\n"]):
         text = rest + chunk
         cut = text.rfind(b"\n") + 1
         rest = text[cut:]
         records = _INSERTION.findall(text, 0, cut)
-        parts.append(np.array([number for number, index in records if index == wanted], np.int64))
-    return np.concatenate(parts)
+        for wanted, own in parts.items():
+            own.append(np.array([number for number, index in records if index == wanted], np.int64))
+    return [np.concatenate(own) for own in parts.values()]

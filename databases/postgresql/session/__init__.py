@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from psycopg import pq
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.packing import beside
+from keybench.databases.core.packing import beside, texts
 from keybench.databases.hosting.disk_full_hint import with_next_step
 from keybench.databases.postgresql import connection, ddl
 from keybench.databases.postgresql.session.copy_text import Batch, Family, key_text, moment_text, pack
@@ -27,7 +27,7 @@ from keybench.model.table import Table
 _BINARY = pq.Format.BINARY
 
 # The type numbers of the elements of `= ANY($1)`. They are fixed in the system catalogue (pg_type.dat).
-_TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20}
+_TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20, "integer": 23}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
     """The keys as parameters of the column's type in binary: uint8 (n, width)."""
     encoded = column.encode(keys)
     if column.form == "int":
-        return encoded.astype(">i8").view(np.uint8).reshape(-1, 8)
+        return encoded.astype(f">i{column.width}").view(np.uint8).reshape(-1, column.width)
     return np.ascontiguousarray(encoded, np.uint8)
 
 
@@ -72,19 +72,19 @@ class PostgresSession:
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch | Family]:
         """Batches with the text of `rows_per_tx` rows each. All batches share one buffer, their children another."""
-        text, texts = key_text(self._table.column, keys), payload.rows(start, len(keys))
+        text, payloads = key_text(self._table.column, keys), texts(payload, start, len(keys))
         if self._table.by_date:
             text = beside(moment_text(payload.moments(start, len(keys))), text)
-        batches = pack(text, texts, rows_per_tx)
+        batches = pack(text, payloads, rows_per_tx)
         if not self._table.parent:
             return batches
-        each = self._table.children
-        children = pack(np.repeat(text, each, axis=0), np.repeat(texts, each, axis=0), rows_per_tx * each)
+        of_parent = np.repeat(np.arange(len(keys)), self._table.children)
+        children = pack(text[of_parent], payloads[of_parent], rows_per_tx * self._table.children)
         return list(map(Family, batches, children))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[Batch]:
         """The text of rows whose keys the server makes."""
-        return pack(np.empty((rows, 0), np.uint8), payload.rows(start, rows), rows_per_tx)
+        return pack(np.empty((rows, 0), np.uint8), texts(payload, start, rows), rows_per_tx)
 
     def send(self, batch: object) -> int:
         """Sends one COPY as a transaction, or with children two COPYs. Returns the rows of the server's command tag."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.packing import beside, decimal, repeated
+from keybench.databases.core.packing import Varying, beside, decimal, lines, repeated
 from keybench.model.byteorder import hexadecimal, text36
 from keybench.model.column import Column
 from keybench.model.keys import Bytes, Keys
@@ -53,20 +53,19 @@ def moment_text(moments: NDArray[np.int64]) -> Bytes:
     return beside(decimal(moments), repeated(b"\t", len(moments)))
 
 
-def pack(keys: Bytes, payload: Bytes, rows_per_tx: int) -> list[Batch]:
+def pack(keys: Bytes, payload: Bytes | Varying, rows_per_tx: int) -> list[Batch]:
     """Batches of `rows_per_tx` rows (the last may be shorter), all in one buffer.
 
     `keys` is (n, width), `payload` (n, characters). If one of them has no characters, rows do not have that field.
     """
     n = len(keys)
     tab = repeated(b"\t" if keys.shape[1] and payload.shape[1] else b"", n)
-    lines = beside(keys, tab, payload, repeated(b"\n", n))
-    row_bytes = lines.shape[1]
-    view = lines.reshape(-1).data
+    text = lines(keys, tab, payload, repeated(b"\n", n))
+    view = text.data.data
     batches = []
     for first in range(0, n, rows_per_tx):
         last = min(first + rows_per_tx, n)
-        ends = range(first * row_bytes, last * row_bytes, _PART_BYTES)
-        parts = tuple(view[at : min(at + _PART_BYTES, last * row_bytes)] for at in ends)
+        begin, end = text.begin(first), text.begin(last)
+        parts = tuple(view[at : min(at + _PART_BYTES, end)] for at in range(begin, end, _PART_BYTES))
         batches.append(Batch(parts, last - first))
     return batches

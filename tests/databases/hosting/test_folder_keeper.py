@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.hosting import folder_keeper
+from keybench import locked_folder
 from keybench.databases.hosting.private_folder import PrivateFolder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
@@ -153,26 +153,10 @@ def test_sweep_keeps_folders_in_use_and_folders_without_a_lock(base) -> None:
     stale.with_name("keybench-test-0.lock").touch()
     with PrivateFolder("test").start(10) as kept:
         assert not stale.exists()
-        assert folder_keeper.sweep(base.path) == []
+        assert locked_folder.sweep(base.path) == []
         assert kept.folder.exists()
         assert kept.alive()
     assert [path.name for path in base.path.iterdir()] == ["keybench-mine"]
-
-
-def test_sweep_reports_what_it_removed(base) -> None:
-    stale = base.path / "keybench-test-1"
-    (stale / "deep").mkdir(parents=True)
-    stale.with_name("keybench-test-1.lock").touch()
-    assert folder_keeper.sweep(base.path) == [stale]
-    assert base.left() == []
-
-
-def test_a_lock_that_is_a_link_is_not_followed(base) -> None:
-    target = base.path / "precious"
-    target.touch()
-    (base.path / "keybench-test-2.lock").symlink_to(target)
-    assert folder_keeper.sweep(base.path) == []
-    assert target.exists()
 
 
 def test_the_orphans_of_a_killed_server_are_ended(base) -> None:

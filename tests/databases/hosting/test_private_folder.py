@@ -104,6 +104,13 @@ def test_the_server_gets_its_stop_signal(base) -> None:
 
 
 def test_a_failing_setup_says_what_failed_and_leaves_nothing(base) -> None:
+    killed = PrivateFolder("test", setup=[["sh", "-c", "echo half; kill -9 $$"]], server=["sleep", "600"])
+    with pytest.raises(EnvironmentMissing) as caught:
+        killed.start(20)
+    assert str(caught.value) == (
+        "the private test server cannot be set up: sh was killed by the signal SIGKILL, as the system does when memory "
+        "runs out. The end of its log:\nhalf\nFix that, or choose another --server."
+    )
     kept = PrivateFolder("test", setup=[["sh", "-c", "echo no disk; exit 3"]], server=["sleep", "600"])
     with pytest.raises(EnvironmentMissing) as caught:
         kept.start(10)

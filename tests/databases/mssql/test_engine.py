@@ -32,13 +32,10 @@ def test_the_registry_finds_it() -> None:
 
 
 def test_default_columns() -> None:
-    assert ENGINE.default_column("uuid", "mssql").name == "uniqueidentifier"
-    assert ENGINE.default_column("uuid", "none").name == "uniqueidentifier"
-    assert ENGINE.default_column("uuid", "rfc").name == "binary16"
-    assert ENGINE.default_column("uuid", "net").name == "binary16-net"
-    assert ENGINE.default_column("int", "rfc").name == "bigint"
-    assert ENGINE.default_column("text", "rfc").name == "char"
-    assert ENGINE.default_column("bytes", "rfc").name == "binary"
+    assert ENGINE.default_column("uuid").name == "uniqueidentifier"
+    assert ENGINE.default_column("int").name == "bigint"
+    assert ENGINE.default_column("text").name == "char"
+    assert ENGINE.default_column("bytes").name == "binary"
 
 
 def test_uniqueidentifier_and_its_stand_in_store_what_sorts_alike() -> None:

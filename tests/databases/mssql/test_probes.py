@@ -13,6 +13,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+from keybench.pagemodels.predict import predict
 from keybench.testing.contract.keys import random
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_statements import ANSWERS
@@ -173,6 +174,33 @@ def test_the_order_of_a_heap_is_that_of_its_places(record: Record, address: Addr
     assert reading.value == pytest.approx(-1)
     (none,) = admin.probes()[-1].after(TABLE)
     assert none.reason == "the table is its key's b-tree: there is no heap beside it."
+
+
+@pytest.mark.parametrize(
+    ("committed", "snapshot", "accelerated", "kind"),
+    [
+        (False, "OFF", False, "off"),
+        (True, "OFF", False, "rcsi"),
+        (False, "ON", False, "snapshot"),
+        (False, "IN_TRANSITION_TO_OFF", False, "snapshot"),
+        (False, "OFF", True, "adr"),
+        (True, "ON", True, "rcsi"),  # as on Azure SQL Database
+    ],
+)
+def test_the_row_versioning_of_the_database_is_that_of_the_model(
+    record: Record, admin: MssqlAdmin, committed: bool, snapshot: str, accelerated: bool, kind: str
+) -> None:
+    """Whatever the options say: a database of the user's own keeps its settings."""
+    row = (160, "SIMPLE", committed, snapshot, accelerated, "DISABLED", "CHECKSUM", "collation", False)
+    record.answers["SELECT compatibility_level"] = [row]
+    found = admin.page_settings()
+    assert found == {"row_versioning": kind, "beneath": "heap", "fill_factor": "100", "sequential_key": "off"}
+    assert admin.settings()["row_versioning"] == kind
+    usual, versioned = (
+        predict(ENGINE.page_model(Table("rows", TABLE.column, 100, settings=settings)), TABLE.column, random(9000))
+        for settings in ({}, found)
+    )
+    assert (versioned.leaf_pages > usual.leaf_pages) == (kind != "off")
 
 
 def test_the_environment_of_a_result_has_server_options_and_load_path(admin: MssqlAdmin) -> None:

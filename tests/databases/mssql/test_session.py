@@ -21,7 +21,7 @@ from keybench.model.table import Table
 from keybench.testing.contract.keys import random, taken_by
 from tests.databases.mssql.recording import Record
 
-TYPES = {"uniqueidentifier": UUID, "char36": str, "char": str, "bigint": int}
+TYPES = {"uniqueidentifier": UUID, "char36": str, "char": str, "bigint": int, "int": int}
 SIZES = {
     "uniqueidentifier": (mssql_python.SQL_GUID, 16, 0),
     "binary16": (mssql_python.SQL_BINARY, 16, 0),
@@ -31,6 +31,7 @@ SIZES = {
     "binary": (mssql_python.SQL_BINARY, 12, 0),
     "char": (mssql_python.SQL_CHAR, 24, 0),
     "bigint": (mssql_python.SQL_BIGINT, 19, 0),
+    "int": (mssql_python.SQL_INTEGER, 10, 0),
 }
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.mariadb import ENGINE
@@ -37,10 +39,16 @@ def as_url(address: Address) -> Address:
     return replace(address, server="url", parameters=given, settings=None)
 
 
+def lengths(table: Table, n: int) -> NDArray[np.int64] | None:
+    """Characters of n payloads, if they vary."""
+    return table.lengths.of((1,), np.arange(n)) if table.lengths else None
+
+
 def send(address: Address, table: Table, keys: Keys, path: SendMethod | None = None, rows_per_tx: int = 1000) -> int:
     session = MySqlSession(address, table, path)
     try:
-        return sum(session.send(batch) for batch in session.prepare(keys, Payload(table.payload), 0, rows_per_tx))
+        payload = Payload(table.payload, lengths=lengths(table, len(keys)))
+        return sum(session.send(batch) for batch in session.prepare(keys, payload, 0, rows_per_tx))
     finally:
         session.close()
 

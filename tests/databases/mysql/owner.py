@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
 from urllib.parse import quote
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql.admin import MySqlAdmin
+from tests.databases.inside import InContainer, InFolder, Inside
 
 VOLATILE = {"timestamp", "gtid_binlog_pos", "gtid_current_pos", "gtid_slave_pos"}
 
@@ -17,11 +17,17 @@ class Owner:
 
     title = "MariaDB"
     place_of_its_own = "database keybench"
-    wrong_password = "Access denied for user 'guest'@'localhost' (using password: YES)"
     table = "keybench.keybench_rows"
 
     def __init__(self, address: Address, password: str) -> None:
         self._address = address
+        self._contained = KIND in address.parameters
+        self._inside: Inside = InContainer(address) if self._contained else InFolder(address)
+        # A container sees guests come from Docker's bridge.
+        self._from = "%" if self._contained else "localhost"
+        self.wrong_password = "Access denied for user 'guest'@'" + (
+            "" if self._contained else "localhost' (using password: YES)"
+        )
         self.admin = MySqlAdmin(address)
         self._before = bool(self.admin.rows("SHOW DATABASES LIKE 'keybench'"))
         for statement in (
@@ -36,32 +42,32 @@ class Owner:
         ):
             self.admin.rows(statement)
         for user in ("guest", "stranger"):
-            self.admin.rows(f"CREATE USER {user}@localhost IDENTIFIED BY %s", [password])
-        self.admin.rows("GRANT ALL ON keybench.* TO guest@localhost")
+            self.admin.rows(f"CREATE USER {user}@%s IDENTIFIED BY %s", [self._from, password])
+        self.admin.rows(f"GRANT ALL ON keybench.* TO guest@'{self._from}'")
 
     def url(self, password: str, user: str = "guest") -> str:
         given = ":" + quote(password, safe="") if password else ""
-        return f"mariadb://{user}{given}@localhost?unix_socket={self._address.parameters['unix_socket']}"
+        at = self._address.parameters
+        if self._contained:
+            return f"mariadb://{user}{given}@{at['host']}:{at['port']}"
+        return f"mariadb://{user}{given}@localhost?unix_socket={at['unix_socket']}"
 
     def dump(self) -> str:
         """All databases with their routines, users and the like, and the server's variables."""
         names = [name for (name,) in self.admin.rows("SHOW DATABASES")]
         own = [name for name in names if name not in {"information_schema", "performance_schema", "mysql", "sys"}]
         text = ""
+        where = [] if self._contained else ["--socket", self._address.parameters["unix_socket"]]
+        password = {"MYSQL_PWD": self._address.secret.reveal()} if self._address.secret else {}
         for what in (["--databases", *own], ["--system=users,plugins,udfs,servers"]):
-            done = subprocess.run(
-                ["mariadb-dump", "--no-defaults", "--skip-dump-date", "--routines", "--events", "--socket",
-                 self._address.parameters["unix_socket"], "--user=root", *what],
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
-            assert (done.returncode, done.stderr) == (0, ""), done.stderr
-            text += done.stdout
+            program = ["mariadb-dump", "--no-defaults", "--skip-dump-date", "--routines", "--events"]
+            text += self._inside.run([*program, *where, "--user=root", *what], password)
         variables = dict(self.admin.rows("SHOW GLOBAL VARIABLES"))
         return text + "".join(f"{name}={variables[name]}\n" for name in sorted(variables.keys() - VOLATILE))
 
     def log(self) -> str:
         """The server's log."""
-        return (Path(self._address.parameters["data"]).parent / "server.log").read_text(errors="replace")
+        return self._inside.log()
 
     def place_is_there(self) -> bool:
         return bool(self.admin.rows("SHOW DATABASES LIKE 'keybench'"))
@@ -86,8 +92,8 @@ class Owner:
         for statement in (
             "DROP DATABASE theirs",
             "DROP DATABASE keybench2",
-            "DROP USER guest@localhost",
-            "DROP USER stranger@localhost",
+            f"DROP USER guest@'{self._from}'",
+            f"DROP USER stranger@'{self._from}'",
         ):
             self.admin.rows(statement)
         if self._before:

@@ -114,7 +114,7 @@ def test_mariadbs_mysqld_is_not_taken_for_mysql(tmp_path, monkeypatch) -> None:
     assert local.program(MYSQL_FLAVOUR) is None
     assert MYSQL.missing("local") == (
         "no MySQL server is installed: see https://dev.mysql.com/downloads/mysql/ (Debian's mysqld is MariaDB's: "
-        "--db mariadb)."
+        "--db mariadb), or run `sh scripts/mysql.sh` in a checkout on Debian."
     )
     local._version.cache_clear()
     install("mysqld", "/usr/sbin/mysqld  Ver 8.4.6 for Linux on x86_64 (MySQL Community Server - GPL)")

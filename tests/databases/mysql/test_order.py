@@ -8,10 +8,10 @@ from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.probes.pages import read_index
-from keybench.errors import UsageError
+from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.innodb.records import LEAF_BYTES, leaf_record
+from keybench.pagemodels.innodb.records import LEAF_BYTES, key_bytes, leaf_record
 from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import send
 
@@ -25,15 +25,13 @@ def version4(keys: Keys) -> Keys:
 
 
 @pytest.mark.parametrize("on", [ENGINE, MYSQL])
-def test_default_columns_have_the_layouts_order_and_never_imitate_another_server(on) -> None:
-    assert on.default_column("uuid", "rfc").name == "binary16"
-    assert on.default_column("uuid", "net").name == "binary16-net"
-    assert on.default_column("uuid", "mysql-swap").name == "binary16-swapped"
-    assert on.default_column("uuid", "mssql").name == "binary16"
-    assert on.default_column("uuid", "none").name == "binary16"
-    assert on.default_column("int", "rfc").name == "bigint"
-    assert on.default_column("bytes", "rfc").name == "binary"
-    assert on.default_column("text", "none").name == "char"
+def test_default_columns_are_the_engines_own_types(on) -> None:
+    assert {kind: on.default_column(kind).name for kind in ("uuid", "int", "bytes", "text")} == {
+        "uuid": "uuid" if on is ENGINE else "binary16",
+        "int": "bigint",
+        "bytes": "binary",
+        "text": "char",
+    }
     assert ("uuid" in {column.name for column in on.columns}) == (on is ENGINE)
     with pytest.raises(UsageError, match=rf"^unknown {on.name} column 'binary-16'\. Did you mean binary16"):
         on.column("binary-16")
@@ -51,7 +49,7 @@ def test_sizes_of_records_are_the_servers(admin, column, role, payload) -> None:
     index_pages = read_index(admin, on)
     assert index_pages
     assert (index_pages.leaf, index_pages.branch) == (1, 0)
-    size = leaf_record(on.column, payload, role)
+    size = leaf_record(key_bytes(on.column), payload, role)
     assert index_pages.density == pytest.approx(100 * 40 * size / LEAF_BYTES, abs=1e-9)
     index, everything = ENGINE.bytes_per_row(on.column, payload, role)
     assert size < index < everything
@@ -65,3 +63,25 @@ def test_char36_default_has_the_servers_collation(admin) -> None:
     assert "utf8mb4" in declared
     assert admin.value("SELECT 'a' = 'A' COLLATE " + admin.settings()["collation_server"]) == 1
     assert send(admin.address, on, increasing(10)) == 10
+
+
+@pytest.mark.parametrize(
+    ("version", "problem"),
+    [
+        ("10.6.22-MariaDB", "has no type uuid"),
+        ("10.7.1-MariaDB", "sorts its type uuid in another order than newer ones (MDEV-29959)"),
+        ("10.11.4-MariaDB-1~deb12u1", "sorts its type uuid in another order than newer ones (MDEV-29959)"),
+        ("11.0.2-MariaDB", "sorts its type uuid in another order than newer ones (MDEV-29959)"),
+        ("10.11.5-MariaDB", ""),
+        ("11.0.3-MariaDB", ""),
+        ("11.8.3-MariaDB-ubu2404", ""),
+    ],
+)
+def test_a_mariadb_whose_uuid_is_another_is_refused_with_the_column_to_take(version: str, problem: str) -> None:
+    ddl.check(Table("trial", ENGINE.column("binary16"), 0), version)
+    if not problem:
+        ddl.check(Table("trial", ENGINE.column("uuid"), 0), version)
+        return
+    with pytest.raises(ServerError) as refused:
+        ddl.check(Table("trial", ENGINE.column("uuid"), 0), version)
+    assert str(refused.value) == (f"this MariaDB ({version}) {problem}: choose a newer --server, or --column binary16.")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks import streams
 from keybench.databases.mariadb import ENGINE
+from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.probes.pages import data_file, read_index
 from keybench.databases.mysql.probes.tables import innodb_name
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.predict import predict
-from tests.databases.mysql.conftest import measured
+from tests.databases.mysql.conftest import lengths, measured
 
 EXACT = (
     Metric.LEAF_PAGES,
@@ -27,8 +32,11 @@ EXACT = (
 )
 
 
-def table(column: str = "binary16", payload: int = 0, role: str = "clustered") -> Table:
-    return Table("trial", ENGINE.column(column), payload, role)  # type: ignore[arg-type]
+def table(
+    column: str = "binary16", payload: int | PayloadLengths = 0, role: str = "clustered", **settings: str
+) -> Table:
+    most, lengths = (payload.most, payload) if isinstance(payload, PayloadLengths) else (payload, None)
+    return Table("trial", ENGINE.column(column), most, role, lengths=lengths, settings=settings)  # type: ignore[arg-type]
 
 
 def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
@@ -38,7 +46,7 @@ def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
     real = {metric: reading.value for metric, reading in measured(admin, on, keys).items()}
     index = read_index(admin, on)
     assert index
-    model = predict(ENGINE.page_model(on), on.column, keys)
+    model = predict(ENGINE.page_model(on), on.column, keys, lengths=lengths(on, len(keys)))
     assert isinstance(model, InnodbStats)
     modelled = {reading.metric: reading.value for reading in readings(model)}
     assert {metric: modelled[metric] for metric in EXACT} == {metric: real[metric] for metric in EXACT}
@@ -47,7 +55,7 @@ def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
     assert admin.value(merges) - before == model.merges
     with data_file(admin, f"{innodb_name(on)}.ibd") as file:
         assert file
-        assert file.stat().st_size == 16_384 * model.file_pages
+        assert file.stat().st_size == admin.value("SELECT @@innodb_page_size") * model.file_pages
     assert real[Metric.SPLIT_COUNTER] == model.split_counter
 
 
@@ -83,11 +91,111 @@ def test_a_page_that_becomes_the_roots_only_child_is_merged_into_it(admin) -> No
     assert (stats.branch_pages, stats.split_counter) == (3, 380)
 
 
+@pytest.mark.parametrize("role", ["clustered", "nonclustered"])
+@pytest.mark.parametrize("rows", [1, 300, 2000, 9000])
+def test_small_indexes_and_their_files_are_those_of_the_model(admin, role: str, rows: int) -> None:
+    on = table(role=role)
+    for stream in ("increasing", "random"):
+        assert_as_the_server(admin, on, keys_in(stream, on, rows))
+
+
+@pytest.mark.parametrize("threshold", ["20", "40"])
+def test_a_merge_threshold_of_the_table_is_that_of_the_model(admin, threshold: str) -> None:
+    usual, on = table("char36", 3000), table("char36", 3000, merge_threshold=threshold)
+    keys = keys_in("4 lagging by 10 %", on, 20_000)
+    assert_as_the_server(admin, on, keys)
+    few, many = (predict(ENGINE.page_model(each), each.column, keys) for each in (on, usual))
+    assert isinstance(few, InnodbStats)
+    assert isinstance(many, InnodbStats)
+    assert few.merges < many.merges
+
+
+def test_the_counter_of_a_foreign_keys_table_has_its_parents_splits_as_the_model_has(admin) -> None:
+    on = replace(table(payload=100, role="fk"), children=3)
+    keys = keys_in("random", on, 10_000)
+    reading = measured(admin, on, keys)[Metric.SPLIT_COUNTER]
+    stats = predict(ENGINE.page_model(on), on.column, keys)
+    assert reading.value == stats.split_counter
+    assert reading.reason == "With the splits of the parent's table, which has the key as its primary key."
+    admin.drop(on)
+
+
+SIZES = ["4K", "64K", pytest.param("8K", marks=pytest.mark.long), pytest.param("32K", marks=pytest.mark.long)]
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def of_page_size(request, servers) -> Iterator[MySqlAdmin]:
+    chosen = ENGINE.configured(ENGINE.settings("fast", "small"), {"page_size": request.param})
+    server = ENGINE.provision("local", chosen)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KEYBENCH_TMP", str(servers.folder))
+        address = server.start()
+    admin = MySqlAdmin(address)
+    try:
+        assert admin.page_settings()["page_size"] == request.param
+        yield admin
+    finally:
+        admin.close()
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    ("column", "payload", "role", "stream", "rows"),
+    [
+        (
+            "binary16",
+            0,
+            "clustered",
+            "increasing",
+            3375,
+        ),  # the smallest one of 4 KiB whose order an extent of 64 spoils
+        ("binary16", 0, "clustered", "random", 3375),
+        ("char36", 300, "clustered", "random", 60_000),  # at 4 KiB four levels, and a file that grows early
+        ("char36", 300, "clustered", "4 lagging by 10 %", 60_000),
+        ("char36", 300, "clustered", "wrapping", 60_000),  # at 8 KiB a page that MariaDB does not merge
+        ("bigint", 100, "nonclustered", "4 lagging by 0.5 %", 30_000),
+    ],
+)
+def test_indexes_with_pages_of_other_sizes_are_those_of_the_model(
+    of_page_size, column: str, payload: int, role: str, stream: str, rows: int
+) -> None:
+    on = table(column, payload, role, **of_page_size.page_settings())
+    assert_as_the_server(of_page_size, on, keys_in(stream, on, rows))
+
+
+VARYING = [
+    ("binary16", PayloadLengths(0, 200), "clustered"),
+    ("binary16", PayloadLengths(1, 3000, "zipfian"), "clustered"),
+    ("bigint", PayloadLengths(0, 7000), "clustered"),
+    ("char36", PayloadLengths(0, 8000, "zipfian"), "clustered"),
+    ("bigint", PayloadLengths(4, 9, "row-number"), "clustered"),
+    ("binary16", PayloadLengths(0, 300), "nonclustered"),
+    ("char36", PayloadLengths(1, 5000, "zipfian"), "by-date"),
+]
+"""Tables whose rows are of different lengths."""
+
+
+@pytest.mark.parametrize("stream", ["increasing", "random", "4 lagging by 0.5 %"])
+@pytest.mark.parametrize("given", VARYING, ids=str)
+def test_rows_of_different_lengths_are_those_of_the_model(admin, given, stream: str) -> None:
+    on = table(*given)
+    assert_as_the_server(admin, on, keys_in(stream, on, 4000))
+    assert admin.value(f"SELECT sum(length(payload)) FROM {ddl.name(on)}") == int(lengths(on, 4000).sum())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stream", streams.STREAMS)
+@pytest.mark.parametrize("given", VARYING, ids=str)
+def test_many_rows_of_different_lengths_are_those_of_the_model(admin, given, stream: str) -> None:
+    on = table(*given)
+    assert_as_the_server(admin, on, keys_in(stream, on, 40_000))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("stream", streams.STREAMS)
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
 @pytest.mark.parametrize("payload", [0, 100])
-@pytest.mark.parametrize("column", ["binary16", "char36", "bigint"])
+@pytest.mark.parametrize("column", ["binary16", "uuid", "char36", "varchar36", "bigint", "int"])
 def test_indexes_of_many_rows_are_those_of_the_model(admin, column: str, payload: int, role: str, stream: str) -> None:
     on = table(column, payload, role)
     assert_as_the_server(admin, on, keys_in(stream, on, 200_000))

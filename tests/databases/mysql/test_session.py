@@ -15,9 +15,10 @@ from keybench.databases.mysql.session import statements as rows
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
 from keybench.testing.contract.keys import increasing, random, taken_by
-from tests.databases.mysql.conftest import send
+from tests.databases.mysql.conftest import lengths, send
 from tests.databases.mysql.test_order import version4
 
 PATHS = get_args(SendMethod)
@@ -172,6 +173,30 @@ def test_arrays_hold_texts_of_any_length(admin, width) -> None:
     admin.create(on)
     assert send(admin.address, on, random(20), "arrays") == 20
     assert admin.rows(f"SELECT DISTINCT LENGTH(payload) FROM {ddl.name(on)}") == [(on.payload,)]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    ("column", "role"),
+    [
+        ("binary16", "nonclustered"),
+        ("char36", "nonclustered"),
+        ("bigint", "nonclustered"),
+        ("binary16", "by-date"),
+        ("binary16", "fk"),
+    ],
+)
+def test_all_methods_store_texts_of_different_lengths(admin, column, role, path) -> None:
+    sized, keys = taken_by(ENGINE.column(column), increasing(250))
+    on = Table("trial", sized, 600, role, lengths=PayloadLengths(0, 600), children=2 if role == "fk" else 1)
+    admin.create(on)
+    assert send(admin.address, on, keys, path, 100) == 250
+    texts = list(Payload(600, lengths=lengths(on, 250)).row_texts(0, 250))
+    for each in on.family:
+        stored = admin.rows(f"SELECT payload FROM {ddl.name(each)} ORDER BY `key`")
+        assert [text for (text,) in stored] == [text for text in texts for _ in range(each.children)]
+        assert sum(map(len, admin.stored_keys(each))) == 250 * each.children
+    admin.drop(on)
 
 
 def test_settling_waits_until_deleted_rows_are_purged(admin) -> None:

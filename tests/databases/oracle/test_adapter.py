@@ -113,6 +113,25 @@ def test_a_container_gets_large_logs_and_a_user_with_few_rights(record: Record, 
     assert not [statement for statement in sent if "ALL PRIVILEGES" in statement or "DBA" in statement]
 
 
+def test_the_model_refuses_blocks_that_it_does_not_know(record: Record, address: Address) -> None:
+    admin = OracleAdmin(address)
+    assert admin.page_settings() == {"unique": "yes"}  # where the user may not read it
+    for size, refused in ((8192, False), (16_384, True)):
+        record.answers["SELECT block_size"] = [(size,)]
+        found = admin.page_settings()
+        assert found == {"unique": "yes", "block_size": str(size)}
+        on = Table("rows", ENGINE.column("raw16"), 100, settings=found)
+        if not refused:
+            ENGINE.page_model(on)
+            continue
+        with pytest.raises(UsageError) as error:
+            ENGINE.page_model(on)
+        assert str(error.value) == (
+            "the page model of Oracle knows blocks of 8192 bytes only, and this user's tablespace has blocks of 16384."
+        )
+    admin.close()
+
+
 def test_create_statements_by_options() -> None:
     unique = ddl.create(Table("rows", ENGINE.column("raw16"), 100, "nonclustered"), Options())
     assert unique == (

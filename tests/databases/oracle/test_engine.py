@@ -41,10 +41,8 @@ def test_the_registry_finds_it() -> None:
 
 
 def test_default_columns() -> None:
-    for order in ("rfc", "mssql", "none"):
-        assert ENGINE.default_column("uuid", order).name == "raw16"
-    assert ENGINE.default_column("uuid", "net").name == "raw16-net"
-    assert ENGINE.default_column("int", "rfc").name == "number"
+    assert ENGINE.default_column("uuid").name == "raw16"
+    assert ENGINE.default_column("int").name == "number"
 
 
 def test_without_a_daemon_the_message_names_its_address_and_alternatives(monkeypatch, tmp_path: Path) -> None:

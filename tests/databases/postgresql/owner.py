@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.hosting.container import KIND
 from keybench.databases.postgresql.admin import PostgresAdmin
+from tests.databases.inside import InContainer, InFolder, Inside
 
 
 class Owner:
@@ -22,9 +23,13 @@ class Owner:
     def __init__(self, address: Address, password: str) -> None:
         self._address = address
         self._admin = PostgresAdmin(address)
-        self._rules = Path(address.parameters["data"]) / "pg_hba.conf"
-        self._before = self._rules.read_text()
-        self._rules.write_text("local all guest,stranger scram-sha-256\n" + self._before)
+        given = address.parameters
+        self._contained = KIND in given
+        self._inside: Inside = InContainer(address) if self._contained else InFolder(address, Path(given["programs"]))
+        if not self._contained:  # a container asks for the password of everybody who comes from outside
+            self._rules = Path(given["data"]) / "pg_hba.conf"
+            self._before = self._rules.read_text()
+            self._rules.write_text("local all guest,stranger scram-sha-256\n" + self._before)
         literal = password.replace("'", "''")
         for statement in (
             "SELECT pg_reload_conf()",
@@ -44,7 +49,10 @@ class Owner:
 
     def url(self, password: str, user: str = "guest") -> str:
         given = ":" + quote(password, safe="") if password else ""
-        return f"postgresql://{user}{given}@/guests?host={self._address.parameters['host']}&port=5432"
+        at = self._address.parameters
+        if self._contained:
+            return f"postgresql://{user}{given}@{at['host']}:{at['port']}/guests"
+        return f"postgresql://{user}{given}@/guests?host={at['host']}&port=5432"
 
     def psql(self, statement: str) -> str:
         """The output of a statement that the owner of everything runs, unaligned."""
@@ -60,7 +68,7 @@ class Owner:
 
     def log(self) -> str:
         """The server's log."""
-        return (Path(self._address.parameters["data"]).parent / "server.log").read_text(errors="replace")
+        return self._inside.log()
 
     def place_is_there(self) -> bool:
         return self.psql("SELECT to_regnamespace('keybench') IS NOT NULL") == "t\n"
@@ -85,14 +93,12 @@ class Owner:
     def close(self) -> None:
         for statement in ("DROP DATABASE guests WITH (FORCE)", "DROP ROLE guest", "DROP ROLE stranger"):
             self._admin.rows(statement)
-        self._rules.write_text(self._before)
-        self._admin.rows("SELECT pg_reload_conf()")
+        if not self._contained:
+            self._rules.write_text(self._before)
+            self._admin.rows("SELECT pg_reload_conf()")
         self._admin.close()
 
     def _run(self, program: str, *arguments: str) -> str:
         given = self._address.parameters
-        where = ["-h", given["host"], "-p", given["port"], "-U", given["user"]]
-        path = Path(given["programs"]) / program
-        done = subprocess.run([path, *where, *arguments], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, ""), done.stderr
-        return done.stdout
+        where = [] if self._contained else ["-h", given["host"], "-p", given["port"]]
+        return self._inside.run([program, *where, "-U", given["user"], *arguments])

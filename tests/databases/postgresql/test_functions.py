@@ -23,6 +23,7 @@ from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
+from keybench.generators.rt_comb import POSTGRESQL
 from keybench.model.keys import Keys
 
 DAY = 86_400_000_000
@@ -220,3 +221,18 @@ def test_new_comb_is_fast_enough_for_a_default(server) -> None:
     begin = time.monotonic()
     server.value("SELECT count(new_comb()) FROM generate_series(1, 100000)")
     assert time.monotonic() - begin < 5
+
+
+def test_rt_combs_keys_for_postgresql_are_uuidv7_but_for_the_version(embedded: Address) -> None:
+    """The claim rt-comb-uuidv7, which is arithmetic, on PostgreSQL 18."""
+    when = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+    comb = POSTGRESQL.create(time=when)
+    as_7 = bytearray(comb.bytes)
+    as_7[6] = as_7[6] & 0x0F | 0x70
+    admin = PostgresAdmin(embedded)
+    try:
+        query = "SELECT uuid_extract_version(%s::uuid), uuid_extract_timestamp(%s::uuid)"
+        found = [admin.rows(query, [str(key), str(key)]) for key in (comb, uuid.UUID(bytes=bytes(as_7)))]
+    finally:
+        admin.close()
+    assert found == [[(4, None)], [(7, when)]]

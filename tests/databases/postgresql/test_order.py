@@ -14,14 +14,11 @@ from keybench.testing.contract.keys import taken_by
 from tests.databases.postgresql.conftest import random, send
 
 
-def test_default_columns_have_the_layouts_order_and_never_imitate_another_server() -> None:
-    assert ENGINE.default_column("uuid", "rfc").name == "uuid"
-    assert ENGINE.default_column("uuid", "net").name == "binary16-net"
-    assert ENGINE.default_column("uuid", "mssql").name == "uuid"
-    assert ENGINE.default_column("uuid", "none").name == "uuid"
-    assert ENGINE.default_column("int", "rfc").name == "bigint"
-    assert ENGINE.default_column("bytes", "rfc").name == "bytea"
-    assert ENGINE.default_column("text", "none").name == "text"
+def test_default_columns_are_the_engines_own_types() -> None:
+    assert ENGINE.default_column("uuid").name == "uuid"
+    assert ENGINE.default_column("int").name == "bigint"
+    assert ENGINE.default_column("bytes").name == "bytea"
+    assert ENGINE.default_column("text").name == "text"
     with pytest.raises(UsageError, match=r"^unknown postgresql column 'uid'\. Did you mean uuid\? Known: "):
         ENGINE.column("uid")
 

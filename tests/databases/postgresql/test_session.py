@@ -13,6 +13,7 @@ from keybench.databases.postgresql.session.copy_text import key_text, pack
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
 from tests.databases.postgresql.conftest import increasing, random, send
 
@@ -82,6 +83,25 @@ def test_payloads_arrive_in_order(admin) -> None:
     admin.drop(on)
     with pytest.raises(ServerError, match=r'^PostgreSQL: there is no table keybench\."odd name, Ünïcode"\.$'):
         admin.index_bytes(on)
+
+
+@pytest.mark.parametrize("role", ["nonclustered", "by-date", "fk"])
+def test_texts_of_different_lengths_arrive_with_their_keys(admin, role) -> None:
+    on = Table(
+        "trial", ENGINE.column("uuid"), 900, role, lengths=PayloadLengths(0, 900), children=2 if role == "fk" else 1
+    )
+    payload = Payload(900, lengths=PayloadLengths(0, 900).of((1,), np.arange(2508)))
+    admin.create(on)
+    session = ENGINE.session(admin.address, on)
+    try:
+        assert [session.send(batch) for batch in session.prepare(increasing(2501), payload, 7, 500)] == [500] * 5 + [1]
+    finally:
+        session.close()
+    texts = payload.row_texts(7, 2501)
+    for each in on.family:
+        stored = admin.rows(f"SELECT payload FROM {layout.name(each)} ORDER BY key")
+        assert [text for (text,) in stored] == [text for text in texts for _ in range(each.children)]
+    admin.drop(on)
 
 
 def test_settling_vacuums_deleted_rows(admin) -> None:

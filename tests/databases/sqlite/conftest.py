@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Address, Admin, Session
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
 
@@ -31,6 +33,11 @@ def integers(n: int) -> Keys:
     return Keys(np.arange(1, n + 1, dtype=np.int64), "int")
 
 
+def lengths(table: Table, n: int) -> NDArray[np.int64] | None:
+    """Characters of n payloads, if they vary."""
+    return table.lengths.of((1,), np.arange(n)) if table.lengths else None
+
+
 @dataclass
 class Bench:
     """One server and what a trial does on it."""
@@ -41,8 +48,16 @@ class Bench:
         default_factory=lambda: {"random": random_keys, "ascending": ascending_keys, "integers": integers}
     )
 
-    def table(self, column: str, payload: int = 0, key: KeyRole = "clustered", name: str = "rows") -> Table:
-        return Table(name, ENGINE.column(column), payload, key)
+    def table(
+        self,
+        column: str,
+        payload: int | PayloadLengths = 0,
+        key: KeyRole = "clustered",
+        name: str = "rows",
+    ) -> Table:
+        lengths = payload if isinstance(payload, PayloadLengths) else None
+        width = payload.most if isinstance(payload, PayloadLengths) else payload
+        return Table(name, ENGINE.column(column), width, key, lengths=lengths)
 
     def session(self, table: Table, **pragmas: str) -> Session:
         return ENGINE.session(self.changed(**pragmas), table)
@@ -59,7 +74,7 @@ class Bench:
         for probe in probes:
             probe.before(table)
         session = self.session(table, **pragmas)
-        batches = session.prepare(keys, Payload(table.payload), 0, rows_per_tx)
+        batches = session.prepare(keys, Payload(table.payload, lengths=lengths(table, len(keys))), 0, rows_per_tx)
         assert sum(session.send(batch) for batch in batches) == len(keys)
         session.close()
         readings = [reading for probe in probes for reading in probe.after(table)]

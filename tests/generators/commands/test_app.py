@@ -140,10 +140,21 @@ def test_a_key_is_decoded(command) -> None:
     assert "rt-comb-sql                  2024-03-21T04:19:11.3040000Z" in lines
     assert lines.index("Likely") < lines.index("Possible")
     assert "Ruled out" not in out
-    assert "Several fit, and a key does not name its layout" in out, "with rt-comb-sql-no-repeat"
+    assert "No bits tell these apart." in out, "with rt-comb-sql-no-repeat"
+    assert re.search(r"  Of random keys \(uuid-v4\), 1 in [2-9],\d00 fits as well as the first\.\n\nPossible\n", out)
     _, out, _ = command("decode", "--", "-JhLeOlGIEjaIOFHR0xd")
     assert "pushid                       2015-02-04T22:15:31.1530000Z" in out
-    assert "Several fit" not in out
+    assert "No bits tell these apart" not in out
+
+
+def test_a_random_guid_and_a_weak_case_are_called_so(command) -> None:
+    _, out, _ = command("decode", "3f2b8a54-c1d7-4e0a-9b6f-52d1c7e8a903")
+    assert out.split("\n\n")[1].startswith("Random, no structure\n  No bits tell these apart.\n  uuid-v4 ")
+    _, out, _ = command("decode", "1541815603606036480")
+    assert "No layout fits 1,200 times better than a random value would: none of these is likely." in " ".join(
+        out.split()
+    )
+    assert "Likely" not in out
 
 
 def test_bytes_from_a_column_are_decoded(command) -> None:
@@ -210,6 +221,14 @@ def test_durations_as_text(ticks, text) -> None:
 )
 def test_odds_as_text(chance, text) -> None:
     assert odds(chance) == text
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "20"])
+@pytest.mark.parametrize("arguments", [["list"], ["decode", KEY], ["show", "uuid-v7"]])
+def test_a_terminal_of_one_column_gets_the_narrowest_screen(arguments, columns, command) -> None:
+    code, out, err = command(*arguments, width=int(columns))
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) < 2_000
 
 
 def test_help_names_every_order_and_imports_little() -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keybench.errors import UsageError
-from keybench.generators.commands.readings import key_text, parse, read, readings
+from keybench.generators.commands.readings import groups, read, readings
+from keybench.generators.commands.spellings import key_text, parse
 from keybench.generators.core.clock import TICKS_PER_SECOND, ticks_of
 from keybench.generators.core.layout import layout, layouts
-from keybench.model.byteorder import PERMUTATIONS, stored
-from keybench.model.keys import Keys
 
 NAMES = sorted({known.name for known in layouts().values()})
 NOW = 638_712_864_000_000_000  # 2025-01-01
 KEY = "d01c25cc-63a7-47cc-b5ba-018e5f3bff48"
-BYTES = uuid.UUID(KEY).bytes
 
 
 def one(found, name):
@@ -41,9 +36,9 @@ def test_a_layouts_own_key_is_never_ruled_out_and_its_time_is_found(name, back, 
     (keys, *_) = [keys for keys in parse(key_text(opened(name, [ticks]).take(1))) if keys.kind == known.kind]
     reading = read(known, keys, NOW)
     if not time or not time.readable:
-        assert reading.verdict in {"likely", "possible"}
+        assert reading.verdict == "possible"
     else:
-        assert reading.verdict == "likely", reading.reason
+        assert reading.verdict == "possible", reading.reason
         assert abs(reading.ticks - ticks) <= max(time.resolution, 1)
 
 
@@ -56,8 +51,8 @@ def test_a_comb_differs_from_random_guids_by_its_time() -> None:
     comb = one(found, "rt-comb-sql")
     assert (comb.verdict, comb.ticks) == ("likely", 638_465_915_513_040_000)
     assert comb.reason == "version, variant of RFC 9562 fit; its time is after 1990"
-    # Six fixed bits, and 35 years of the 8,030 until .NET's DateTime ends.
-    assert 1 / comb.chance == pytest.approx(64 * 8_030 / 35, rel=0.01)
+    # Six fixed bits, and 286 days (a year counts) and tomorrow of the 8,925 years that 48 bits of milliseconds cover.
+    assert 1 / comb.chance == pytest.approx(64 * 2**48 / (366 * 86_400_000), rel=0.001)
     random = one(found, "uuid-v4")
     assert (random.verdict, random.chance, random.ticks) == ("possible", 1 / 64, None)
     wrong = one(found, "rt-comb-postgresql")
@@ -91,28 +86,6 @@ def test_shard_process_and_counter_are_read(opened) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        KEY, KEY.upper(), KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", f"  {KEY}\n",
-        f"0x{KEY.replace('-', '')}",
-        f"({KEY.upper()})",
-    ],
-)  # fmt: skip
-def test_every_spelling_of_a_guid(text) -> None:
-    (keys,) = parse(text)
-    assert keys.kind == "uuid"
-    assert keys.data.tobytes() == BYTES
-
-
-@pytest.mark.parametrize("order", sorted(PERMUTATIONS))
-@given(guid=st.uuids())
-def test_bytes_as_a_column_stores_them(order, guid) -> None:
-    keys = Keys(np.frombuffer(guid.bytes, np.uint8).reshape(1, 16), "uuid")
-    (back,) = parse(stored(keys, order).tobytes().hex(), order)
-    assert key_text(back) == str(guid)
-
-
-@pytest.mark.parametrize(
     ("text", "kind", "name", "moment"),
     [
         ("1541815603606036480", "int", "snowflake", "2022-06-28T16:07:40.105Z"),
@@ -129,27 +102,85 @@ def test_published_keys_of_other_kinds(text, kind, name, moment) -> None:
     assert key_text(keys) == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "d01c25cc", KEY[:-1], KEY + "0", KEY.replace("d", "g"), "d01c25cc63a7-47cc-b5ba-018e5f3bff48",
-     "9" * 19 + "9999", "1.5", "é" * 26],
-)  # fmt: skip
-def test_a_text_that_can_be_no_key_is_refused(text) -> None:
-    with pytest.raises(UsageError) as refused:
-        parse(text)
-    assert str(refused.value) == (
-        f"{text!r} is no key of any layout: a GUID has 32 hexadecimal digits, plain or as 8-4-4-4-12; "
-        "`keybench generators list` shows the lengths of other keys."
-    )
-
-
-def test_mariadbs_bytes_cannot_be_turned_back() -> None:
-    with pytest.raises(
-        UsageError, match=r"^bytes in the order 'mariadb' cannot be turned back: choose from rfc, net, "
-    ):
-        parse(KEY, "mariadb")
-
-
 def test_fixed_bits_are_compared_bit_by_bit() -> None:
     (keys,) = parse("017f22e2-79b0-7cc3-d8c4-dc0c0c07398f")
     assert read(layout("uuid-v7"), keys, NOW).reason == "its keys have 10 as variant of RFC 9562"
+
+
+def first_group(text: str) -> set[str]:
+    (keys, *_) = parse(text)
+    return {reading.layout.name for reading in groups(readings(keys, NOW))[0]}
+
+
+def test_layouts_that_no_bits_tell_apart_are_one_group() -> None:
+    assert {"uuid-v7", "dotnet-v7", "postgresql-uuidv7"} <= first_group("0190a6c1-79b0-7cc3-98c4-dc0c0c07398f")
+    assert first_group("d30add63-11a1-11dd-b2eb-005056ae063c") == {"uuid-v1", "mysql-uuid", "mariadb-uuid-v1"}
+    assert first_group(KEY) == {"rt-comb-sql", "rt-comb-sql-no-repeat"}
+    assert first_group("1541815603606036480") == {"snowflake", "instagram"}
+
+
+def test_a_random_guid_has_no_structure() -> None:
+    (keys,) = parse("3f2b8a54-c1d7-4e0a-9b6f-52d1c7e8a903")
+    found = groups(readings(keys, NOW))
+    assert [reading.layout.name for reading in found[0]] == ["uuid-v4", "tvondra-sequence", "tvondra-time"]
+    assert {reading.verdict for group in found for reading in group} == {"possible"}
+
+
+def test_a_low_number_is_a_count_and_no_snowflake() -> None:
+    (keys,) = parse("42")
+    counted, timed = groups(readings(keys, NOW))
+    names = {"bigint-identity", "int-identity", "bigint-cached", "bigint-hilo"}
+    assert {reading.layout.name for reading in counted} == names
+    assert {reading.verdict for reading in counted} == {"likely"}
+    assert "sonyflake" in {reading.layout.name for reading in timed}
+    assert {reading.verdict for reading in timed} == {"possible"}
+    (keys,) = parse("-7")
+    assert one(readings(keys, NOW), "bigint-identity").reason == "its keys count from 1"
+    (keys,) = parse("1541815603606036480")
+    identity = one(readings(keys, NOW), "bigint-identity")
+    assert identity.verdict == "unlikely"
+    assert identity.reason == "its keys count from 1 and seldom come to more than 1,000,000,000,000"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("cuid2", "tz4a98xxat96iws9zmbrgj3A"), ("cuid2", "1z4a98xxat96iws9zmbrgj3a"), ("nanoid", "V1StGXR8_Z5jdHi6B!myT")],
+)
+def test_a_character_outside_of_the_alphabet_rules_a_text_out(name, text) -> None:
+    (keys,) = parse(text)
+    reading = read(layout(name), keys, NOW)
+    assert (reading.verdict, reading.reason) == ("no", "it holds a character that its keys do not have")
+
+
+@pytest.mark.parametrize(("name", "text"), [("cuid2", "tz4a98xxat96iws9zmbrgj3a"), ("nanoid", "V1StGXR8_Z5jdHi6B-myT")])
+def test_a_text_of_the_alphabet_can_be_one(name, text) -> None:
+    (keys,) = parse(text)
+    assert read(layout(name), keys, NOW).reason == "its characters fit"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("ulid-text", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), ("tsid-text", "01226N0640J7Q")]
+)
+def test_crockfords_base_32_is_read_in_either_case_but_not_in_both(name, text) -> None:
+    (upper,), (lower,) = parse(text), parse(text.lower())
+    assert read(layout(name), lower, NOW).ticks == read(layout(name), upper, NOW).ticks is not None
+    assert read(layout(name), parse(text[:-4] + text[-4:].lower())[0], NOW).verdict == "no"
+
+
+def test_a_fraction_that_mariadb_does_not_write_is_refused() -> None:
+    (last,), (beyond,) = parse("019c5e2f-b2b4-7f9f-8d2a-5b6d6f9c1234"), parse("019c5e2f-b2b4-7fa0-8d2a-5b6d6f9c1234")
+    assert layout("mariadb-uuid-v7").decode(last).fields["counter"] == 3
+    reading = read(layout("mariadb-uuid-v7"), beyond, NOW)
+    assert (reading.verdict, reading.reason) == (
+        "no",
+        "019c5e2f-b2b4-7fa0-8d2a-5b6d6f9c1234 is no mariadb-uuid-v7 key: its fraction is above 3,999 quarters of a "
+        "microsecond. Decode it as the layout that made it.",
+    )
+
+
+def test_a_text_above_the_greatest_tsid_is_refused() -> None:
+    (keys,) = parse("G1226N0640J7Q")
+    assert (
+        read(layout("tsid-text"), keys, NOW).reason
+        == "'G1226N0640J7Q' is no tsid-text key: the greatest begins with F."
+    )

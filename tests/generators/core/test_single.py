@@ -8,6 +8,7 @@ import sys
 import time
 import timeit
 import uuid
+from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 import numpy as np
@@ -17,10 +18,18 @@ from hypothesis import strategies as st
 
 from keybench import generators
 from keybench.errors import UsageError
-from keybench.generators import new
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, SystemClock, VirtualClock
+from keybench.generators import new, timestamp
+from keybench.generators.core.clock import (
+    TICKS_PER_MS,
+    TICKS_PER_SECOND,
+    UNIX_EPOCH,
+    SystemClock,
+    VirtualClock,
+    ticks_of,
+)
 from keybench.generators.core.description import Uniqueness
 from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.instants import DATETIME_LAST
 from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
 from keybench.generators.core.single import MonotonicClock, objects, source
@@ -42,7 +51,7 @@ NEED_A_NUMBER = those("machine", "worker id")
 
 CROWD = """
 import os, sys, threading
-from keybench.generators import new
+from keybench.generators import new, timestamp
 from keybench.generators.core.layout import layout
 
 PROCESSES, THREADS = 8, 8
@@ -183,7 +192,7 @@ def test_a_forked_child_may_not_use_its_parents_number() -> None:
     code = f"""
 import os, sys
 from keybench.errors import UsageError
-from keybench.generators import new
+from keybench.generators import new, timestamp
 name = {NEED_A_NUMBER[0]!r}
 new(name, worker=3)
 if os.fork() == 0:
@@ -202,9 +211,13 @@ new(name, worker=3)
     )
 
 
-@given(readings=st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=50), cut=st.integers(0, 50))
+INSTANTS = st.integers(-(10**9), 10**9) | st.integers(-START, DATETIME_LAST - START) | st.sampled_from([-5, 0, 5])
+
+
+@given(readings=st.lists(INSTANTS, min_size=1, max_size=50), cut=st.integers(0, 50))
 def test_a_monotonic_clock_never_goes_back_and_never_ahead(readings, cut) -> None:
-    ticks = START + np.array(readings) // 1000
+    """Whatever the years: nanoseconds since 1970 fit 64 bits from 1677 to 2262 only."""
+    ticks = START + np.array(readings)
     odd = np.arange(len(ticks)) * 37 % 100
     clock = MonotonicClock(VirtualClock(ticks, odd))
     cut = min(cut, len(ticks))
@@ -223,6 +236,15 @@ def test_a_clock_that_steps_back_repeats_no_key(name) -> None:
     make = source(ALL[name], Process("testhost", 74_565), VirtualClock(ticks), AesEntropy.seeded(name))
     keys = [make() for _ in range(len(ticks))]
     assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("year", [1600, 1677, 2262, 2300, 9999])
+def test_a_source_makes_keys_of_any_year(year) -> None:
+    ticks = ticks_of(datetime(year, 5, 1, 12, tzinfo=UTC))
+    known = ALL["newid"]
+    make = source(known, Process("testhost", 74_565), VirtualClock(np.full(3, ticks)), AesEntropy.seeded(1))
+    keys = np.frombuffer(b"".join(make().bytes for _ in range(3)), np.uint8).reshape(3, 16)
+    assert known.decode(Keys(keys, "uuid")).ticks.tolist() == [ticks] * 3
 
 
 COMPOSED = sorted(name for name, known in ALL.items() if known.composer())
@@ -282,3 +304,52 @@ def test_sources_start_from_the_operating_systems_entropy() -> None:
     assert all(one != other for one, other in zip(first, second, strict=True))
     assert first[0][:8] != second[0][:8]
     assert first[2][:18] != second[2][:18]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "near"),
+    [
+        ("rt-comb-sql", {}, 1),
+        ("rt-comb-legacy", {}, 4),
+        ("uuid-v7", {}, 1),
+        ("uuid-v1", {}, 1),
+        ("ulid", {}, 1),
+        ("ksuid", {}, 1000),
+        ("snowflake", {"worker": 1}, 1),
+    ],
+)
+def test_the_time_of_a_new_key_is_now(name: str, options: dict[str, int], near: int) -> None:
+    slack = timedelta(milliseconds=near)
+    before = datetime.now(UTC)
+    found = timestamp(new(name, **options), name)
+    assert before - slack <= found <= datetime.now(UTC) + slack
+    assert found.tzinfo is UTC
+
+
+def test_the_time_of_a_guid_as_text() -> None:
+    """Published with RT.Comb's SQL functions."""
+    comb = "D01C25CC-63A7-47CC-B5BA-018E5F3BFF48"
+    assert timestamp(comb, "rt-comb-sql") == datetime(2024, 3, 21, 4, 19, 11, 304_000, tzinfo=UTC)
+    with pytest.raises(UsageError) as refused:
+        timestamp("nothing", "rt-comb-sql")
+    assert str(refused.value) == "'nothing' is no GUID: a GUID has 32 hexadecimal digits."
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "message"),
+    [
+        ("uuid-v4", uuid.UUID(int=1 << 127), "uuid-v4 keys hold no time: name the layout that made the key."),
+        ("bigint-identity", 5, "bigint-identity keys hold no time: name the layout that made the key."),
+        (
+            "snowflake",
+            1 << 64,
+            "18446744073709551616 has more than 64 bits, so it is no key of any layout: give the key as it was made.",
+        ),
+        ("uuid-v7", 7, "these are int keys, and GUIDs were expected: name the layout that made them."),
+        ("cuid2", "é" * 24, "cuid2 keys hold no time: name the layout that made the key."),
+    ],
+)
+def test_a_key_without_a_time_is_refused(name: str, key: uuid.UUID | int | str, message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        timestamp(key, name)
+    assert str(refused.value) == message

@@ -8,8 +8,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
-EXTENT = 64
-
 
 def directory(records: int) -> int:
     return (2 * records + 3) // 4
@@ -20,10 +18,12 @@ class Space:
     """One tablespace: the owners of pages, and lists of extents in the server's order."""
 
     mysql: bool = False
-    size: int = EXTENT
-    limit: int = EXTENT
+    page_bytes: int = 16_384
+    size: int = field(init=False)
+    limit: int = field(init=False)
+    extent: int = field(init=False)
     owner: dict[int, int] = field(default_factory=lambda: {0: -1})
-    used: dict[int, set[int]] = field(default_factory=lambda: {0: {0, 1, 2}})
+    used: dict[int, set[int]] = field(default_factory=dict)
     free: list[int] = field(default_factory=list)
     fragments: list[int] = field(default_factory=lambda: [0])
     empty: dict[int, list[int]] = field(default_factory=dict)
@@ -31,33 +31,42 @@ class Space:
     full: dict[int, int] = field(default_factory=dict)
     single: dict[int, set[int]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.extent = {4096: 256, 8192: 128}.get(self.page_bytes, 64)
+        self.limit = self.extent
+        self.size = 7 if self.mysql else 4
+        self.used[0] = set(range(4 if self.mysql else 3))
+
     def segment(self, which: int) -> None:
         self.empty[which], self.partial[which], self.full[which], self.single[which] = [], [], 0, set()
 
     def grow(self) -> None:
-        self.size += EXTENT if self.size < 32 * EXTENT else 4 * EXTENT
+        self.size = max(self.size, self.extent)
+        self.size += self.extent * (1 if self.size < min(32 * self.extent, self.page_bytes) else 4)
 
-    def reserve(self) -> None:
-        """Grows the file as each insertion that may split requires."""
-        if self.size == EXTENT and not self.free and len(self.used[0]) + 2 <= EXTENT:
-            return  # a file below one extent grows by pages
+    def reserve(self, held: int) -> None:
+        """Grows the file as each insertion that may split requires; it goes on inside `held` others."""
+        if self.size < self.extent:
+            self.size = max(self.size, len(self.used[0]) + 2)
+            return
         while True:
-            up = (self.size - self.limit) // EXTENT
+            up = (self.size - self.limit) // self.extent
             if up > 0:
                 up -= 1
-                up -= up // 256
-            if len(self.free) + up > 2 + 2 * (self.size // EXTENT) // 200 + 3:
+                up -= up // (self.page_bytes // self.extent)
+            free = len(self.free) + up
+            if free > 2 + 2 * (self.size // self.extent) // 200 + 3 and free >= 3 * (held + 1):
                 return
             self.grow()
 
     def fill(self) -> None:
-        if self.size < self.limit + 4 * EXTENT:
+        if self.size < self.limit + 4 * self.extent:
             self.grow()
         count = 0
-        while self.limit + EXTENT <= self.size and count < 4:
-            extent = self.limit // EXTENT
-            self.limit += EXTENT
-            if extent % 256 == 0:
+        while self.limit + self.extent <= self.size and count < 4:
+            extent = self.limit // self.extent
+            self.limit += self.extent
+            if extent * self.extent % self.page_bytes == 0:
                 self.owner[extent], self.used[extent] = -1, {0, 1}
                 self.fragments.append(extent)
             else:
@@ -66,7 +75,7 @@ class Space:
                 count += 1
 
     def take_extent(self, hint: int) -> int:
-        extent = hint // EXTENT
+        extent = hint // self.extent
         if not (hint < self.limit and self.owner[extent] == 0):
             if not self.free:
                 self.fill()
@@ -76,8 +85,8 @@ class Space:
 
     def counts(self, which: int) -> tuple[int, int]:
         partial, empty, single = self.partial[which], self.empty[which], len(self.single[which])
-        used = self.full[which] * EXTENT + sum(len(self.used[e]) for e in partial) + single
-        return used, (self.full[which] + len(partial) + len(empty)) * EXTENT + single
+        used = self.full[which] * self.extent + sum(len(self.used[e]) for e in partial) + single
+        return used, (self.full[which] + len(partial) + len(empty)) * self.extent + single
 
     def segment_extent(self, which: int) -> int:
         if self.empty[which]:
@@ -88,24 +97,25 @@ class Space:
         return extent
 
     def first_free(self, extent: int, hint: int = 0) -> int:
-        for step in range(EXTENT):
-            at = (hint + step) % EXTENT
+        for step in range(self.extent):
+            at = (hint + step) % self.extent
             if at not in self.used[extent]:
-                return extent * EXTENT + at
+                return extent * self.extent + at
         raise AssertionError
 
     def allocate(self, which: int, hint: int, direction: int) -> int:
         used, reserved = self.counts(which)
         if hint >= self.limit:
             hint = 0
-        extent = hint // EXTENT
+        extent = hint // self.extent
         own = self.owner[extent] == which
         spare = reserved - used
-        grow = used >= 32 and spare < reserved // 8 and (self.mysql or spare < 256)
-        if own and hint % EXTENT not in self.used[extent]:
+        few = used < self.extent // 2
+        grow = not few and spare < reserved // 8 and (self.mysql or spare < 4 * self.extent)
+        if own and hint % self.extent not in self.used[extent]:
             return self.mark(which, hint)
-        if not self.mysql and own and len(self.used[extent]) < EXTENT:
-            return self.mark(which, self.first_free(extent, hint % EXTENT))
+        if not self.mysql and own and len(self.used[extent]) < self.extent:
+            return self.mark(which, self.first_free(extent, hint % self.extent))
         if self.owner[extent] == 0 and grow:
             self.take_extent(hint)
             self.owner[extent] = which
@@ -113,52 +123,53 @@ class Space:
             return self.mark(which, hint)
         if direction and grow:
             extent = self.segment_extent(which)
-            return self.mark(which, extent * EXTENT + (EXTENT - 1 if direction < 0 else 0))
-        if self.mysql and own and len(self.used[extent]) < EXTENT:
-            return self.mark(which, self.first_free(extent, hint % EXTENT))
+            return self.mark(which, extent * self.extent + (self.extent - 1 if direction < 0 else 0))
+        if self.mysql and own and len(self.used[extent]) < self.extent:
+            return self.mark(which, self.first_free(extent, hint % self.extent))
         if spare > 0:
             return self.mark(which, self.first_free((self.partial[which] or self.empty[which])[0]))
-        if used < 32:
+        if few:
             return self.fragment(which, hint)
-        return self.mark(which, self.segment_extent(which) * EXTENT)
+        return self.mark(which, self.segment_extent(which) * self.extent)
 
     def fragment(self, which: int, hint: int) -> int:
-        extent = hint // EXTENT
-        if not (hint < self.limit and self.owner[extent] == -1 and len(self.used[extent]) < EXTENT):
+        extent = hint // self.extent
+        if not (hint < self.limit and self.owner[extent] == -1 and len(self.used[extent]) < self.extent):
             if self.fragments:
                 extent, hint = self.fragments[0], 0
             else:
                 extent = self.take_extent(hint)
                 self.owner[extent] = -1
                 self.fragments.append(extent)
-        page = self.first_free(extent, hint % EXTENT)
-        self.used[extent].add(page % EXTENT)
-        if len(self.used[extent]) == EXTENT:
+        page = self.first_free(extent, hint % self.extent)
+        self.size = max(self.size, page + 1)
+        self.used[extent].add(page % self.extent)
+        if len(self.used[extent]) == self.extent:
             self.fragments.remove(extent)
         self.single[which].add(page)
         return page
 
     def mark(self, which: int, page: int) -> int:
-        extent = page // EXTENT
+        extent = page // self.extent
         if not self.used[extent]:
             self.empty[which].remove(extent)
             self.partial[which].append(extent)
-        self.used[extent].add(page % EXTENT)
-        if len(self.used[extent]) == EXTENT:
+        self.used[extent].add(page % self.extent)
+        if len(self.used[extent]) == self.extent:
             self.partial[which].remove(extent)
             self.full[which] += 1
         return page
 
     def release(self, which: int, page: int) -> None:
-        extent = page // EXTENT
+        extent = page // self.extent
         if self.owner[extent] == -1:
             self.single[which].remove(page)
-            if len(self.used[extent]) == EXTENT:
+            if len(self.used[extent]) == self.extent:
                 self.fragments.append(extent)
-        elif len(self.used[extent]) == EXTENT:
+        elif len(self.used[extent]) == self.extent:
             self.full[which] -= 1
             self.partial[which].append(extent)
-        self.used[extent].remove(page % EXTENT)
+        self.used[extent].remove(page % self.extent)
         if not self.used[extent]:
             (self.fragments if self.owner[extent] == -1 else self.partial[which]).remove(extent)
             self.owner[extent] = 0
@@ -218,7 +229,7 @@ class Tree:
         for segment in self.segments:
             space.segment(segment)
         self.root = Page(space.fragment(self.segments[1], 0), 0)
-        self.counter = self.merges = self.right = 0
+        self.counter = self.merges = self.right = self.held = 0
         self.kinds = {"append": 0, "edge": 0, "interior": 0}
 
     def size(self, page: Page) -> int:
@@ -251,7 +262,12 @@ class Tree:
         return self.space.allocate(self.segments[level > 0], hint, direction)
 
     def split(self, page: Page, at: int, key: int, kid: Page | None) -> None:
-        self.space.reserve()
+        self.space.reserve(self.held)
+        self.held += 1
+        self.make_room(page, at, key, kid)
+        self.held -= 1
+
+    def make_room(self, page: Page, at: int, key: int, kid: Page | None) -> None:
         if page is self.root:
             page = self.raise_root()
         self.counter += not self.mysql
@@ -339,6 +355,8 @@ class Tree:
                 self.delete(father, father.kids.index(page))
                 page.remove(0, not self.mysql)
                 self.put(self.find(following, page.level + 1), following, page)
+                if not self.mysql:
+                    return
             else:
                 page.remove(0, not self.mysql)
                 page.keys[0] = -1

@@ -13,7 +13,7 @@ from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.innodb.model import InnodbModel, InnodbStats, page_model
+from keybench.pagemodels.innodb.model import InnodbModel, InnodbStats, Parameters, page_model
 from keybench.pagemodels.ranking import ranked
 from tests.pagemodels.innodb.reference import Space, Tree
 
@@ -30,7 +30,7 @@ def ranks_of(stream: str, rows: int) -> Ranks:
 
 def by_reference(model: InnodbModel, ranks: Ranks) -> tuple[Tree, Space, int]:
     """The same index by the rules in plain Python, and what its table's and its own splits add to the counter."""
-    space = Space(model.mysql)
+    space = Space(model.mysql, model.page_bytes)
     trees = [
         Tree(space, part.leaf_bytes, part.branch_bytes, part.clustered, i, part.page_bytes)
         for i, part in enumerate(filter(None, (model.table, model)))
@@ -69,11 +69,14 @@ def orders(draw: st.DrawFn) -> Ranks:
 
 
 MODELS = [
-    InnodbModel(34, 25, page_bytes=512),
-    InnodbModel(34, 45, page_bytes=1024),
-    InnodbModel(135, 25, page_bytes=1024),
-    InnodbModel(29, 29, clustered=False, table=InnodbModel(42, 17, page_bytes=512), page_bytes=512),
-    InnodbModel(34, 25, mysql=True, page_bytes=512),
+    InnodbModel(340, 250, page_bytes=4096),
+    InnodbModel(34, 25, page_bytes=4096),
+    InnodbModel(700, 900, page_bytes=8192),
+    InnodbModel(1350, 250),
+    InnodbModel(290, 290, clustered=False, table=InnodbModel(420, 170, page_bytes=4096), page_bytes=4096),
+    InnodbModel(2600, 250, page_bytes=32_768),
+    InnodbModel(5400, 3000, page_bytes=65_536),
+    InnodbModel(340, 250, mysql=True, page_bytes=4096),
 ]
 
 
@@ -118,7 +121,7 @@ def test_a_million_descending_keys() -> None:
 
 def test_mysql_counts_no_insertion_into_the_right_neighbour() -> None:
     ranks = ranks_of("same millisecond", 50_000)
-    mariadb, mysql = (page_model(table(), mysql=mysql).insert(ranks) for mysql in (False, True))
+    mariadb, mysql = (page_model(table(), Parameters(), mysql=mysql).insert(ranks) for mysql in (False, True))
     assert mysql.split_counter == mysql.leaf_pages - 1 + mysql.branch_pages - 1  # one level of branch pages: its root
     assert mariadb.split_counter > mysql.split_counter
 
@@ -146,7 +149,11 @@ def test_one_row_is_one_leaf() -> None:
 
 
 def test_tables_that_cannot_be_modelled_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"^unknown parameter of the page model 'fill_factor'\. Known: none\.$"):
+    with pytest.raises(
+        UsageError,
+        match=r"^unknown parameter of the page model 'fill_factor'\. Known: merge_threshold, "
+        r"multibyte, page_bytes\.$",
+    ):
         ENGINE.page_model(table(), fill_factor=90)
     with pytest.raises(
         UsageError,
@@ -154,6 +161,20 @@ def test_tables_that_cannot_be_modelled_are_refused() -> None:
         r"keys and payloads only\.$",
     ):
         ENGINE.page_model(table(payload=8994))
+    with pytest.raises(UsageError, match=r"^a record of 2036 bytes is too long for a page of 4096: "):
+        ENGINE.page_model(table(payload=2000), page_bytes=4096)
+    ENGINE.page_model(table(payload=16_347), page_bytes=65_536)
+    with pytest.raises(UsageError, match=r"^a record of 16384 bytes is too long for a page of 65536: "):
+        ENGINE.page_model(table(payload=16_348), page_bytes=65_536)
+    for size in (0, 1024, 16_383, 131_072):
+        with pytest.raises(UsageError) as refused:
+            ENGINE.page_model(table(), page_bytes=size)
+        sizes = "4096, 8192, 16384, 32768, 65536"
+        assert str(refused.value) == f"InnoDB has no pages of {size} bytes: use one of {sizes}."
+    for threshold in (0, 51):
+        with pytest.raises(UsageError) as refused:
+            ENGINE.page_model(table(), merge_threshold=threshold)
+        assert str(refused.value) == f"MERGE_THRESHOLD is between 1 and 50, not {threshold}: the default is 50."
     with pytest.raises(
         UsageError,
         match=r"^the column binary is as wide as its keys: give it their width with `sized` first\.$",

@@ -11,10 +11,14 @@ from benchmarks import streams
 from keybench.databases.mssql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.column import Column
+from keybench.model.keys import Keys
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
+from keybench.pagemodels.half_split.model import SizedSplitModel
 from keybench.pagemodels.mssql import records as rows
-from keybench.pagemodels.mssql.model import Parameters, heap, index
+from keybench.pagemodels.mssql.model import Parameters, heap, index, varying_index
+from keybench.pagemodels.predict import predict
 
 GUID = ENGINE.column("uniqueidentifier")
 INT = Column("int", "int", frozenset({"int"}), "rfc", "int", width=4)
@@ -84,6 +88,60 @@ def test_published_density_and_fragmentation_of_small_indexes() -> None:
     table = PUBLISHED["NEWSEQUENTIALID, 5,000 rows of 291 bytes"]
     stats = table.model.insert(np.arange(table.rows))
     assert stats.fragmentation == pytest.approx(0.5376344086021506, rel=1e-15)
+
+
+def test_published_density_of_rows_of_different_lengths() -> None:
+    """github.com/dotnet/efcore/pull/20528: 5,000 rows clustered by an int identity, beside it a GUID and a text.
+
+    The thread does not say what the texts are. Three characters and the row's number from 0, as nvarchar in a database
+    with row versions, give both published figures in all digits (docs/internals/mssql.md §5).
+    """
+    fixed, versions = 4 + 16, True
+    empty, one = rows.data_row(fixed, 3, versions=versions), rows.data_row(fixed, 3, [2], versions=versions)
+    model = varying_index(empty, one - empty - 2, rows.branch_row(4), Parameters())
+    assert isinstance(model, SizedSplitModel)
+    characters = PayloadLengths(4, 7, "row-number").of((), np.arange(5000))
+    keys = Keys(np.arange(1, 5001), "int")
+    stats = predict(model.with_payloads(2 * characters), INT, keys)
+    assert (stats.leaf_pages, stats.density) == (38, 98.41728440820361)
+    assert stats.fragmentation == pytest.approx(2.631578947368421, rel=1e-15)
+
+
+@pytest.mark.parametrize("given", [{}, {"row_versions": True, "unique": False}, {"split_point": "insertion_point"}])
+def test_rows_of_nearly_one_length_split_as_rows_of_one_length(given: dict) -> None:
+    """Of 99 or 100 characters no page holds more rows than of 100, and so few less that the halves are the same."""
+    for stream in ("increasing", "random", "4 lagging by 0.5 %", "descending"):
+        keys = streams.keys(streams.STREAMS[stream](20_000), GUID)
+        varying = Table("t", GUID, 100, lengths=PayloadLengths(99, 100))
+        model = ENGINE.page_model(varying, **given)
+        same = predict(model, GUID, keys, lengths=np.full(20_000, 100))
+        fixed = predict(ENGINE.page_model(Table("t", GUID, 100), payload="varchar", **given), GUID, keys)
+        assert (same.leaf_pages, same.density, same.branch_pages) == (
+            fixed.leaf_pages, fixed.density, fixed.branch_pages
+        )  # fmt: skip
+        assert same.page_rows.tolist() == fixed.page_rows.tolist()
+        assert same.page_numbers.tolist() == fixed.page_numbers.tolist()
+
+
+def test_rows_of_very_different_lengths_that_do_not_fit_a_third_of_a_page_are_refused() -> None:
+    on = Table("t", GUID, 5000, lengths=PayloadLengths(0, 5000))
+    keys = streams.keys(np.arange(3), GUID)
+    with pytest.raises(
+        UsageError,
+        match=r"^an entry of 5,029 bytes is longer than a third of a page: the page model does not know how pages with "
+        r"such entries of different lengths split\. Choose shorter payloads\.$",
+    ):
+        predict(ENGINE.page_model(on), GUID, keys, lengths=np.array([1, 2, 5000]))
+    heap_message = r"^a heap with rows of different lengths is not modelled: leave out structure\.$"
+    with pytest.raises(UsageError, match=heap_message):
+        ENGINE.page_model(Table("t", GUID, 50, "nonclustered", lengths=PayloadLengths(0, 50)), structure="heap")
+
+
+def test_an_empty_text_in_the_last_column_is_not_stored() -> None:
+    on = Table("t", GUID, 50, lengths=PayloadLengths(0, 50))
+    model = ENGINE.page_model(on).with_payloads(np.array([0, 1, 50]))  # type: ignore[union-attr]
+    keys = streams.keys(np.arange(3), GUID)
+    assert model.sizes(keys).tolist() == [25, 25 + 4 + 1, 25 + 4 + 50]
 
 
 def test_a_root_holds_622_pages_of_int_keys_and_splits_evenly_at_the_next() -> None:

@@ -11,6 +11,7 @@ from benchmarks import streams
 from keybench.databases.oracle.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.page_stats import PageStats
@@ -120,6 +121,23 @@ def test_numbers_of_one_size_split_as_entries_of_one_size(right_edge: str) -> No
     assert sized.page_rows.tolist() == fixed.page_rows.tolist()
     assert sized.density == fixed.density
     assert sized.appends == fixed.appends > 10
+
+
+@pytest.mark.parametrize("column", ["raw16", "number"])
+def test_texts_of_one_length_split_as_such_texts_of_any_length(column: str) -> None:
+    on = ENGINE.column(column)
+    varying = Table("t", on, 300, lengths=PayloadLengths(0, 300))
+    for stream in ("increasing", "random", "4 lagging by 0.5 %"):
+        keys = streams.keys(streams.STREAMS[stream](8000), on)
+        fixed = predict(ENGINE.page_model(Table("t", on, 300)), on, keys)
+        same = predict(ENGINE.page_model(varying), on, keys, lengths=np.full(8000, 300))
+        assert (same.leaf_pages, same.branch_pages, same.density) == (
+            fixed.leaf_pages, fixed.branch_pages, fixed.density
+        )  # fmt: skip
+        assert same.page_numbers.tolist() == fixed.page_numbers.tolist()
+    sizes = ENGINE.page_model(varying).with_payloads(np.array([0, 250, 251])).sizes  # type: ignore[union-attr]
+    empty = 21 if column == "raw16" else 7
+    assert sizes(streams.keys(np.array([7, 8, 9]), on)).tolist() == [empty, empty + 251, empty + 254]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,12 @@ class File:
             self.pages += 1
         return self.pages
 
+    def take_chain(self, pages: int) -> None:
+        """Takes the overflow pages of one record."""
+        near = 0
+        for _ in range(pages):
+            near = self.take(near)
+
 
 @dataclass(eq=False)
 class Page:
@@ -170,7 +176,8 @@ class Tree:
             filled[i], filled[i - 1] = right, left
         numbers = [page.number for page in old[:n]]
         numbers += [self.file.take(numbers[-1]) for _ in range(n - len(numbers))]
-        for page in old[n:]:
+        lifted = parent is self.root and n == 1 and len(parent.kids) == count
+        for page in old[0 if lifted else n :]:
             self.file.free.append(page.number)
             self.file.given_back += 1
         new, dividers, begin = [], [], 0
@@ -185,6 +192,9 @@ class Tree:
         parent.kids[first : first + count] = new
         parent.keys[first : first + count - 1] = dividers
         parent.used = None
+        if lifted:  # the root takes its only child's content
+            (child,) = new
+            parent.leaf, parent.keys, parent.kids = child.leaf, child.keys, child.kids
 
     def leaves(self) -> list[Page]:
         def below(page: Page) -> list[Page]:

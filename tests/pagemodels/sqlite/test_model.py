@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
+from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.predict import predict
@@ -35,51 +37,61 @@ TABLES: list[tuple[str, int, KeyRole]] = [
 ]
 
 
-def by_reference(table: Table, keys: Keys, page_bytes: int) -> tuple[Tree, File]:
+def by_reference(table: Table, keys: Keys, page_bytes: int, lengths: NDArray[np.int64] | None) -> tuple[Tree, File]:
     """The same b-tree by the rules in plain Python."""
-    column = table.column
+    column, n = table.column, len(keys)
     ranks = ranked(sort_words(keys, column.order))
-    file, rowids = File(), np.arange(1, len(keys) + 1)
+    file, rowids = File(), np.arange(1, n + 1)
 
-    def by_rank(sizes: NDArray[np.uint16]) -> list[int]:
-        placed = np.empty(len(keys), np.int64)
+    def by_rank(sizes: NDArray[np.integer[Any]]) -> list[int]:
+        placed = np.empty(n, np.int64)
         placed[ranks] = sizes
         return placed.tolist()  # type: ignore[no-any-return]
 
-    def records(size: int) -> NDArray[np.uint16]:
-        numbers = column.form == "int" and not cells.is_rowid(table)
-        return np.uint16(size) + (cells.integer_bytes(keys.data) if numbers else np.zeros(len(keys), np.uint16))  # type: ignore[arg-type]
-
-    rows = None
+    numbers = column.form == "int" and not cells.is_rowid(table)
+    key = cells.integer_bytes(keys.data) if numbers else np.zeros(n, np.int64)  # type: ignore[arg-type]
+    texts = np.full(n, table.payload) if lengths is None else lengths
+    payload = cells.text_bytes(texts) if table.payload else np.zeros(n, np.int64)
+    rows, row_pages, pages = None, np.zeros(n, np.int64), np.zeros(n, np.int64)
     if cells.is_rowid(table):
         varints = cells.varint_bytes(keys.data)  # type: ignore[arg-type]
-        size = cells.whole(records(cells.rowid_record(table.payload)), page_bytes, table=True) + varints
-        dividers = by_rank(4 + varints)
-        tree = Tree(file, by_rank(size).__getitem__, dividers.__getitem__, page_bytes)
+        size, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
+        tree = Tree(file, by_rank(size + varints).__getitem__, by_rank(4 + varints).__getitem__, page_bytes)
     elif table.key == "clustered":
-        size = cells.whole(records(cells.record(column, table.payload)), page_bytes, table=False)
+        size, pages = cells.stored(cells.record(column) + payload + key, page_bytes, table=False)
         tree = Tree(file, by_rank(size).__getitem__, None, page_bytes)
     else:
         varints = cells.varint_bytes(rowids)
-        size = cells.whole(records(cells.record(column, table.payload)), page_bytes, table=True) + varints
-        rows = Tree(file, size.tolist().__getitem__, (4 + varints).tolist().__getitem__, page_bytes)
-        entry = records(cells.record(column, 0, rowid=True)) + cells.integer_bytes(rowids)
-        tree = Tree(file, by_rank(cells.whole(entry, page_bytes, table=False)).__getitem__, None, page_bytes)
-    for row, key in enumerate(ranks.tolist()):
-        tree.insert(key)
+        size, row_pages = cells.stored(cells.record(column) + payload + key, page_bytes, table=True)
+        rows = Tree(file, (size + varints).tolist().__getitem__, (4 + varints).tolist().__getitem__, page_bytes)
+        entry = cells.record(column, rowid=True) + key + cells.integer_bytes(rowids)
+        tree = Tree(file, by_rank(cells.stored(entry, page_bytes, table=False).sizes).__getitem__, None, page_bytes)
+    of_key, of_row = np.broadcast_to(pages, n).tolist(), np.broadcast_to(row_pages, n).tolist()
+    for row, rank in enumerate(ranks.tolist()):
+        file.take_chain(of_key[row])
+        tree.insert(rank)
         if rows:
+            file.take_chain(of_row[row])
             rows.insert(row)
     return tree, file
 
 
-def modelled(table: Table, keys: Keys, page_bytes: int = 4096, checkpoints: Sequence[int] = ()) -> PageStats:
-    return predict(ENGINE.page_model(table, page_bytes=page_bytes), table.column, keys, checkpoints)
+def modelled(
+    table: Table,
+    keys: Keys,
+    page_bytes: int = 4096,
+    checkpoints: Sequence[int] = (),
+    lengths: NDArray[np.int64] | None = None,
+) -> PageStats:
+    return predict(ENGINE.page_model(table, page_bytes=page_bytes), table.column, keys, checkpoints, lengths=lengths)
 
 
-def assert_as_reference(table: Table, keys: Keys, page_bytes: int) -> File:
-    """Returns the reference's file."""
-    stats = modelled(table, keys, page_bytes)
-    tree, file = by_reference(table, keys, page_bytes)
+def assert_as_reference(
+    table: Table, keys: Keys, page_bytes: int, lengths: NDArray[np.int64] | None = None
+) -> tuple[PageStats, File]:
+    """Returns the model's figures and the reference's file."""
+    stats = modelled(table, keys, page_bytes, lengths=lengths)
+    tree, file = by_reference(table, keys, page_bytes, lengths)
     leaves = tree.leaves()
     assert stats.page_numbers.tolist() == [page.number for page in leaves]
     assert stats.page_rows.tolist() == [len(page.keys) for page in leaves]
@@ -87,7 +99,7 @@ def assert_as_reference(table: Table, keys: Keys, page_bytes: int) -> File:
     assert stats.density == 100 * sum(map(tree.used, leaves)) / (len(leaves) * (page_bytes - 8))
     assert [stats.appends, stats.edge_splits, stats.interior_splits] == list(tree.kinds.values())
     assert stats.appends + stats.edge_splits + stats.interior_splits == stats.leaf_pages - 1
-    return file
+    return stats, file
 
 
 @settings(deadline=None, max_examples=60)
@@ -110,6 +122,28 @@ def test_the_kernel_equals_the_rules_in_plain_python(
     times = np.arange(n) - chance.integers(0, fronts, n) * lag + chance.integers(0, noise + 1, n)
     numbers = (times * n + chance.permutation(n)) * scale
     assert_as_reference(on, streams.keys(numbers, on.column), page_bytes)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.sampled_from([("binary16", "clustered"), ("integer", "clustered"), ("char36", "nonclustered")]),
+    st.sampled_from([512, 1024]),
+    st.sampled_from([PayloadLengths(0, 200), PayloadLengths(1, 900, "zipfian"), PayloadLengths(0, 2000)]),
+    st.integers(1, 800),
+    st.sampled_from([0, 3, 300]),
+    st.integers(0, 1000),
+)
+def test_rows_of_any_lengths_are_stored_by_the_rules(
+    given: tuple[str, KeyRole], page_bytes: int, of: PayloadLengths, n: int, lag: int, seed: int
+) -> None:
+    """Among rows of very different lengths, a tree also loses a level again, and pages that are given back are taken by
+    overflow pages."""
+    column, role = given
+    on = Table("trial", ENGINE.column(column), of.most, role, lengths=of)
+    chance = np.random.Generator(np.random.PCG64(seed))
+    times = np.arange(n) - chance.integers(0, 4, n) * lag
+    keys = streams.keys(times * n + chance.permutation(n), on.column)
+    assert_as_reference(on, keys, page_bytes, of.of((seed,), np.arange(n)))
 
 
 @settings(deadline=None, max_examples=30)
@@ -169,7 +203,7 @@ def test_pages_that_are_given_back_are_taken_again() -> None:
     """Where the newest row goes alone to a new leaf, sparse leaves come to lie beside one another."""
     on = Table("trial", ENGINE.column("integer"), 92)
     keys = streams.keys(streams.STREAMS["4 lagging by 0.5 %"](6000), on.column)
-    file = assert_as_reference(on, keys, 1024)
+    _, file = assert_as_reference(on, keys, 1024)
     assert file.given_back > 20
 
 
@@ -262,12 +296,12 @@ def test_tables_that_cannot_be_modelled_are_refused() -> None:
         UsageError, match=r"^SQLite has no pages of 1000 bytes: take a power of two from 512 to 65536\.$"
     ):
         ENGINE.page_model(on, page_bytes=1000)
+    varying = Table("trial", on.column, 9, lengths=PayloadLengths(1, 9))
     with pytest.raises(
         UsageError,
-        match=r"^a record of 1020 bytes would lie on overflow pages: the page model of SQLite takes up to 1002; "
-        r"choose a shorter payload\.$",
+        match=r"^the payloads of this table vary: give the page model the length of each with `with_payloads`\.$",
     ):
-        modelled(Table("trial", on.column, 1000), streams.keys(np.arange(3), on.column))
+        modelled(varying, streams.keys(np.arange(3), on.column))
     with pytest.raises(
         UsageError,
         match=r"^the column blob is as wide as its keys: give it their width with `sized` first\.$",

@@ -150,6 +150,21 @@ ANOTHER = "take it from version control again, or give --baseline another file."
             "keybench, or give --baseline another file.",
         ),
         (
+            "[" * 100_000,
+            "the baseline base.json is damaged (its values are nested too deeply); it was left as it is: " + ANOTHER,
+        ),
+        (
+            '{"format": 1, "counts": {"of": 3}}',
+            "the baseline base.json is damaged (counts: Input should be a valid list); it was left as it is: "
+            f"{ANOTHER}",
+        ),
+        (
+            '{"format": 1, "counts": [' + "9" * 5000 + "]}",
+            "the baseline base.json is damaged (Exceeds the limit (4300 digits) for integer string conversion: value "
+            "has 5000 digits; use sys.set_int_max_str_digits() to increase the limit); it was left as it is: "
+            f"{ANOTHER}",
+        ),
+        (
             '{"format": 1, "runs": []}',
             "the baseline base.json is damaged (runs: Extra inputs are not permitted); it was left as it is: "
             f"{ANOTHER}",

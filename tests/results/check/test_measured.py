@@ -84,6 +84,15 @@ def test_a_page_model_repeats_whatever_the_writers_and_has_no_times_and_no_versi
     assert [arm.subject for arm in found.counts[0].arms] == [KEY, MODEL, PARENT] * 2
 
 
+def test_settings_that_were_chosen_for_a_page_model_are_among_its_conditions() -> None:
+    model = [replace(one, server="model") for one in PAIR]
+    chosen = Environment("sqlite", "model", {"keybench": "0.1.0"}, {"page_size": "8K"}, 0)
+    (plain,) = measure(RUN, model, [replace(chosen, settings={})], LIMITS).counts
+    (other,) = measure(RUN, model, [chosen], LIMITS).counts
+    assert plain.conditions == {"seed": 7}
+    assert other.conditions == {"seed": 7, "settings": {"page_size": "8K"}}
+
+
 def test_what_the_server_sorted_has_no_exact_counts() -> None:
     bulk = replace(RUN, definition={"scenario": {"load": {"path": "bulk"}, "table": {"key": "nonclustered"}}})
     found = measure(bulk, PAIR, [ON], LIMITS)

@@ -12,8 +12,11 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.claims import ClaimRow, rows
-from keybench.results.claims.claim import claims
+from keybench.results.claims.cells import cells
+from keybench.results.claims.claim import Side, claims
 from keybench.results.store.database import Store
+from tests.results.claims.conftest import Runs
+from tests.results.conftest import a_run
 
 NOISE = np.random.default_rng(7).normal(0, 0.02, 64)
 BIGINT, STRING, RANDOM = ("bigint-identity", "bigint"), ("jhtodd-string", "uuid"), ("uuid-v4", "uuid")
@@ -266,9 +269,9 @@ def test_keys_alone_are_compared_across_the_ways_of_making_them(runs) -> None:
         return lambda block: {Metric.KEY_NS: timed(nanoseconds, place)(block)[TIME]}
 
     ways = {
-        ("uuid-v4", "AES, 1 thread"): made(2, 0),
-        ("jhtodd-end", "operating system, 1 thread"): made(40, 1),
-        ("jhtodd-end", "plain PRNG, 1 thread"): made(3, 2),
+        ("uuid-v4", "AES, 1 thread, one key a call"): made(2, 0),
+        ("jhtodd-end", "operating system, 1 thread, one key a call"): made(40, 1),
+        ("jhtodd-end", "plain PRNG, 1 thread, one key a call"): made(3, 2),
     }
     runs.keys(ways)
     table = found(runs)
@@ -343,3 +346,19 @@ def test_an_unknown_run_is_an_error(runs) -> None:
     runs.add()
     with pytest.raises(UsageError, match="no run 'feed'"):
         found(runs, "feed")
+
+
+def test_a_side_without_a_column_means_the_default_column() -> None:
+    """Not another column in which the same run measured the layout, whatever their names are."""
+    pairing = {"default": "uniqueidentifier", "suited": "binary16", "ordered": True, "suiting": ["binary16"]}
+    run = replace(a_run(), definition={"pairings": {"mssql": {"uuid-v7": pairing}}})
+    trial = Runs.trial(1, 0, "uuid-v7", "binary16", {}, database="mssql")
+    for of_run, column in ((run, "uniqueidentifier"), (a_run(), "binary16")):
+        (cell,) = cells(of_run, [trial, replace(trial, column="uniqueidentifier")], [])
+        arm = cell.arm(Side.parse("uuid-v7"))
+        assert arm is not None
+        assert arm.column == column
+        named = cell.arm(Side.parse("uuid-v7@binary16"))
+        assert named is not None
+        assert named.column == "binary16"
+        assert cell.arm(Side.parse("uuid-v7@char36")) is None

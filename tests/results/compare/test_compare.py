@@ -155,6 +155,13 @@ def test_counts_of_other_seeds_or_of_several_writers_need_not_repeat() -> None:
     assert not row(compare(before, after), "uuid-v4", Metric.LEAF_PAGES).exact
 
 
+def test_counts_of_rows_that_the_server_sorted_need_not_repeat() -> None:
+    before, after = both(reading(Metric.LEAF_PAGES, 3, block=2, layout="uuid-v4"))
+    bulk = {"scenario": {"title": "t", "load": {"path": "bulk"}}}
+    sides = [replace(one, run=replace(one.run, definition=bulk)) for one in (before, after)]
+    assert not row(compare(*sides), "uuid-v4", Metric.LEAF_PAGES).exact
+
+
 MACHINE = {"cpu": "Example 9000 @ 3.00GHz", "cores": 8, "memory_bytes": 2**34, "system": "Linux 6.1"}
 
 

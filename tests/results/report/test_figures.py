@@ -86,6 +86,7 @@ def test_a_complete_run_has_every_figure_of_an_index() -> None:
     wanted = {one.name for one in known_figures() if isinstance(one, GroupFigure) and not one.keys_alone} - {
         "ticks",
         "latency-along",
+        "writer-lag",
     }
     assert {name for name in wanted if found[name].svg} == wanted
 
@@ -135,6 +136,42 @@ def test_insert_positions_have_each_writers_rows_and_need_several_writers() -> N
         return replace(trial, blobs=(one,) if trial.block == 1 else ())
 
     assert "skew" not in drawn(grouped(change=alone))
+
+
+def of_writers(trial: Trial, ids: Iterable[str] = ("first", "second")) -> Trial:
+    """The last writer lags with half of its inserts, further with each block; the others do not lag."""
+    names = list(ids)
+    lags = {Metric.LAGGING_INSERTS: 50.0, Metric.LAG_ROWS_P50: 1000.0 * trial.block, Metric.LAG_ROWS_P95: 9000.0}
+    own = [
+        Reading(metric, value if name == names[-1] else 0.0, "derived", "", Subject.writer(name))
+        for name in names
+        for metric, value in lags.items()
+    ]
+    return replace(trial, readings=(*trial.readings, *own))
+
+
+def test_the_lag_of_each_writer_is_drawn_and_listed_for_each_layout() -> None:
+    found = drawn(grouped(blocks=3, change=of_writers))["writer-lag"]
+    rows = {(row["layout"], row["writer"]): row for row in table(found)}
+    assert set(rows) == {(layout, writer) for layout in FEW for writer in ("first", "second")}
+    late, other = rows["uuid-v4", "second"], rows["uuid-v4", "first"]
+    assert float(late["inserts that lag, % of inserts"]) == 50
+    assert float(late["lag, median, rows"]) == 2000
+    assert float(late["lag, p95, rows"]) == 9000
+    assert float(other["inserts that lag, % of inserts"]) == float(other["lag, median, rows"]) == 0
+    assert found.alt.startswith("A line for each of 2 writers, 3 panels. Furthest: second with ")
+    assert found.alt.endswith(", 50\u00a0% of its inserts, median 2,000 rows.")
+    assert found.svg.count("50\u00a0%") == len(FEW)
+    assert "writer-lag" not in drawn(grouped()), "one writer has no readings of its own"
+
+
+def test_of_very_many_writers_the_furthest_is_named() -> None:
+    many = [f"machine-{i}" for i in range(200)]
+    found = drawn(grouped(change=lambda trial: of_writers(replace(trial, blobs=()), many)))["writer-lag"]
+    assert "Only the furthest writer is named; the numbers have them all." in found.caption
+    assert len(table(found)) == 200 * len(FEW)
+    assert [row["writer"] for row in table(found)[:200]] == many
+    assert found.svg.count("machine-") == found.svg.count("machine-199") == len(FEW)
 
 
 def test_a_histogram_of_fill_adds_up_and_contains_the_density() -> None:

@@ -17,10 +17,15 @@ import pytest
 
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
+from keybench.model.names import CONTROL
 from keybench.model.reading import Reading
+from keybench.model.subject import Subject
 from keybench.results.claims import rows
+from keybench.results.plots.canvas import drawing
+from keybench.results.plots.palette import styles
 from keybench.results.report import download
 from keybench.results.report.page import render, write_report
+from keybench.results.report.views import run_view
 from tests.results.report.page import Page
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
@@ -212,6 +217,20 @@ def test_the_scenarios_title_is_at_the_top(fake_run) -> None:
     assert "keybench report two-million Two million rows Run 5ca1ab1e00" in read(fake_run(layouts=FEW)).text
 
 
+def test_the_head_of_the_page_says_what_ran_where_the_scenario_has_something_else(fake_run) -> None:
+    store = fake_run(layouts=FEW)
+    run, trials = store.run("latest"), store.trials("5ca1ab1e00")
+    scenario = {"title": "t", "rows": trials[0].rows, "blocks": run.blocks}
+    for asked, blocks, said in (
+        (scenario["rows"], run.blocks, ""),
+        (50_000, run.blocks, "The scenario has 50,000 rows."),
+        (50_000, run.blocks + 1, f"The scenario has 50,000 rows and {run.blocks + 1} blocks."),
+    ):
+        changed = replace(run, definition={"scenario": {**scenario, "rows": asked, "blocks": blocks}})
+        with drawing():
+            assert run_view(store, changed, trials, styles(FEW, CONTROL), "r1").difference == said
+
+
 def test_a_very_small_value_keeps_a_digit(fake_run) -> None:
     def change(trial):
         heap = Reading(
@@ -223,6 +242,26 @@ def test_a_very_small_value_keeps_a_digit(fake_run) -> None:
     assert "uuid-v7 uuid" in text
     assert " −0.00004 " in text
     assert " 0.500 " in text
+
+
+@pytest.mark.parametrize("writers", [2, 21])
+def test_the_lag_of_each_writer_is_a_table_that_is_folded_if_it_is_long(fake_run, writers: int) -> None:
+    names = [f"web-{i}" for i in range(1, writers + 1)]
+
+    def change(trial):
+        own = [
+            Reading(metric, 4321.0 if name == names[-1] else 0.0, "derived", "", Subject.writer(name))
+            for name in names
+            for metric in (Metric.LAGGING_INSERTS, Metric.LAG_ROWS_P50)
+        ]
+        return replace(trial, blobs=(), readings=(*trial.readings, *own))
+
+    page = read(fake_run(layouts=FEW, databases=("postgresql",), change=change))
+    assert page.attributes("aria-label").count("Lag of each writer") == 1
+    assert "Layout Column Writer Inserts that lag % of inserts ↓ Lag, median rows ↓" in page.text
+    second = "4,321.0 d 4,321 d" if writers == 2 else "0.0 d 0 d"
+    assert f"uuid-v4 uuid web-1 0.0 d 0 d uuid-v4 uuid web-2 {second}" in page.text
+    assert ("Lag of each writer, 63 rows" in page.text) == (writers == 21)
 
 
 def test_modelled_groups_are_marked(fake_run) -> None:

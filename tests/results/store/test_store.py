@@ -288,10 +288,12 @@ def test_a_damaged_file_says_so(store: Store, file: str) -> None:
         damaged.seek(size // 2)
         damaged.write(b"\xff" * (size - size // 2))
     before = Path(file).read_bytes()
-    with Store.open(file, write=False) as reader:
-        said = message(lambda: reader.trials(a_run().id))
-    assert said.startswith(f"{file} is no results database or is damaged (")
-    assert Path(file).read_bytes() == before
+    for write in (False, True):
+        said = opening(file, write=write)
+        assert said.startswith(
+            (f"{file} is damaged: a part of it cannot be read (", f"{file} is no results database or")
+        )
+        assert Path(file).read_bytes() == before
 
 
 def set_version(file: str, version: str) -> None:
@@ -454,6 +456,23 @@ def suppress_full(_path: Path) -> pytest.RaisesExc[OSError]:
     return pytest.raises(OSError, match="No space left on device")
 
 
+def test_a_disk_without_room_for_another_file(small_disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,nr_inodes=3", str(small_disk)], check=True)
+    file, filler = small_disk / "r.sqlite", small_disk / "filler"
+    expected = (
+        f"the disk of {file} is full; what was recorded before is safe: free some space, then go on with --resume."
+    )
+    with Store.open(str(file), write=True) as store:
+        store.add_run(a_run())
+        filler.touch()
+        assert message(lambda: store.record(a_run().id, a_trial()), EnvironmentMissing) == expected
+        assert store.done(a_run().id) == set()
+        assert opening(small_disk / "other.sqlite", write=True, kind=EnvironmentMissing).endswith(expected[-40:])
+        filler.unlink()
+        store.record(a_run().id, a_trial())
+        assert store.done(a_run().id) == {(1, 0)}
+
+
 def test_no_disk_left_to_create_the_file(small_disk: Path) -> None:
     filler = small_disk / "filler"
     with suppress_full(filler):
@@ -494,7 +513,7 @@ def test_series_are_stored_as_their_version_says(store: Store, file: str) -> Non
 
 
 def test_blobs_come_back_where_they_are_asked_for(store: Store) -> None:
-    kept = tuple(Blob.pack(kind, {"n": 1}, {"a": np.arange(9)}) for kind in ("pages", "positions"))
+    kept = tuple(Blob.pack(kind, {"n": 1}, {"a": np.arange(9)}) for kind in ("one kind", "other kind"))
     store.record(a_run().id, replace(a_trial(), blobs=kept[::-1]))
     (without,) = store.trials(a_run().id)
     assert without.blobs == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject
 from keybench.model.table import Table
-from keybench.runners.measuring import key_positions
+from keybench.runners.measuring import key_positions, lag
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.key_sources import KeySource, key_sources
@@ -54,7 +55,7 @@ def found(work: Scenario, name: str, rows: int) -> dict[str, dict[Metric, float 
 def test_one_ascending_writer_has_no_lag_and_one_front() -> None:
     values = found(load_scenario("quick"), "morris-corrected", 20_000)
     assert set(values) == {KEY}
-    for metric in (Metric.POSITION_MEAN, Metric.LAG_ROWS, Metric.LAG_SECONDS, Metric.DEEP_INSERTS, Metric.DISPLACEMENT):
+    for metric in (Metric.POSITION_MEAN, *lag.METRICS, Metric.DEEP_INSERTS, Metric.DISPLACEMENT):
         assert values[KEY][metric] == 0
     assert values[KEY][Metric.FRONTS] == 1
 
@@ -65,23 +66,63 @@ def test_clocks_apart_are_the_lag_of_each_machine() -> None:
     assert set(values) == {KEY, *(Subject.writer(f"machine-{i}") for i in (1, 2, 3, 4))}
     for i in range(4):
         own = values[Subject.writer(f"machine-{i + 1}")]
-        assert own[Metric.LAG_SECONDS] == pytest.approx(5 * i, abs=0.3)
+        assert own[Metric.LAGGING_INSERTS] == pytest.approx(100 if i else 0, abs=0.1)
+        assert own[Metric.LAG_SECONDS_P50] == pytest.approx(5 * i, abs=0.3)
         above = sum(0.25 * 1000 * (i - j) for j in range(i))
-        assert own[Metric.LAG_ROWS] == pytest.approx(above, abs=30)
+        assert own[Metric.LAG_ROWS_P50] == pytest.approx(above, abs=30)
+        assert own[Metric.LAG_LEAVES_P50] == pytest.approx(above / 100, abs=0.3)
 
 
 def test_ef_core_lags_by_the_time_since_its_processes_started_and_the_corrected_generator_does_not() -> None:
     work = load_scenario("azure-lag")
     values = found(work, "efcore-sequential", 45_000)
-    assert values[Subject.writer("web-4")][Metric.LAG_ROWS] == 0
-    for i, start in enumerate([0, 20, 45]):
-        lag = values[Subject.writer(f"web-{i + 1}")][Metric.LAG_SECONDS]
-        assert lag is not None
-        assert lag >= (0 if i == 0 else 1500), start
+    # web-1 appends alone for an hour. In the second hour its keys lie below those of the three that started later.
+    expected = {"web-1": (50, 13_500), "web-2": (100, 9_000), "web-3": (100, 4_500), "web-4": (0, 0)}
+    for writer, (share, rows) in expected.items():
+        own = values[Subject.writer(writer)]
+        assert own[Metric.LAGGING_INSERTS] == pytest.approx(share, abs=0.2), writer
+        assert own[Metric.LAG_ROWS_P50] == pytest.approx(rows, rel=0.01), writer
+        assert own[Metric.LAG_ROWS_P95] == pytest.approx(1.9 * rows, rel=0.01), writer
+        seconds = (1800, 3420) if share else (0, 0)
+        assert own[Metric.LAG_SECONDS_P50] == pytest.approx(seconds[0], rel=0.01), writer
+        assert own[Metric.LAG_SECONDS_P95] == pytest.approx(seconds[1], rel=0.01), writer
+        assert own[Metric.LAG_LEAVES_P50] == pytest.approx(rows / 100, rel=0.01), writer
+        assert own[Metric.LAG_LEAVES_P95] == pytest.approx(rows / 100 * 1.9, rel=0.01), writer
     assert values[KEY][Metric.FRONTS] == 4
     remedy = found(work, "morris-corrected", 45_000)
-    assert remedy[KEY][Metric.LAG_SECONDS] == 0
+    assert remedy[KEY][Metric.LAGGING_INSERTS] == 0
+    assert remedy[KEY][Metric.LAG_SECONDS_P95] == 0
     assert remedy[KEY][Metric.FRONTS] == 1
+
+
+MANY = """
+title = "forty machines, of which one has a clock that is a minute behind"
+rows = 40_000
+start = 2026-01-01T00:00:00Z
+""" + "".join(
+    f"""
+[[writer]]
+id = "machine-{i}"
+rate = 5
+clock = {{ offset = {-60 if i == 17 else 0} }}
+"""
+    for i in range(40)
+)
+
+
+def test_the_number_for_all_writers_does_not_hide_the_one_that_lags() -> None:
+    work = parse_scenario("many", MANY, where="many.toml")
+    values = found(work, "morris-corrected", 40_000)
+    late = values[Subject.writer("machine-17")]
+    assert late[Metric.LAG_SECONDS_P50] == pytest.approx(60, abs=1)
+    assert late[Metric.LAG_ROWS_P50] == pytest.approx(60 * 39 * 5, rel=0.02)
+    own = [values[Subject.writer(f"machine-{i}")] for i in range(40)]
+    for metric in lag.METRICS:
+        assert values[KEY][metric] == max(one[metric] or 0.0 for one in own)
+    _, _, sources = planned(work, "morris-corrected", 40_000)
+    readings = key_positions.readings(arrived(sources, "In doubt."), 100.0).readings
+    (highest,) = [one for one in readings if (one.metric, one.subject) == (Metric.LAG_ROWS_P50, KEY)]
+    assert highest.reason == "The highest of 40 writers: machine-17. In doubt."
 
 
 def test_random_keys_are_everywhere() -> None:
@@ -122,9 +163,14 @@ def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_e
     assert absent == {
         Metric.EDGE_DISTANCE_PAGES: "Neither server nor model tells the leaf pages.",
         Metric.DEEP_INSERTS: "Neither server nor model tells the leaf pages.",
+        Metric.LAG_LEAVES_P50: "Neither server nor model tells the leaf pages.",
+        Metric.LAG_LEAVES_P95: "Neither server nor model tells the leaf pages.",
         Metric.FRONTS: "Fronts need 2,000 rows.",
     }
-    assert {reading.reason for reading in readings if reading.value is not None} == {"In doubt."}
+    known = [reading for reading in readings if reading.value is not None]
+    of_all = [reading for reading in known if reading.subject == KEY and reading.metric in lag.METRICS]
+    assert {reading.reason for reading in known if reading not in of_all} == {"In doubt."}
+    assert all(re.fullmatch(r"The highest of 4 writers: machine-[1-4]\. In doubt\.", one.reason) for one in of_all)
 
 
 def test_keys_that_are_the_same_have_no_position() -> None:

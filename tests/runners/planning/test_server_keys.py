@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.registry import engine
+from keybench.databases.registry import engine, engines
+from keybench.generators.core.layout import layouts
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY
 from keybench.results.store.database import Store
@@ -62,6 +63,75 @@ def test_mariadb_makes_them_too(command: Run, tmp_path: Path) -> None:
     assert done.returncode == (modern[1] == "error"), done.stdout + done.stderr
     if modern[1] == "error":
         assert "server-uuidv7 keys are made by MariaDB 11.7 and newer, and this server is 10." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("databases", "layout", "message"),
+    [
+        (
+            "mssql",
+            "server-newsequentialid",
+            "server-newsequentialid keys are made by a server, and this run has only the page model of SQL Server: "
+            "take newsequentialid, which the client makes in the same way, or choose another --server.",
+        ),
+        (
+            "mariadb,postgresql",
+            "server-uuid-v4",
+            "server-uuid-v4 keys are made by a server, and this run has only the page model of MariaDB and PostgreSQL: "
+            "take uuid-v4, which the client makes in the same way, or choose another --server.",
+        ),
+    ],
+)
+def test_a_page_model_is_refused_before_anything_runs(
+    refused: Run, tmp_path: Path, databases: str, layout: str, message: str
+) -> None:
+    done = refused("--db", databases, "--server", "model", "--layout", f"uuid-v4,{layout}")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"keybench: {message}\n")
+    assert not (tmp_path / "keybench-results.sqlite").exists()
+
+
+def test_each_replica_is_a_layout_of_the_clients() -> None:
+    for on in engines().values():
+        for made in on.server_keys:
+            assert made.replica in layouts(), made.name
+
+
+ALL_AND_MODEL = ("--db", "postgresql,mssql", "--server", "postgresql=embedded", "--server", "mssql=model")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "then"),
+    [
+        (
+            (*ALL_AND_MODEL, "--layout", "all"),
+            "server-identity, server-uuid-v4, server-uuidv7, server-newid, server-newsequentialid. Add those you want: "
+            "--layout all,server-identity,server-uuid-v4,server-uuidv7",
+        ),
+        (
+            ("--db", "sqlite", "--server", "model", "--layout", "all"),
+            "server-identity. Page models cannot take them.",
+        ),
+        (
+            ("--db", "sqlite", "--server", "embedded", "--layout", "all", "--scenario", "refill"),
+            "server-identity. They do not fit this scenario: it deletes the oldest rows by their keys, which only the "
+            "server knows.",
+        ),
+    ],
+)
+def test_all_layouts_says_which_it_leaves_out(refused: Run, arguments: tuple[str, ...], then: str) -> None:
+    done = refused(*arguments, "--rows", "100", "--dry-run")
+    assert f"--layout all leaves out what servers make: {then}" in done.stdout.splitlines()
+
+
+def test_all_layouts_and_one_that_servers_make(refused: Run) -> None:
+    done = refused(*ALL_AND_MODEL, "--layout", "all,server-identity", "--rows", "100", "--blocks", "1", "--dry-run")
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if "server-identity ·" in line] == [
+        "  block 1: postgresql · server-identity · bigint, 100 rows"
+    ], "SQL Server has only its page model"
+    assert sum("uuid-v7 ·" in line for line in lines) >= 2
+    assert "not measured, because a page model cannot make these keys: server-identity on SQL Server" in lines
+    assert "server-identity" not in next(line for line in lines if line.startswith("--layout all"))
 
 
 SMALL = ("--rows", "4000", "--blocks", "1")

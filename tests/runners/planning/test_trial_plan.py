@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.databases.registry import engine
+from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.names import CONTROL
 from keybench.runners.planning.key_sources import key_sources
 from keybench.runners.planning.planned_rows import keys_in_order
-from keybench.runners.planning.trial_plan import Request, check_columns, columns_for, plan, resolve_layouts, rows_of
+from keybench.runners.planning.trial_plan import Request, plan, resolve_layouts, rows_of
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario
 
@@ -75,17 +75,6 @@ def test_an_unknown_layout_lists_close_matches() -> None:
         resolve_layouts(["uuid-v77"], QUICK)
 
 
-def test_a_column_asked_for_holds_every_layout_that_fits_and_the_control_keeps_its_own() -> None:
-    on = engine("postgresql")
-    assert columns_for(on, layout("uuid-v7"), ["binary16-mssql"]) == ["binary16-mssql"]
-    assert columns_for(on, layout("uuid-v7"), ["uuid", "char36"]) == ["uuid", "char36"]
-    assert columns_for(on, layout(CONTROL), ["binary16-mssql"]) == ["bigint"]
-    assert columns_for(on, layout("rt-comb-sql"), []) == ["uuid"]
-    check_columns(["postgresql"], ["binary16-mssql"])
-    with pytest.raises(UsageError, match=r"^unknown column 'binary16-mssq'\. Did you mean binary16-mssql"):
-        check_columns(["postgresql", "sqlite"], ["binary16-mssq"])
-
-
 def test_rows_come_from_the_request_the_scenario_or_the_cache() -> None:
     on = engine("postgresql")
     assert rows_of(request_for(rows=11), on) == 11
@@ -93,7 +82,7 @@ def test_rows_come_from_the_request_the_scenario_or_the_cache() -> None:
     beyond = request_for(load_scenario("beyond-cache"))
     for name in ("postgresql", "sqlite"):
         rows = rows_of(beyond, engine(name))
-        index_bytes, _ = engine(name).bytes_per_row(engine(name).default_column("uuid", "none"), 100, "clustered")
+        index_bytes, _ = engine(name).bytes_per_row(engine(name).default_column("uuid"), 100, "clustered")
         cache = engine(name).settings("durable", "small").cache_bytes
         assert 4 * cache <= rows * index_bytes < 4 * cache + 100_000 * index_bytes
 
@@ -156,3 +145,28 @@ def test_a_block_has_the_same_keys_on_every_database_and_others_in_the_next() ->
 def test_more_writers_than_rows_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^3 rows are too few for 4 writers: give each at least one row\.$"):
         plan(request_for(QUICK.with_equal_writers(4), rows=3))
+
+
+def test_the_benchmark_of_2012_has_the_articles_columns_and_its_five_tests() -> None:
+    work, every = load_scenario("benchmark-2012"), tuple(engines())
+    assert work.rows == 2_000_000
+    request = Request(
+        every, dict.fromkeys(every, "model"), work, resolve_layouts((), work), (), None, 1, "durable", 1, 1.0
+    )
+    found: dict[str, dict[str, set[str]]] = {name: {} for name in every}
+    for trial in plan(request):
+        found[trial.database].setdefault(trial.layout, set()).add(trial.column)
+    article = {
+        "mssql": {"uniqueidentifier"},
+        "mysql": {"char36"},
+        "mariadb": {"char36"},
+        "oracle": {"raw16-net"},
+        "postgresql": {"uuid"},
+        "sqlite": {"binary16-net", "char36"},
+    }
+    for database, columns in article.items():
+        tests = found[database]
+        assert set(tests) == {CONTROL, "uuid-v4", "jhtodd-string", "jhtodd-binary", "jhtodd-end"}
+        assert all(tests[name] == columns for name in tests if name != CONTROL), database
+    asked = plan(replace(request, columns=("native",)))
+    assert {t.column for t in asked if t.database == "oracle" and t.layout == "uuid-v4"} == {"raw16"}

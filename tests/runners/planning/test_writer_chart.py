@@ -50,6 +50,15 @@ def test_each_time_has_its_sign() -> None:
     ]
 
 
+def test_servers_that_make_keys_are_named() -> None:
+    text = "[server]\nrestarts = [20, 30]\nhosts = 3\n[[writer]]\nid = 'a'\nrate = 10\nserver = 2\n"
+    text += "[[writer]]\nid = 'b'\nrate = 10\n"
+    assert lines(scenario(text), 3000)[-2:] == [
+        "servers that make keys restart at 20 s, 30 s, on 3 machines in turn",
+        "servers that make keys: 0 (b), 2 (a)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [(0, "0 s"), (0.05, "0.05 s"), (599, "599 s"), (600, "10 min"), (3600, "1 h"), (9000, "2 h 30 min")],

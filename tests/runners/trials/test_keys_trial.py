@@ -44,7 +44,23 @@ def test_every_way_is_a_trial_and_random_guids_are_always_among_them() -> None:
     assert {trial.layout for trial in trials} == {"bigint-identity", "uuid-v4", "morris"}
     assert {trial.database for trial in trials} == {NO_DATABASE}
     sources = ("AES", "operating system", "plain PRNG")
-    assert {trial.column for trial in trials} == {f"{s}, {n}" for s in sources for n in ("1 thread", "4 threads")}
+    ways = ("1 thread", "4 threads", "1 thread, one key a call")
+    assert {trial.column for trial in trials} == {f"{s}, {n}" for s in sources for n in ways}
+
+
+def test_one_key_a_call_makes_the_same_keys_and_is_recorded_as_such() -> None:
+    asked = request("morris", "rt-comb-sql", "ksuid", rows=5000)
+    records = {(trial.layout, trial.column): KeysTrial(asked, trial).run() for trial in plan(asked)}
+    single = {name: one for (name, way), one in records.items() if way == "AES, 1 thread, one key a call"}
+    assert set(single) == {"bigint-identity", "uuid-v4", "morris", "rt-comb-sql"}, "ksuid has no rule for one call"
+    for name, one in single.items():
+        batch = records[name, "AES, 1 thread"]
+        assert (one.rows_per_tx, batch.rows_per_tx, one.server) == (1, 10_000, "AES, 1 thread, one key a call")
+        both = values(one), values(batch)
+        for metric in (Metric.DUPLICATE_KEYS, Metric.CLOCK_LEAD_MS):
+            assert both[0][metric] == both[1][metric], name
+        assert both[0][Metric.KEY_NS] > 0
+    assert values(single["morris"])[Metric.ORDER_BREAKS] == 0
 
 
 def test_duplicates_and_breaks_are_counted() -> None:
@@ -104,7 +120,7 @@ def test_the_command_stores_resumes_and_reports(command: Run, tmp_path: Path) ->
     done = command("--scenario", "generation", "--layout", "morris", "--rows", "2000", "--blocks", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "without a database" in done.stdout
-    assert "18 trials in 1 block; 36,000 keys to make" in done.stdout
+    assert "27 trials in 1 block, 2,000 keys in each trial; 54,000 keys to make" in done.stdout
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         page = render(store, ["latest"])
         trials = store.trials(store.run("latest").id)
@@ -114,7 +130,7 @@ def test_the_command_stores_resumes_and_reports(command: Run, tmp_path: Path) ->
     assert "Duplicate keys: none." in page
     again = command("--resume", "latest")
     assert again.returncode == 0, again.stderr
-    assert "18 of them recorded already; 0 keys to make" in again.stdout
+    assert "27 of them recorded already; 0 keys to make" in again.stdout
 
 
 def test_options_of_databases_are_refused(refused: Run) -> None:

@@ -93,7 +93,7 @@ def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:
     assert {reading.metric: reading.value for reading in parent}[Metric.LEAF_PAGES] == 3
     for on in engines().values():
         if on.has_page_model:
-            column = on.default_column("int", "rfc")
+            column = on.default_column("int")
             (said,) = others(on, Table("t", column, 0, "by-date"), keys)
             assert (said.subject, said.value, said.origin) == (CLUSTERED, None, "absent")
             assert said.reason.endswith(".")
@@ -153,10 +153,11 @@ def test_an_engine_without_a_model_says_so() -> None:
         resolve((without,), ("model",))
 
 
-def test_keys_that_servers_make_are_no_work_for_a_model(command: Run, tmp_path: Path) -> None:
-    done = command("--db", "postgresql", "--server", "model", "--layout", "server-uuid-v4", "--rows", "500")
-    assert done.returncode == 1
-    assert "server-uuid-v4 keys are made by a server, and a page model has none: leave the layout out." in done.stdout
+def test_keys_that_servers_make_are_no_work_for_a_model(refused: Run, tmp_path: Path) -> None:
+    done = refused("--db", "postgresql", "--server", "model", "--layout", "server-uuid-v4", "--rows", "500")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("keybench: server-uuid-v4 keys are made by a server, and this run has only the page")
+    assert not (tmp_path / "keybench-results.sqlite").exists()
 
 
 def test_auto_never_falls_back_to_the_model() -> None:

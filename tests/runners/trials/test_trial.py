@@ -49,6 +49,12 @@ def test_an_explained_error_has_no_traceback_and_an_unexpected_one_has() -> None
     assert unexpected.traceback.endswith("\nRuntimeError: boom\n")
 
 
+def test_a_trial_that_runs_out_of_memory_says_what_to_do() -> None:
+    record = Failing(MemoryError()).run()
+    assert record.error == "memory ran out: use fewer --rows than 10, or a machine with more memory."
+    assert record.traceback == ""
+
+
 def test_the_traceback_of_a_worker_reaches_the_record() -> None:
     with pytest.raises(ServerError, match=r"^ZeroDivisionError: in a worker$") as raised:
         run_all(surprise, [()], timeout=60)

@@ -45,7 +45,7 @@ def request_for(target: Target, scenario: str = "quick", *, count: int = 1, rows
 
 
 def trial(target: Target, layout: str = "uuid-v7", rows: int = 10_000) -> TrialPlan:
-    column = target.engine.default_column("uuid", "rfc").name
+    column = target.engine.default_column("uuid").name
     return TrialPlan(1, 0, target.engine.name, layout, column, 100, rows)
 
 

@@ -9,7 +9,8 @@ import time
 import psutil
 import pytest
 
-from keybench.errors import ServerError, UsageError
+from keybench.databases.contract.roles import Secret
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
 from keybench.generators.core.layout import layout
 from keybench.runners.writers.processes import WorkerLost, run_all
 
@@ -60,3 +61,30 @@ def test_workers_die_with_the_runner() -> None:
     runner.wait()
     _, alive = psutil.wait_procs(started, timeout=10)
     assert not alive
+
+
+def test_workers_have_the_passwords_that_the_runner_has_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is restarted has a new password; the fork server was started before that."""
+    monkeypatch.setenv("KEYBENCH_PASSWORD_901", "of the server that died")
+    assert run_all(Secret.reveal, [(Secret(variable="KEYBENCH_PASSWORD_901"),)], timeout=30) == [
+        "of the server that died"
+    ]
+    monkeypatch.setenv("KEYBENCH_PASSWORD_901", "changed")
+    monkeypatch.setenv("KEYBENCH_PASSWORD_902", "of the restarted server")
+    both = [(Secret(variable=f"KEYBENCH_PASSWORD_{n}"),) for n in (901, 902)]
+    assert run_all(Secret.reveal, both, timeout=30) == ["changed", "of the restarted server"]
+    monkeypatch.delenv("KEYBENCH_PASSWORD_901")
+    with pytest.raises(EnvironmentMissing, match=r"^the password variable KEYBENCH_PASSWORD_901 is not set: export it"):
+        run_all(Secret.reveal, both[:1], timeout=30)
+
+
+def test_passwords_are_in_no_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEYBENCH_PASSWORD_903", "s3cret-of-this-test")
+    (seen,) = run_all(_command_lines, [()], timeout=30)
+    assert seen
+    assert not [line for line in seen if "s3cret-of-this-test" in line]
+
+
+def _command_lines() -> list[str]:
+    own = psutil.Process()
+    return [" ".join(each.cmdline()) for each in (own, *own.parents())]

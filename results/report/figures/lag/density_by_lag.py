@@ -87,7 +87,8 @@ def _drawn(panels_of: Sequence[tuple[Group, Sequence[Point]]], styles: Styles, p
 
 
 def _name(group: Group) -> str:
-    return f"{group.database} {group.server}" + (f", {group.payload} characters" if group.payload != 100 else "")
+    width = f", {group.run.characters(group.payload)}" if group.payload != 100 else ""
+    return f"{group.database} {group.server}{width}"
 
 
 def _ticks(furthest: float) -> tuple[tuple[float, str], ...]:

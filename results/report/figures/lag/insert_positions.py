@@ -27,7 +27,8 @@ _POINTS: Final = 800
 """Points drawn for each trial."""
 
 _OFFSET: Final = 1.2
-"""Pixels between writers at the same place, so that none hides another."""
+_WIDEST: Final = 10.0
+"""Pixels between two writers at the same place, so that none hides another, and between the first and the last."""
 
 _EDGES: Final = Scale(-3.0, 103.0, ((100.0, "right edge"), (50.0, "middle"), (0.0, "left edge")))
 
@@ -76,10 +77,11 @@ def _drawn(
         legend=legend_height(entries),
     )
     draw_legend(panels.canvas, entries)
+    apart = min(_OFFSET, _WIDEST / len(writers))
     for arm, box in zip(arms, panels.boxes, strict=True):
         seconds, writer, below = _points(blobs[arm.name])
         for i, colour in enumerate(colours):
-            offset = (i - (len(writers) - 1) / 2) * _OFFSET
+            offset = (i - (len(writers) - 1) / 2) * apart
             box.points(seconds[writer == i] / divisor, below[writer == i], colour, 2.0, up=offset)
     return panels.canvas.svg(prefix)
 

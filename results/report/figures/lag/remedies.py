@@ -81,7 +81,7 @@ def _figure(best: Sequence[Pair], styles: Styles, prefix: str) -> Figure:
         (arm.layout, arm.column, splits[i].value, *cells(density[i]), *cells(time[i]))
         for i, (_, arm) in enumerate(best)
     ]
-    size = f", {first.payload} characters" if first.payload != 100 else ""
+    size = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
     return Figure(
         key=prefix,
         title=f"EF Core's sequential GUIDs and proposed alternatives: {first.database}{size}",

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,13 +13,16 @@ from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.probes import ibd_file as pages
 from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
-from keybench.databases.mysql.probes.pages import data_file, read_index
+from keybench.databases.mysql.probes.pages import PagesProbe, data_file, read_index
 from keybench.databases.mysql.probes.tables import index_id, innodb_name
+from keybench.databases.mysql.session import MySqlSession
 from keybench.errors import ServerError
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
+from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.pagemodels.innodb.records import LEAF_BYTES, leaf_record
+from keybench.pagemodels.innodb.records import LEAF_BYTES, key_bytes, leaf_record
 from keybench.testing.contract.keys import descending, increasing, integers, lagging, random
 from tests.databases.mysql.conftest import as_url, measured, send
 
@@ -49,7 +54,7 @@ def test_increasing_keys_fill_fifteen_sixteenths_of_each_leaf(admin, column, rec
     keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
     figures = values(measured(admin, on, keys))
     assert abs(figures[Metric.LEAF_PAGES] - math.ceil(ROWS / records)) <= 1  # the very first split is in the middle
-    size = leaf_record(on.column, 0, "clustered")
+    size = leaf_record(key_bytes(on.column), 0, "clustered")
     assert figures[Metric.LEAF_DENSITY] == pytest.approx(
         100 * ROWS * size / (figures[Metric.LEAF_PAGES] * LEAF_BYTES), abs=1e-9
     )
@@ -110,20 +115,77 @@ def test_metrics_without_a_counter_are_absent_with_the_reason() -> None:
         )
 
 
-def test_a_users_own_server_gives_counters_and_sizes_but_no_pages(address) -> None:
+@pytest.mark.parametrize(
+    ("column", "payload", "role"),
+    [("binary16", 0, "clustered"), ("char36-default", 300, "clustered"), ("uuid", 100, "nonclustered"),
+     ("binary16", 30, "fk"), ("bigint", 200, "by-date")],
+)  # fmt: skip
+@pytest.mark.parametrize("rows", [1, 400, 9000])
+def test_the_leaves_of_a_users_own_server_are_those_of_its_file(
+    admin, address, rows: int, column: str, payload: int, role: str
+) -> None:
+    """By the server's statistics, where its files are out of reach."""
+    outside = MySqlAdmin(as_url(address))
+    try:
+        on = Table("odd name", ENGINE.column(column), payload, role, children=2 if role == "fk" else 1)  # type: ignore[arg-type]
+        numbers = np.random.Generator(np.random.PCG64(3)).permutation(rows)
+        keys = Keys(numbers, "int") if column == "bigint" else random(rows)
+        if column == "uuid":  # MariaDB refuses some GUIDs in such a column
+            keys = Keys(keys.data & 0x7F, "uuid")
+        admin.create(on)
+        with closing(MySqlSession(admin.address, on)) as session:
+            payloads = Payload(payload, np.arange(rows) if role == "by-date" else None)
+            assert sum(map(session.send, session.prepare(keys, payloads, 0, 1000))) == rows
+        for each in (on, *on.other_indexes.values()):
+            inside, seen = (
+                {reading.metric: reading for reading in PagesProbe(server).after(each)} for server in (admin, outside)
+            )
+            assert seen[Metric.LEAF_PAGES] == inside[Metric.LEAF_PAGES]
+            assert seen[Metric.LEAF_DENSITY].value == pytest.approx(inside[Metric.LEAF_DENSITY].value, 1e-12)
+            assert seen[Metric.LEAF_DENSITY].origin == "derived"
+        outside.drop(on)
+    finally:
+        outside.close()
+
+
+def test_a_user_who_may_not_read_statistics_is_told_what_to_grant(admin, address) -> None:
+    admin.rows("CREATE USER reader@localhost")
+    try:
+        admin.rows("GRANT ALL ON keybench.* TO reader@localhost")
+        own = as_url(address)
+        reader = MySqlAdmin(replace(own, parameters={**own.parameters, "user": "reader"}))
+        try:
+            readings = {reading.metric: reading for reading in _pages_of(reader)}
+        finally:
+            reader.close()
+    finally:
+        admin.rows("DROP USER reader@localhost")
+    assert readings[Metric.LEAF_PAGES].reason == (
+        "the pages are in the server's files, which keybench reads on its own private servers alone. It reads "
+        "mysql.innodb_index_stats on others, which needs innodb_stats_persistent = ON and GRANT SELECT ON "
+        "mysql.innodb_index_stats (MariaDB: SELECT command denied to user 'reader'@'localhost' for table "
+        "`mysql`.`innodb_index_stats`)."
+    )
+
+
+def _pages_of(server: MySqlAdmin) -> list[Reading]:
+    server.create(table())
+    send(server.address, table(), random(100))
+    return list(PagesProbe(server).after(table()))
+
+
+def test_a_users_own_server_gives_counters_sizes_and_leaves_but_no_page_order(address) -> None:
     outside = MySqlAdmin(as_url(address))
     try:
         readings = measured(outside, table(), random(5000))
         assert {m for m, r in readings.items() if r.value is None} == {
-            Metric.LEAF_PAGES,
             Metric.BRANCH_PAGES,
-            Metric.LEAF_DENSITY,
             Metric.LEAF_FRAGMENTATION,
             Metric.LEAF_NONADJACENT,
             Metric.BRANCH_SPLITS,
             Metric.HEAP_CORRELATION,
         }
-        assert readings[Metric.LEAF_PAGES].reason == (
+        assert readings[Metric.BRANCH_PAGES].reason == (
             "the pages are in the server's files, which keybench reads on its own private servers alone."
         )
         outside.rows("SET GLOBAL innodb_monitor_disable = 'index_page_splits'")

@@ -1,0 +1,58 @@
+"""Settings that users choose by name: of a server, or of the tables that keybench makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from keybench.errors import UsageError
+
+_SHOWN = 40
+"""Characters of a bad value that a message repeats."""
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting on which an engine's pages depend. A value is text, spelled in one way (`read`)."""
+
+    name: str
+    meaning: str
+    """What it is, in one phrase."""
+    default: str
+    """Its value on servers, or in tables, that keybench makes."""
+    of: Literal["server", "table"]
+    """A server has one value for all tables: keybench changes none on a user's own server."""
+    values: tuple[str, ...] = ()
+    """Its values; if empty, whole numbers of `numbers`."""
+    numbers: range = range(0)
+
+    @property
+    def choices(self) -> str:
+        """Its values, for messages."""
+        if not self.values:
+            return f"a whole number from {self.numbers[0]} to {self.numbers[-1]}"
+        return f"one of {', '.join(self.values)}"
+
+    def read(self, text: str, database: str) -> str:
+        """The value in its one spelling: `8K` for `8k` and `8192`. UsageError if it is not one of its values."""
+        value = text.strip()
+        if not self.values and value.isascii() and value.isdecimal() and len(value) < 10 and int(value) in self.numbers:
+            return str(int(value))
+        for known in self.values:
+            if value.lower() == known.lower() or (size_of(known) and size_of(value) == size_of(known)):
+                return known
+        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+        raise UsageError(f"{self.name} of {database} is {self.choices}, not {shown!r}.")
+
+
+def size_of(text: str) -> int:
+    """Bytes that a text like `8K` or `8192` stands for; 0 if it stands for none."""
+    digits = text.rstrip("bBkKmM")
+    unit = _UNITS.get(text[len(digits) :].lower(), 0)
+    return int(digits) * unit if digits.isascii() and digits.isdecimal() and len(digits) < 10 else 0
+
+
+def spelled(size: int) -> str:
+    """A size in bytes as `read` spells it: 8192 is 8K, 512 is 512."""
+    return f"{size >> 10}K" if size % 1024 == 0 else str(size)

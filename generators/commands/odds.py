@@ -1,0 +1,223 @@
+"""How well keys fit a layout, and the share of random values that fit as well.
+
+A key fits if the bits that are the same in all keys of the layout (the characters of its alphabet, where keys are text)
+are right and the layout's `decode` takes it. It is plausible if the time in it lies between 1990, or the later epoch of
+the layout, and tomorrow; without a time, any fitting key is plausible.
+
+The chance of a plausible key is the share of random values, of all values of its width, that would fit with a time at
+least as recent. All times of the last year count as equally recent. So it is the product of
+
+- the share of random values with the fixed bits, or with characters of the alphabet only: a random text has the 64
+  characters A–Z a–z 0–9 - _, and where both cases are read, all its letters have one case;
+- the ticks from the key's time to tomorrow, divided by the ticks that all values of the time's field cover, whether the
+  reader takes them or not (`Timestamp.span`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError
+from keybench.generators.core.alphabets import upper_case
+from keybench.generators.core.clock import TICKS_PER_DAY
+from keybench.generators.core.description import Description
+from keybench.generators.core.layout import Decoded, KeysRefused, Layout, NothingToRead
+from keybench.model.keys import Ints, Keys
+
+EARLIEST: Final = 627_667_488_000_000_000
+"""The tick of 1990-01-01: earlier times are unlikely."""
+
+STRONG: Final = 1_200
+"""A layout must fit so many times better than random values, and than random GUIDs of version 4, to be likely.
+
+So fewer than one random GUID in a hundred is called something else, and COMBs of the last seven years are likely.
+"""
+
+ALIKE: Final = 10
+"""Layouts with the same fixed bits whose chances differ by less are not told apart."""
+
+_YEAR: Final = 365 * TICKS_PER_DAY
+_SIGNS: Final = 64
+_COUNTER_SPAN: Final = 1 << 64
+"""The values of a 64-bit counter that started at the clock's ticks."""
+
+_NONE: Final = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How n keys fit one layout."""
+
+    layout: Layout
+    fits: NDArray[np.bool_]
+    times: Ints | None
+    """Ticks of the keys that fit, any number for others; None if the layout's keys hold no time."""
+    plausible: NDArray[np.bool_]
+    chance: NDArray[np.float64]
+    """1 for keys that are not plausible."""
+
+
+def latest(now: int) -> int:
+    """The last plausible tick: tomorrow's."""
+    return now + TICKS_PER_DAY
+
+
+def fit(layout: Layout, keys: Keys, now: int) -> Fit:
+    """How keys of the layout's kind and width fit it; `now` is the current tick."""
+    description = layout.description
+    fits = np.logical_not(_wrong(layout, keys).any(axis=1))
+    decoded = _decode(layout, keys, fits)
+    times = _times(description, decoded)
+    plausible: NDArray[np.bool_] = fits.copy()
+    chance = np.full(len(keys), fixed_share(layout))
+    if times is not None:
+        plausible &= (times >= earliest(description)) & (times <= latest(now))
+        chance *= time_share(description, times, now)
+    if description.counts_to:
+        numbers = np.asarray(keys.data, np.int64)
+        plausible &= (numbers > 0) & (numbers <= description.counts_to)
+        chance *= description.counts_to / 2.0**description.width
+    return Fit(layout, fits, times, plausible, np.where(plausible, np.minimum(chance, 1.0), 1.0))
+
+
+def earliest(description: Description) -> int:
+    """The first plausible tick: 1990, or the layout's epoch if it is later."""
+    return max(EARLIEST, description.time.first) if description.time else EARLIEST
+
+
+def time_share(description: Description, times: Ints, now: int) -> NDArray[np.float64]:
+    """The share of random values of the time's field whose time is plausible and at least as recent."""
+    covered = description.time.covered if description.time else _COUNTER_SPAN
+    since = np.clip(times, earliest(description), max(earliest(description), now - _YEAR))
+    return (latest(now) - since).astype(np.float64) / covered
+
+
+def fixed_share(layout: Layout) -> float:
+    """The share of random values that have the layout's fixed bits, or only characters of its alphabet."""
+    description = layout.description
+    if layout.kind != "text":
+        return 0.5 ** int(description.fixed()[0].sum())
+    if not description.alphabets:
+        return 1.0
+    sizes = [(len(description.alphabets[part.letter]), part.width) for part in description.parts]
+    share = float(np.prod([(size / _SIGNS) ** width for size, width in sizes]))
+    return 2 * share if description.any_case else share
+
+
+def same_bits(one: Layout, other: Layout) -> bool:
+    """Whether the fixed bits of two layouts, or their alphabets, are the same."""
+    ours, theirs = one.description, other.description
+    if one.kind == "text":
+        return [ours.alphabets.get(part.letter, "") for part in ours.parts for _ in range(part.width)] == [
+            theirs.alphabets.get(part.letter, "") for part in theirs.parts for _ in range(part.width)
+        ]
+    return all(np.array_equal(a, b) for a, b in zip(ours.fixed(), theirs.fixed(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The order of layouts for each of n keys. All arrays have the shape (layouts, n)."""
+
+    plausible: NDArray[np.bool_]
+    chance: NDArray[np.float64]
+    likely: NDArray[np.bool_]
+    """Plausible, and the key fits far better than random values, and than random GUIDs of version 4, do."""
+    place: NDArray[np.int64]
+    """Each layout's place, from 0: likely ones, then those without structure, then the other plausible ones."""
+    together: NDArray[np.bool_]
+    """Layouts that cannot be told apart from the one in the first place, and this one."""
+
+
+def rank(fits: Sequence[Fit]) -> Ranking:
+    """Orders the layouts by chance.
+
+    A layout is likely if its chance is at most 1/`STRONG` of that of the best other layout without structure (such as
+    random GUIDs of version 4, which nearly all keys of that form are), or of 1 where none fits.
+    """
+    plausible = np.stack([each.plausible for each in fits])
+    chance = np.stack([each.chance for each in fits])
+    structureless = np.array([each.layout.description.structureless for each in fits])[:, None] & plausible
+    others = np.stack([
+        np.where(np.delete(structureless, row, 0), np.delete(chance, row, 0), 1.0).min(axis=0, initial=1.0)
+        for row in range(len(fits))
+    ])  # fmt: skip
+    likely = plausible & (chance * STRONG <= others)
+    # Layouts that are no better than one without structure, and fit as well, follow it by name.
+    group = np.where(likely, 0, np.where(structureless, 1, np.where(plausible, 2, 3)))
+    names = np.argsort(np.argsort([each.layout.name for each in fits]))[:, None] + np.zeros_like(group)
+    order = np.lexsort((names, chance, group), axis=0)
+    place = np.empty_like(order)
+    np.put_along_axis(place, order, np.arange(len(fits))[:, None], axis=0)
+    together = np.zeros_like(plausible)
+    for row, first in enumerate(fits):
+        here = (place[row] == 0) & plausible[row]
+        if here.any():
+            alike = np.array([same_bits(first.layout, each.layout) for each in fits])[:, None]
+            together |= here & alike & alike_chances(chance[row], chance) & plausible & (likely == likely[row])
+    return Ranking(plausible, chance, likely, place, together)
+
+
+def alike_chances(one: NDArray[np.float64] | float, other: NDArray[np.float64] | float) -> NDArray[np.bool_]:
+    """Whether neither chance is `ALIKE` times the other or more."""
+    return np.asarray((one < np.multiply(ALIKE, other)) & (other < np.multiply(ALIKE, one)))
+
+
+def _wrong(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
+    """Which bytes of each key have other bits than the fixed ones, or are characters outside of the alphabet."""
+    description = layout.description
+    if keys.kind == "text":
+        data = (upper_case(keys) if description.any_case else keys).data
+        wrong = np.zeros(data.shape, np.bool_)
+        for part in description.parts:
+            if part.letter in description.alphabets:
+                known = np.frombuffer(description.alphabets[part.letter].encode(), np.uint8)
+                place = slice(part.start, part.start + part.width)
+                wrong[:, place] = ~np.isin(data[:, place], known)
+        return wrong
+    mask, bits = description.fixed()
+    data = keys.data.astype(">i8").view(np.uint8).reshape(-1, 8) if keys.kind == "int" else keys.data
+    if not mask.any():
+        return np.zeros((len(keys), 1), np.bool_)
+    wrong_bytes: NDArray[np.bool_] = ((data ^ np.packbits(bits)) & np.packbits(mask)).astype(np.bool_)
+    return wrong_bytes
+
+
+def _decode(layout: Layout, keys: Keys, fits: NDArray[np.bool_]) -> Decoded:
+    """Decodes the keys that `fits` marks, and unmarks those that the reader refuses; other keys get any values."""
+    while fits.any():
+        rows = np.flatnonzero(fits)
+        try:
+            decoded = layout.decode(keys[rows])
+        except NothingToRead:
+            break
+        except KeysRefused as refusal:
+            fits[rows[refusal.refused]] = False
+            continue
+        except UsageError:
+            if len(rows) > 1:
+                raise
+            fits[:] = False
+            break
+        return Decoded(
+            None if decoded.ticks is None else _spread(decoded.ticks, rows, len(keys)),
+            {name: _spread(np.asarray(values), rows, len(keys)) for name, values in decoded.fields.items()},
+        )
+    return Decoded()
+
+
+def _spread(values: NDArray[Any], rows: NDArray[np.intp], n: int) -> NDArray[Any]:
+    spread = np.full(n, _NONE, np.int64)
+    spread[rows] = values
+    return spread
+
+
+def _times(description: Description, decoded: Decoded) -> Ints | None:
+    if decoded.ticks is not None:
+        return decoded.ticks
+    counters = decoded.fields.get(description.counts_from_clock)
+    return None if counters is None else counters.astype(np.int64)

@@ -1,0 +1,114 @@
+"""One key a call, in compiled code: what a generator costs that programs call once for each key.
+
+Arrays of keys share the cost of a call, of a reading of the clock, and of a request for random bytes. Programs such as
+.NET's do all three for each key, and what they publish is that cost. Here a loop calls the layout's rule (`OneCall`)
+for each key, and reads the machine's clock and asks for random bytes where the original does:
+
+- `system`: the operating system's random bytes, getentropy(2) in each call, as RNGCryptoServiceProvider asks Windows
+- `plain`: the next numbers of xoroshiro128+ (Blackman and Vigna, 2018), a plain generator as System.Random is
+- `ahead`: bytes of the stream's entropy that were drawn ahead for 4,096 keys, as a generator in the process's memory
+
+The clock is read for its cost. The key holds the reading that it is given, so that its bytes repeat exactly. The loop
+is compiled when it is first used, which takes about a second and is not timed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+from typing import Any, Final, Literal
+
+import numba
+import numpy as np
+
+from keybench.errors import EnvironmentMissing, UsageError
+from keybench.generators.core.clock import Ticks
+from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.layout import Layout, Stream
+from keybench.generators.core.loops.key_kernels import swapped
+from keybench.model.keys import Keys
+
+Randomness = Literal["ahead", "system", "plain"]
+
+AHEAD: Final = 4_096
+"""Keys for which random bytes are drawn at once where they are drawn ahead."""
+
+_CLOCK_REALTIME: Final = 0
+_SYSTEM, _PLAIN = 1, 2
+_SEED: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)
+
+
+class OneByOne(Stream):
+    """A layout's keys, made by one call each.
+
+    `first` is a stream of the layout that has made no key yet, and makes none; `ticks` are the clock readings of all
+    keys that will be made. UsageError for a layout without a rule for one call.
+    """
+
+    def __init__(self, made: Layout, first: Stream, ticks: Ticks, entropy: Entropy, source: Randomness) -> None:
+        call = made.one_call()
+        if call is None:
+            raise UsageError(f"how to make one {made.name} key in compiled code is not written: leave the layout out.")
+        self._call, self._kind, self._ticks, self._entropy, self._source = call, made.kind, ticks, entropy, source
+        state = [part & (1 << 64) - 1 for part in (*call.state(first), 0)]
+        self._state = np.array(state, np.uint64).view(np.int64)
+        self._pool = np.zeros((AHEAD, 2), np.uint64)
+        self._plain = np.array(_SEED, np.uint64)
+        self._loop = _loop(call.rule, call.random_bytes, call.reads_clock)
+        self._taken = 0
+        self._run(np.empty((0, 2), np.uint64))  # compiles
+
+    def take(self, n: int) -> Keys:
+        """The next n keys."""
+        out = np.empty((n, 2), np.uint64)
+        for start in range(0, n, AHEAD):
+            self._run(out[start : start + AHEAD])
+        if self._kind == "int":
+            return Keys(out[:, 1].byteswap().view(np.int64), "int")
+        return Keys(out.view(np.uint8).reshape(n, 16), "uuid")
+
+    def _run(self, out: Any) -> None:
+        if self._source == "ahead" and self._call.random_bytes and len(out):
+            self._entropy.fill(self._pool[: len(out)].view(np.uint8))
+        source = {"ahead": 0, "system": _SYSTEM, "plain": _PLAIN}[self._source]
+        first, self._taken = self._taken, self._taken + len(out)
+        self._loop(self._state, self._ticks[first : self._taken], self._pool, out, source, self._plain)
+
+
+@cache
+def _loop(rule: Any, width: int, reads_clock: bool) -> Any:
+    """The loop over calls of that rule, compiled. EnvironmentMissing where the C library has not what it calls."""
+    try:
+        library = ctypes.CDLL(None)
+        clock_gettime, getentropy = library.clock_gettime, library.getentropy
+    except (AttributeError, TypeError, OSError):
+        raise EnvironmentMissing(
+            f"one key a call is measured with clock_gettime and getentropy, which {sys.platform} does not have: use "
+            'Linux or macOS, or leave "single" out of the scenario\'s calls.'
+        ) from None
+    clock_gettime.argtypes, clock_gettime.restype = (ctypes.c_int, ctypes.c_size_t), ctypes.c_int
+    getentropy.argtypes, getentropy.restype = (ctypes.c_size_t, ctypes.c_size_t), ctypes.c_int
+    # Without a cache on disk: numba does not see when a rule that it compiled into the loop has changed.
+    options: Any = {"nogil": True, "error_model": "numpy"}
+    step = numba.njit(**options)(rule)
+
+    def loop(state: Any, ticks: Any, pool: Any, out: Any, source: int, plain: Any) -> None:
+        moment = np.zeros(2, np.int64)
+        at = moment.ctypes.data
+        for i in range(len(ticks)):
+            if reads_clock:
+                clock_gettime(_CLOCK_REALTIME, at)
+            if width > 0 and source == _SYSTEM:
+                getentropy(pool[i].ctypes.data, width)
+            if width > 0 and source == _PLAIN:
+                for half in range(2):
+                    a, b = plain[0], plain[1]
+                    pool[i, half] = a + b
+                    b ^= a
+                    plain[0] = (a << np.uint64(24) | a >> np.uint64(40)) ^ b ^ (b << np.uint64(16))
+                    plain[1] = b << np.uint64(37) | b >> np.uint64(27)
+            first, last = step(state, ticks[i], swapped(pool[i, 0]), swapped(pool[i, 1]))
+            out[i, 0], out[i, 1] = swapped(np.uint64(first)), swapped(np.uint64(last))
+
+    return numba.njit(**options)(loop)

@@ -1,0 +1,171 @@
+"""URLs of servers: their parts, and what may be shown and stored of them.
+
+A URL may hold a password, and a malformed one may hold it anywhere. So a URL is taken apart before anything is said of
+it, by a strict form of RFC 3986 section 3: one `@`, special characters as %XX. Of what does not have this form, the
+scheme alone is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+PASSWORD: Final = "password"  # noqa: S105 (the name of an option)
+"""The option of a query that holds the password."""
+
+_MOST_PORT: Final = 65_535
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,40}(?=://)")
+_ESCAPED: Final = r"(?:%[0-9A-Fa-f]{2}|\w|[!$&'()*+;=.~^\"`{|}\\<>-])"
+"""A character of a name. The delimiters / ? # [ ] @ : and the comma between hosts must be written as %XX."""
+_HOST: Final = rf"(?:\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]|{_ESCAPED}*)(?::[0-9]{{0,5}})?"
+_FORM: Final = re.compile(
+    rf"(?P<scheme>{_SCHEME.pattern})://"
+    rf"(?:(?P<user>(?:{_ESCAPED}|,)*)(?::(?P<password>(?:{_ESCAPED}|[,:])*))?@)?"
+    rf"(?P<hosts>{_HOST}(?:,{_HOST})*)"
+    rf"(?P<path>(?:/(?:{_ESCAPED}|[,:])*)*)"
+    r"(?:\?(?P<query>[^\s#?\x00-\x1f\x7f\ud800-\udfff]*))?"
+)
+_CONTROL: Final = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff])")
+_OPTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*=.*")
+_SECRET: Final = re.compile(r"(?i).*(?:passw(?:or)?d|pwd|secret)")
+"""Names of options that hold a secret in some driver."""
+_TYPED: Final = re.compile(r"(?P<before>(?:-[\w-]*=)?(?:\w+=)?)(?P<url>.*)", re.DOTALL)
+_IN_TEXT: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s/?#@:]{0,200}:[^\s@]{0,200}@[^\s'\"]*")
+"""A URL with a password, inside a message."""
+_GIVEN_SECRET: Final = re.compile(r"(?i)((?:passw(?:or)?d|pwd|secret)=)[^&\s]+")
+"""An option with a secret, inside a message."""
+
+
+@dataclass(frozen=True)
+class Url:
+    """The parts of a URL as they are written, with their %XX; parts that it does not have are empty."""
+
+    scheme: str
+    user: str
+    password: str = field(repr=False)
+    hosts: str
+    """Host and port, or several with commas between them."""
+    path: str
+    """With its leading /."""
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+    """(name, value) of each option of the query."""
+
+    def text(self, options: Iterable[tuple[str, str]] = ()) -> str:
+        """The URL without its password, with these options."""
+        query = "&".join(f"{name}={value}" for name, value in options)
+        user = f"{self.user}@" if self.user else ""
+        return f"{self.scheme}://{user}{self.hosts}{self.path}" + (f"?{query}" if query else "")
+
+
+def is_url(text: str) -> bool:
+    """Whether a server or results database is given as a URL, well-formed or not."""
+    return "://" in text
+
+
+def parse(text: str) -> Url | None:
+    """The URL's parts; None if the text does not have the form of a URL."""
+    found = _FORM.fullmatch(text)
+    if not found or _CONTROL.search(text):
+        return None
+    options = [option.partition("=") for option in (found["query"] or "").split("&") if option]
+    if not all(map(_valid_host, found["hosts"].split(","))) or not all(
+        _OPTION.fullmatch("".join(option)) for option in options
+    ):
+        return None
+    return Url(
+        found["scheme"],
+        found["user"] or "",
+        found["password"] or "",
+        found["hosts"],
+        found["path"],
+        tuple((name, value) for name, _, value in options),
+    )
+
+
+def _valid_host(host: str) -> bool:
+    """Whether a host with a port has a possible port, and a name that can be asked for (RFC 1035 section 2.3.4)."""
+    name, _, port = host.rpartition(":") if re.search(r":[0-9]*$", host) else (host, "", "")
+    if int(port or 0) > _MOST_PORT:
+        return False
+    if name.startswith("[") or "%" in name:  # an address in IPv6, or the %XX of a socket's path
+        return True
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        return False
+    return True
+
+
+def scheme(text: str) -> str:
+    """The scheme of a URL, well-formed or not; empty if the text does not begin with one."""
+    found = _SCHEME.match(text)
+    return found[0] if found else ""
+
+
+def without_password(text: str) -> str:
+    """A URL without its password, so that it may be stored and used again. Any other text is returned unchanged.
+
+    Its options are kept, so they must be known: a database refuses a URL with an unknown option first. Of a URL that
+    cannot be parsed the scheme alone is returned.
+    """
+    if not is_url(text):
+        return text
+    url = parse(text)
+    return (
+        url.text(option for option in url.options if not _SECRET.fullmatch(option[0])) if url else _scheme_alone(text)
+    )
+
+
+def shown(text: str) -> str:
+    """A URL without its password and without the values of its options, for messages on a URL that nobody has checked.
+
+    Any other text is returned unchanged. Of a URL that cannot be parsed the scheme alone is shown.
+    """
+    if not is_url(text):
+        return text
+    url = parse(text)
+    if url is None:
+        return _scheme_alone(text)
+    return url.text() + ("?…" if url.options else "")
+
+
+def _scheme_alone(text: str) -> str:
+    return f"{scheme(text) or '…'}://…"
+
+
+def argument_without_password(text: str) -> str:
+    """An argument of a command line, such as `--server=URL` or `postgresql=URL`, with its URL `without_password`."""
+    found = _TYPED.fullmatch(text)
+    assert found is not None
+    return (found["before"] or "") + without_password(found["url"])
+
+
+def hidden(message: str, arguments: Iterable[str]) -> str:
+    """The message without the secrets of URLs: those among the `arguments` of the command, and any with a password.
+
+    An argument with a colon and then an @ may be a malformed URL: it is not shown either. An option may divide it at
+    its commas, so its pieces are hidden too.
+    """
+    for argument in sorted(set(arguments), key=len, reverse=True):
+        found = _TYPED.fullmatch(argument)
+        assert found is not None
+        for given in (argument, found["url"]):
+            if is_url(given) or _may_be_one(given):
+                pieces = (piece.strip() for piece in given.split(","))
+                for one in (given, *(piece for piece in pieces if is_url(piece) or "@" in piece)):
+                    kept = shown(one) if is_url(one) else "…"
+                    for spelled in (one, repr(one)[1:-1], _escaped(one)):
+                        message = message.replace(spelled, kept)
+    message = _IN_TEXT.sub(lambda found: shown(found[0]), message)
+    return _GIVEN_SECRET.sub(r"\1…", message)
+
+
+def _escaped(text: str) -> str:
+    """As typer's messages show what a terminal would not print."""
+    return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in text)
+
+
+def _may_be_one(text: str) -> bool:
+    return ":" in text.rpartition("@")[0]

@@ -1,0 +1,125 @@
+"""Command lines: every command, with options and arguments that it does not expect."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.fuzz.harness import Case
+from tests.fuzz.nasty import NOT_FINITE, NUMBERS, TEXTS
+from tests.fuzz.samples import RESULTS, Samples
+
+_RUN = ("--db", "--layout", "--scenario", "--server", "--column", "--rows", "--writers", "--executor", "--blocks")
+_RUN += ("--profile", "--seed", "--image", "--memory", "--cpus", "--keep-server", "--results", "--resume")
+_RUN += ("--trial-timeout", "--accept-eula", "--debug", "--no-config")
+_FLAGS = frozenset({"--keep-server", "--debug", "--no-config", "--all", "--series", "--yes", "--kept"})
+_GOOD = {
+    "--db": ("sqlite", "all", "postgresql,sqlite", "mssql"),
+    "--layout": ("uuid-v4", "all", "rt-comb-sql,ulid", "server-identity"),
+    "--scenario": ("quick", "azure-lag", "generation", "beyond-cache", "two-million"),
+    "--server": ("model", "auto", "embedded", "sqlite=model", "container"),
+    "--column": ("binary16", "native", "uuid,char36"),
+    "--rows": ("10", "1000"),
+    "--writers": ("2", "64"),
+    "--results": (RESULTS,),
+    "--kind": ("uuid", "int", "text", "bytes"),
+    "--on": ("mssql", "rfc", "mariadb"),
+    "--as": ("uuid-v7", "ulid", "rt-comb-sql", "bigint-identity"),
+    "--stored": ("net", "mssql", "rfc", "mysql-swap"),
+    "--format": ("json", "csv", "markdown", "text"),
+    "--metric": ("all", "insert_seconds", "leaf_pages"),
+    "--at": ("2024-03-21T04:19:11.304Z", "0001-01-01", "9999-12-31T23:59:59.999999Z", "1677-01-01T00:00:00Z"),
+}
+_READERS = {
+    "report": ("--results",),
+    "export": ("--results", "--format", "--series"),
+    "compare": ("--results", "--format", "--metric"),
+    "check": ("--results", "--baseline", "--limit", "--summary"),
+    "claims": ("--results", "--format", "--all"),
+}
+_LAYOUTS = ("uuid-v7", "uuid-v4", "rt-comb-sql", "ulid", "hotguid", "bigint-identity", "sonyflake", "nanoid", "uuid-v1")
+_KEYS = (
+    "d01c25cc-63a7-47cc-b5ba-018e5f3bff48",
+    "CC251CD0A763CC47B5BA018E5F3BFF48",
+    "42",
+    "-1",
+    "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+)
+_KEYS += (
+    "{d01c25cc-63a7-47cc-b5ba-018e5f3bff48}",
+    "0x" + "f" * 32,
+    "urn:uuid:" + "0" * 32,
+    "9" * 19,
+    "f" * 32,
+    "-" * 20,
+)
+
+
+def options(rng: Random, samples: Samples) -> Case:
+    """A command line with wrong options or arguments."""
+    environment = {"COLUMNS": rng.choice(("0", "1", "2", "40", "-1", "99999999", "x"))} if rng.random() < 0.2 else {}
+    kind = rng.random()
+    if kind < 0.35:
+        arguments = ["run", "--dry-run", *_options(rng, _RUN)]
+        if rng.random() < 0.3:
+            name = rng.choice(("DB", "ROWS", "SERVER", "MEMORY", "SEED", "KEEP_SERVER", "LAYOUT", "TRIAL_TIMEOUT"))
+            environment[f"KEYBENCH_{name}"] = _text(rng).replace("\0", "")
+    elif kind < 0.7:
+        arguments = _generators(rng)
+    elif kind < 0.75:
+        arguments = [
+            "databases",
+            rng.choice(("list", "sql")),
+            *rng.choices(("sqlite", "mssql", "new_comb", *TEXTS), k=2),
+        ]
+    elif kind < 0.95:
+        command = rng.choice([*_READERS, "export", "compare", "check", "claims"])
+        run = rng.choice(("latest", "latest:layout=uuid-v4", "zzz", *TEXTS))
+        arguments = [command, run, *_options(rng, _READERS[command])]
+        if command == "report":
+            arguments[1] = rng.choice(("zzz", *TEXTS))
+        if rng.random() < 0.5:
+            arguments += ["--results", RESULTS]
+    elif kind < 0.97:
+        arguments = ["clean", "--dry-run", *_options(rng, ("--server", "--yes", "--kept"))]
+    else:
+        arguments = [
+            rng.choice(("run", "scenarios", "generators", "databases", "help", *TEXTS)),
+            *rng.choices(TEXTS, k=1),
+        ]
+        arguments += ["--help"] if rng.random() < 0.5 else ["--dry-run"]
+    return Case(tuple(arguments), {RESULTS: samples.whole}, environment)
+
+
+def _options(rng: Random, known: tuple[str, ...]) -> list[str]:
+    chosen = []
+    for name in rng.sample(known, min(len(known), rng.choice((1, 1, 2, 3)))):
+        if name in _FLAGS:
+            chosen.append(name)
+        else:
+            good = name in _GOOD and rng.random() < 0.5
+            chosen += [name, rng.choice(_GOOD[name]) if good else _text(rng)]
+    return chosen
+
+
+def _generators(rng: Random) -> list[str]:
+    command = rng.choice(("list", "show", "make", "decode", "decode"))
+    if command == "list":
+        return ["generators", "list", *_options(rng, ("--on", "--kind"))]
+    layout = rng.choice(_LAYOUTS) if rng.random() < 0.6 else _text(rng)
+    if command == "show":
+        return ["generators", "show", layout]
+    if command == "make":
+        given = _options(rng, ("--at", "--seed", "--worker")) if rng.random() < 0.7 else []
+        return ["generators", "make", layout, "-n", rng.choice(("1", "5", "100", "0", "x", "-1")), *given]
+    key = rng.choice(_KEYS) if rng.random() < 0.4 else _text(rng)
+    if rng.random() < 0.3:
+        at = rng.randrange(len(key) + 1)
+        key = key[:at] + rng.choice(("", "g", "٣", "\udcff", " ", "-", "0")) + key[at + 1 :]
+    return ["generators", "decode", *_options(rng, ("--as", "--stored", "--all")), "--", key]
+
+
+def _text(rng: Random) -> str:
+    if rng.random() < 0.3:
+        number = rng.choice((*NUMBERS, *NOT_FINITE))
+        return "1" + "0" * 400 if isinstance(number, int) and number > 10**300 else str(number)
+    return rng.choice(TEXTS) if rng.random() < 0.9 else rng.choice(TEXTS) * rng.choice((2, 1000, 20_000))

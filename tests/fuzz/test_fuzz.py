@@ -1,0 +1,66 @@
+"""Whatever keybench is given, it ends in time, with an exit code that DESIGN names, no traceback, no secret shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.cases import KINDS, case
+from tests.fuzz.harness import Case, run
+from tests.fuzz.samples import Samples, samples
+
+SHORT = {"scenarios": 50, "urls": 60, "options": 60, "config": 60, "results": 50, "baselines": 50}
+LONG = {
+    "scenarios": 25_000,
+    "urls": 20_000,
+    "options": 15_000,
+    "config": 15_000,
+    "results": 15_000,
+    "baselines": 10_000,
+}
+PART = 2_500
+"""Cases of one test, so that several processes can share them."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Samples:
+    return samples(tmp_path_factory.mktemp("samples"))
+
+
+def check(kind: str, numbers: range, made: Samples, folder: Path) -> None:
+    failed: list[str] = []
+    for number in numbers:
+        place = folder / str(number)
+        place.mkdir()
+        one = case(kind, number, made)
+        ending = run(one, place)
+        if ending.failure:
+            failed.append(f"{kind}/{number}: {shown(one)}\n{ending.failure}")
+        for file in place.iterdir():
+            file.unlink()
+        place.rmdir()
+    assert not failed, f"{len(failed)} of {len(numbers)}:\n" + "\n".join(failed[:3])
+
+
+def shown(one: Case) -> str:
+    files = {name: content[:300] for name, content in one.files.items() if not name.endswith(".sqlite")}
+    return f"{one.arguments!r:.600} {files!r:.600} {dict(one.environment)!r:.300}"
+
+
+@pytest.mark.timeout(300, method="thread")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_few_cases(kind: str, made: Samples, tmp_path: Path) -> None:
+    check(kind, range(SHORT[kind]), made, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600, method="thread")
+@pytest.mark.parametrize(("kind", "first"), [(kind, at) for kind in KINDS for at in range(0, LONG[kind], PART)])
+def test_all_cases(kind: str, first: int, made: Samples, tmp_path: Path) -> None:
+    check(kind, range(first, first + PART), made, tmp_path)
+
+
+def test_the_long_ones_are_a_hundred_thousand() -> None:
+    assert sum(LONG.values()) == 100_000
+    assert all(count % PART == 0 for count in LONG.values())

@@ -1,0 +1,145 @@
+"""RT.Comb's `Create` and `GetTimestamp` for single GUIDs, and date strategies of four bytes."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keybench.errors import UsageError
+from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, ticks_of
+from keybench.generators.core.layout import layout
+from keybench.generators.rt_comb import LEGACY, ORACLE, POSTGRESQL, SQL, Comb, UnixSeconds
+from keybench.model.byteorder import sort_words
+from tests.generators.scripted import ScriptedGuids
+
+GUID = uuid.UUID("00112233-4455-4677-8899-aabbccddeeff")
+MOST = uuid.UUID("7fffffff-7fff-7fff-ffff-ffffffffffff")
+Y2000 = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("comb", "guid", "time", "made"),
+    [
+        # RT.Comb's own tests of order: test/RT.Comb.Tests/RT.CombTests.cs.
+        (LEGACY, MOST, Y2000, "7fffffff-7fff-7fff-ffff-8eac00000000"),
+        (LEGACY, uuid.UUID(int=0), Y2000 + timedelta(milliseconds=10), "00000000-0000-0000-0000-8eac00000003"),
+        (SQL, MOST, Y2000, "7fffffff-7fff-7fff-ffff-00dc6acfac00"),
+        (SQL, uuid.UUID(int=0), Y2000 + timedelta(milliseconds=1), "00000000-0000-0000-0000-00dc6acfac01"),
+        (POSTGRESQL, MOST, Y2000, "00dc6acf-ac00-7fff-ffff-ffffffffffff"),
+        (POSTGRESQL, uuid.UUID(int=0), Y2000 + timedelta(milliseconds=1), "00dc6acf-ac01-0000-0000-000000000000"),
+        (ORACLE, GUID, Y2000, "cf6adc00-00ac-4677-8899-aabbccddeeff"),
+    ],
+)
+def test_create_is_the_originals(comb: Comb, guid: uuid.UUID, time: datetime, made: str) -> None:
+    assert comb.create(guid, time) == uuid.UUID(made)
+    assert abs(comb.timestamp(uuid.UUID(made)) - time) < timedelta(microseconds=3334)
+
+
+def test_published_combs_have_the_published_times() -> None:
+    """The README of RT.Comb's T-SQL functions."""
+    assert SQL.timestamp(uuid.UUID("d01c25cc-63a7-47cc-b5ba-018e5f3bff48")) == datetime(
+        2024, 3, 21, 4, 19, 11, 304_000, tzinfo=UTC
+    )
+    assert LEGACY.timestamp(uuid.UUID("E25AFE33-DB2D-4502-9BF0-919001862CC4")) == datetime(
+        2002, 1, 10, 23, 40, 35, tzinfo=UTC
+    )
+
+
+def test_what_is_left_out_is_random_or_now() -> None:
+    before = datetime.now(UTC)
+    made = [SQL.create(), SQL.create(GUID), SQL.create(time=Y2000)]
+    times = [SQL.timestamp(key) for key in made]
+    assert before - timedelta(milliseconds=1) <= times[0] <= times[1] <= datetime.now(UTC)
+    assert times[2] == Y2000
+    assert made[1].bytes[:10] == GUID.bytes[:10]
+    assert made[0].version == made[2].version == 4
+    assert made[0].bytes[:10] != SQL.create().bytes[:10]
+
+
+@given(st.datetimes(datetime(1970, 1, 2), datetime(9999, 12, 30)), st.integers(-86_340, 86_340), st.uuids())
+def test_every_time_zone_gives_the_same_instant(time: datetime, offset: int, guid: uuid.UUID) -> None:
+    there = time.replace(tzinfo=timezone(timedelta(seconds=offset)))
+    assert SQL.create(guid, there) == SQL.create(guid, there.astimezone(UTC))
+    # The doubles of the original are up to 512 ticks apart.
+    lost = there - SQL.timestamp(SQL.create(guid, there))
+    assert timedelta(microseconds=-52) <= lost <= timedelta(milliseconds=1)
+
+
+def test_a_time_without_a_zone_is_refused() -> None:
+    with pytest.raises(UsageError) as refused:
+        SQL.create(GUID, datetime(2026, 1, 1, 12))
+    assert str(refused.value) == "2026-01-01T12:00:00 has no time zone: give one, such as +00:00."
+
+
+@pytest.mark.parametrize(("edge", "hours"), [(datetime.max, -14), (datetime.min, 14)])
+def test_an_instant_beyond_datetimes_years_is_refused(edge: datetime, hours: int) -> None:
+    with pytest.raises(UsageError) as refused:
+        SQL.create(GUID, edge.replace(tzinfo=timezone(timedelta(hours=hours))))
+    assert "keys hold instants from 0001-01-01T00:00:00.0000000Z to 9999-12-31T23:59:59.9999999Z" in str(refused.value)
+
+
+def test_timestamps_that_never_repeat_need_a_time() -> None:
+    never = layout("rt-comb-sql-no-repeat")
+    assert isinstance(never, Comb)
+    assert never.create(GUID, Y2000) == SQL.create(GUID, Y2000)
+    with pytest.raises(UsageError) as refused:
+        never.create(GUID)
+    assert str(refused.value) == (
+        "rt-comb-sql-no-repeat needs the timestamp before: give a time, or call new('rt-comb-sql-no-repeat')."
+    )
+
+
+def four(comb: Comb) -> Comb:
+    return replace(comb, name="seconds", dates=UnixSeconds())
+
+
+@pytest.mark.parametrize(
+    ("comb", "made"),
+    [
+        (SQL, "00112233-4455-4677-8899-386d4380eeff"),
+        # Data2 is swapped too: the original tests the length of the whole GUID.
+        (POSTGRESQL, "386d4380-5544-4677-8899-aabbccddeeff"),
+        (ORACLE, "80436d38-4455-4677-8899-aabbccddeeff"),
+    ],
+)
+def test_a_strategy_of_four_bytes_leaves_two_more_of_the_guid(comb: Comb, made: str) -> None:
+    assert four(comb).create(GUID, Y2000 + timedelta(microseconds=999_999)) == uuid.UUID(made)
+    assert four(comb).timestamp(uuid.UUID(made)) == Y2000
+
+
+@pytest.mark.parametrize("comb", [SQL, POSTGRESQL, ORACLE])
+def test_streams_with_four_bytes_ascend_by_the_second_in_the_same_order(comb: Comb, opened) -> None:
+    start = ticks_of(Y2000)
+    ticks = [start + n * TICKS_PER_SECOND for n in range(3000)]
+    keys = opened(four(comb), ticks).take(3000)
+    assert (four(comb).decode(keys).ticks == ticks).all()
+    (high, *_) = sort_words(keys, comb.order).T
+    assert (high[1:] > high[:-1]).all()
+    assert set(keys.data[:, 6] >> 4) == {4}
+    base = np.frombuffer(GUID.bytes, np.uint8).reshape(1, 16)
+    (one,) = opened(four(comb), [start], guids=ScriptedGuids(base)).take(1).data
+    assert one.tobytes() == four(comb).create(GUID, Y2000).bytes
+
+
+@pytest.mark.parametrize("ticks", [UNIX_EPOCH, UNIX_EPOCH + (TICKS_PER_SECOND << 32) - TICKS_PER_SECOND])
+def test_four_bytes_of_seconds_last_from_1970_to_2106(ticks: int, opened) -> None:
+    assert four(SQL).decode(opened(four(SQL), [ticks]).take(1)).ticks == [ticks]
+    later = ticks + (TICKS_PER_SECOND << 32)
+    assert four(SQL).decode(opened(four(SQL), [later]).take(1)).ticks == [ticks]
+
+
+def test_a_strategy_of_other_widths_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Five(UnixSeconds):
+        width: ClassVar[int] = 5
+
+    with pytest.raises(UsageError) as refused:
+        replace(SQL, dates=Five())
+    assert str(refused.value) == "Five writes 5 bytes: a date strategy writes 4 or 6 of them."

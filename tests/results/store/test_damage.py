@@ -1,0 +1,176 @@
+"""Damaged results files: what is said of them, and what can still be read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from keybench.errors import UsageError
+from keybench.results.store.blobs import growth
+from keybench.results.store.database import Store
+from tests.results.store.test_store import a_run, a_trial
+
+BAD, GOOD = "0a1b2c3d4e", "5ca1ab77de"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """A results file with two runs, of which a test damages the first."""
+    path = str(tmp_path / "results.sqlite")
+    with Store.open(path, write=True) as store:
+        for run_id in (BAD, GOOD):
+            store.add_run(a_run(run_id))
+            store.record(run_id, replace(a_trial(), blobs=(growth([1], [1], [0], [50.0], ""),)))
+            store.warn(run_id, "a warning")
+    return path
+
+
+def change(file: str, statement: str, *values: object) -> None:
+    with contextlib.closing(sqlite3.connect(file)) as direct:
+        direct.execute(statement, values)
+        direct.commit()
+
+
+def said(call: Callable[[], object]) -> str:
+    with pytest.raises(UsageError) as caught:
+        call()
+    return str(caught.value)
+
+
+def everything(file: str, run_id: str) -> None:
+    with Store.open(file, write=False) as store:
+        store.run(run_id)
+        store.environments(run_id)
+        store.trials(run_id, blobs=True)
+        store.warnings(run_id)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "why"),
+    [
+        ("run.definition", "{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("run.definition", "[" * 100_000, "its values are nested too deeply"),
+        ("run.definition", '{"a": NaN}', "NaN is no number"),
+        ("run.machine", "[]", "its machine is [], not a table"),
+        ("run.blocks", 0, "its number of blocks is 0, not a whole number from 1 to 10000"),
+        ("run.seed", "many", "invalid literal for int() with base 10: 'many'"),
+        ("run.command", b"\xff", "its command is b'\\xff', not text"),
+        ("run.started", "yesterday", "Invalid isoformat string: 'yesterday'"),
+        (
+            "trial.rows",
+            0,
+            "the rows of the trial in block 1, position 0 is 0, not a whole number from 1 to 9007199254740992",
+        ),
+        ("trial.rows", "x", "the rows of the trial in block 1, position 0 is 'x', not a whole number from 1 to "),
+        ("trial.seconds", 9e999, "the seconds of the trial in block 1, position 0 is inf, not a finite number"),
+        ("trial.status", "fine", "the status of the trial in block 1, position 0 is 'fine', not one of ok, error"),
+        ("trial.error", b"\xff\xfe", "the error of the trial in block 1, position 0 is b'\\xff\\xfe', not text"),
+        ("value.value", "much", "the value of insert_seconds of trial 1 is 'much', not a finite number"),
+        ("value.origin", "guessed", "the origin of insert_seconds of trial 1 is 'guessed', its value 0."),
+        ("value.metric", b"m", "the name of a metric is b'm', not text"),
+        (
+            "series.x",
+            b"abc",
+            "the series insert_seconds of trial 1: Error -3 while decompressing data: incorrect header",
+        ),
+        ("series.y", 5, "the series insert_seconds of trial 1: a bytes-like object is required, not 'int'"),
+        (
+            "blob.content",
+            b"abc",
+            "the picture data 'growth: model' of trial 1: Error -3 while decompressing data: incor",
+        ),
+        ("warning.text", b"\xff", "a warning is b'\\xff', not text"),
+    ],
+)
+def test_a_damaged_value_is_named_and_other_runs_are_read(file: str, column: str, value: object, why: str) -> None:
+    table, _, name = column.partition(".")
+    change(file, f"UPDATE {table} SET {name} = ? WHERE rowid = (SELECT min(rowid) FROM {table})", value)
+    message = said(lambda: everything(file, BAD))
+    assert message.startswith(f"{file} is damaged: run {BAD} cannot be read ({why}")
+    assert message.endswith(
+        f"). Runs that can still be read: {GOOD}. It was left as it is: take it from a copy, or give --results another "
+        "file."
+    )
+    everything(file, GOOD)
+
+
+def test_text_that_is_none_is_damage(file: str) -> None:
+    change(file, "UPDATE trial SET error = CAST(x'ff' AS TEXT) WHERE run = ?", BAD)
+    message = said(lambda: everything(file, BAD))
+    assert message.startswith(f"{file} is damaged: run {BAD} cannot be read (Could not decode to UTF-8 column 'error'")
+    assert f"Runs that can still be read: {GOOD}." in message
+
+
+def test_a_file_whose_only_run_is_damaged(file: str) -> None:
+    for run_id in (BAD, GOOD):
+        change(file, "UPDATE run SET machine = '1' WHERE id = ?", run_id)
+    assert "No other run in it can be read." in said(lambda: everything(file, "latest"))
+
+
+def test_a_missing_table_is_damage(file: str) -> None:
+    change(file, "DROP TABLE series")
+    assert "series). No other run in it can be read." in said(lambda: everything(file, BAD))
+
+
+def test_rows_that_belong_to_nothing_are_refused_before_writing(file: str) -> None:
+    change(file, "DELETE FROM trial WHERE run = ?", BAD)
+    everything(file, GOOD)
+    message = said(lambda: Store.open(file, write=True))
+    assert message.startswith(f"{file} is damaged: a part of it cannot be read (row 1 of value belongs to no trial).")
+
+
+def circle(file: str) -> None:
+    """Makes the tree of a table with several leaves lead back to its own root."""
+    with Store.open(file, write=True) as store:
+        for position in range(1, 200):
+            store.record(GOOD, a_trial(position=position))
+    with contextlib.closing(sqlite3.connect(file)) as direct:
+        size = direct.execute("PRAGMA page_size").fetchone()[0]
+        root = direct.execute("SELECT rootpage FROM sqlite_master WHERE name = 'value'").fetchone()[0]
+    with Path(file).open("r+b") as raw:
+        raw.seek((root - 1) * size)
+        page = bytearray(raw.read(size))
+        assert page[0] in {2, 5}, "the table has only one page"
+        first = int.from_bytes(page[12:14], "big")
+        page[first : first + 4] = root.to_bytes(4, "big")
+        raw.seek((root - 1) * size)
+        raw.write(page)
+
+
+@pytest.mark.parametrize("arguments", [["run", "--resume", "latest"], ["export", "latest"]])
+def test_pages_that_lead_in_a_circle_are_no_endless_loop(file: str, arguments: list[str]) -> None:
+    circle(file)
+    before = Path(file).read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "keybench", *arguments, "--results", file],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith(f"keybench: {file} is damaged: a part of it cannot be read (")
+    assert "Runs that can still be read" in done.stderr or "No other run" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert Path(file).read_bytes() == before
+
+
+def test_what_a_damaged_run_was_to_measure(file: str) -> None:
+    change(file, "UPDATE run SET definition = ? WHERE id = ?", json.dumps({"scenario": {"rows": "x"}}), GOOD)
+    done = subprocess.run(
+        [sys.executable, "-m", "keybench", "run", "--resume", GOOD, "--results", file],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("keybench: what the run was to measure is damaged in the results (")
+    assert done.stderr.endswith("): measure again, with a new run.\n")

@@ -1,0 +1,146 @@
+"""The columns in which layouts are measured: the engine's own type, and the one that suits."""
+
+import pytest
+
+from keybench.databases.registry import engine, engines
+from keybench.errors import UsageError
+from keybench.generators.commands.ascent import ascents
+from keybench.generators.core.layout import layout, layouts
+from keybench.model.names import CONTROL, SUITED
+from keybench.model.pairing import Pairing
+from keybench.runners.planning.columns import (
+    check_columns,
+    check_scenario,
+    columns_for,
+    columns_of,
+    pairing,
+    pairing_of,
+)
+from keybench.scenarios.files import parse_scenario
+
+OWN = {"mssql": "uniqueidentifier", "postgresql": "uuid", "oracle": "raw16", "mysql": "binary16", "sqlite": "binary16"}
+
+
+@pytest.mark.parametrize(("database", "own"), OWN.items())
+def test_every_layout_of_guids_is_measured_in_the_engines_own_type(database: str, own: str) -> None:
+    for known in layouts().values():
+        if known.kind == "uuid":
+            assert columns_for(engine(database), known, []) == [own], known.name
+            assert columns_for(engine(database), known, ["native"]) == [own], known.name
+
+
+@pytest.mark.parametrize(
+    ("database", "name", "both"),
+    [
+        ("mssql", "uuid-v7", ["uniqueidentifier", "binary16"]),
+        ("mssql", "jhtodd-binary", ["uniqueidentifier", "binary16-net"]),
+        ("mssql", "rt-comb-sql", ["uniqueidentifier"]),
+        ("mssql", "mysql-uuid", ["uniqueidentifier"]),  # no column of SQL Server's suits it
+        ("mssql", "uuid-v4", ["uniqueidentifier"]),  # nor does any column suit keys without an order
+        ("mssql", CONTROL, ["bigint"]),
+        ("mssql", "ksuid", ["binary"]),
+        ("postgresql", "rt-comb-sql", ["uuid"]),  # a column that imitates another server's order is never the one
+        ("oracle", "jhtodd-binary", ["raw16", "raw16-net"]),
+        ("mysql", "mysql-uuid", ["binary16", "binary16-swapped"]),
+    ],
+)
+def test_the_suiting_column_is_measured_beside_the_default_where_it_is_another(database, name, both) -> None:
+    assert columns_for(engine(database), layout(name), [SUITED]) == both
+
+
+def test_suited_can_be_asked_for_together_with_other_columns() -> None:
+    on = engine("mssql")
+    assert columns_for(on, layout("uuid-v7"), [SUITED, "char36"]) == ["uniqueidentifier", "binary16", "char36"]
+    assert columns_for(on, layout("rt-comb-sql"), [SUITED, "char36"]) == ["uniqueidentifier", "char36"]
+
+
+def test_mariadbs_own_type_is_the_default_unless_it_may_refuse_keys_of_the_layout() -> None:
+    on = engine("mariadb")
+    guids = [known for known in layouts().values() if known.kind == "uuid"]
+    chosen = {known.name: columns_for(on, known, []) for known in guids}
+    assert chosen == {known.name: columns_for(on, known, ["native"]) for known in guids}
+    assert all(columns in (["uuid"], ["binary16"]) for columns in chosen.values())
+    for name in ("uuid-v4", "uuid-v7", "rt-comb-sql", "rt-comb-postgresql", "dotnet-v7"):
+        assert chosen[name] == ["uuid"], name
+    for name in ("jhtodd-string", "morris", "ulid", "hotguid"):
+        assert chosen[name] == ["binary16"], name
+    assert columns_for(on, layout("rt-comb-postgresql"), [SUITED]) == ["uuid", "binary16"]
+    assert columns_for(on, layout("rt-comb-sql"), [SUITED]) == ["uuid"]
+    assert columns_for(on, layout("jhtodd-binary"), [SUITED]) == ["binary16", "binary16-net"]
+
+
+def test_mariadbs_uuid_suits_layouts_whose_values_it_always_swaps_and_those_it_never_does() -> None:
+    (of_mariadb,) = (column for column in engine("mariadb").columns if column.order == "mariadb")
+    assert layout("rt-comb-sql").suits(of_mariadb)  # version 4: compared from the last six bytes on
+    assert layout("uuid-v7").suits(of_mariadb)  # never swapped
+    assert layout("mariadb-uuid-v1").suits(of_mariadb)  # clock sequence and node are the same in all keys of a server
+    assert not layout("rt-comb-postgresql").suits(of_mariadb)
+    assert not layout("newsequentialid").suits(of_mariadb)  # whether it is swapped depends on the time
+    assert not layout("jhtodd-end").suits(of_mariadb)  # refused in part
+
+
+@pytest.mark.parametrize("known", list(dict.fromkeys(layouts().values())), ids=lambda known: known.name)
+def test_keys_ascend_in_every_column_that_suits_their_layout(known) -> None:
+    for on in engines().values():
+        for column in on.columns:
+            if known.suits(column):
+                assert ascents(known)[column.order].within in ("strictly", "by time"), (on.name, column.name)
+
+
+def test_a_pairing_names_the_default_and_all_columns_that_suit() -> None:
+    assert pairing(engine("mssql"), layout("uuid-v7")) == Pairing(
+        "uniqueidentifier", "binary16", True, ("binary16", "char36")
+    )
+    assert pairing(engine("postgresql"), layout("rt-comb-sql")) == Pairing("uuid", "", True, ("binary16-mssql",))
+    assert pairing(engine("mssql"), layout("uuid-v4")) == Pairing("uniqueidentifier", "", False, ())
+
+
+def test_keys_that_the_server_makes_have_one_column() -> None:
+    assert columns_of(engine("mssql"), "server-newsequentialid", [SUITED]) == ["uniqueidentifier"]
+    assert columns_of(engine("sqlite"), "server-newsequentialid", [SUITED]) == []
+    assert pairing_of(engine("sqlite"), "server-newsequentialid") is None
+    assert pairing_of(engine("mssql"), "server-newid") == Pairing("uniqueidentifier", "", False, ())
+    made = pairing_of(engine("postgresql"), "server-uuidv7")
+    assert made == Pairing("uuid", "uuid", True, ("uuid",))
+
+
+def test_a_column_asked_for_holds_every_layout_that_fits_and_the_control_keeps_its_own() -> None:
+    on = engine("postgresql")
+    assert columns_for(on, layout("uuid-v7"), ["binary16-mssql"]) == ["binary16-mssql"]
+    assert columns_for(on, layout("uuid-v7"), ["uuid", "char36"]) == ["uuid", "char36"]
+    assert columns_for(on, layout(CONTROL), ["binary16-mssql"]) == ["bigint"]
+    check_columns(["postgresql"], ["binary16-mssql", "native", "suited"])
+    with pytest.raises(UsageError, match=r"^unknown column 'binary16-mssq'\. Did you mean binary16-mssql"):
+        check_columns(["postgresql", "sqlite"], ["binary16-mssq"])
+    with pytest.raises(UsageError, match=r"^unknown column 'suitd'\. Did you mean suited or uuid or int\?"):
+        check_columns(["postgresql"], ["suitd"])
+
+
+COLUMNS = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n[columns]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('postgres = "uuid"\n', r"^unknown database 'postgres'\. Did you mean postgresql\?"),
+        ('postgresql = ["uuid", "raw16"]\n', r"^unknown column 'raw16'\."),
+    ],
+)
+def test_a_scenarios_columns_by_database_have_to_exist_there(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        check_scenario(parse_scenario("mine", COLUMNS + text, where="mine.toml"), ["postgresql", "oracle"])
+
+
+def test_a_scenarios_columns_of_databases_that_do_not_take_part_do_not_matter() -> None:
+    check_scenario(parse_scenario("mine", COLUMNS + 'postgresql = "later"\n', where="mine.toml"), ["oracle"])
+
+
+def test_integers_of_32_bits_go_into_a_type_of_32_bits_where_there_is_one() -> None:
+    second = layout("int-identity")
+    narrow = {"mssql": "int", "mysql": "int", "mariadb": "int", "postgresql": "int", "oracle": "number"}
+    for database, own in {**narrow, "sqlite": "integer"}.items():
+        assert columns_for(engine(database), second, []) == [own]
+        assert columns_for(engine(database), second, [SUITED]) == [own]
+    assert columns_for(engine("postgresql"), second, ["bigint"]) == ["bigint"]
+    assert columns_for(engine("postgresql"), layout(CONTROL), ["int"]) == ["bigint"]
+    assert columns_for(engine("postgresql"), layout("tsid"), ["int"]) == ["bigint"]

@@ -1,0 +1,138 @@
+"""Whole runs with settings that were chosen, and with those that a user's own server has: the model knows them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from keybench.databases.mariadb import ENGINE
+from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY, MODEL, Subject
+from keybench.results.store.database import Store
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+installed = pytest.mark.skipif(bool(ENGINE.missing("local")), reason="no MariaDB server is installed")
+SMALL = ("--layout", "uuid-v4", "--rows", "20000", "--blocks", "1", "--profile", "fast")
+
+
+def figures(folder: Path, of: Subject, layout: str = "uuid-v4") -> dict[str, dict[Metric, float]]:
+    """By database: the values of a layout's trial."""
+    found = {}
+    with Store.open(str(folder / "keybench-results.sqlite"), write=False) as store:
+        for trial in store.trials(store.run("latest").id):
+            assert (trial.status, trial.error) == ("ok", "")
+            if trial.layout == layout:
+                known = {r.metric: r.value for r in trial.readings if r.subject == of and r.value is not None}
+                found[trial.database] = known
+    return found
+
+
+def settings(folder: Path) -> dict[str, str]:
+    """What is recorded of the run's only server."""
+    with Store.open(str(folder / "keybench-results.sqlite"), write=False) as store:
+        (environment,) = store.environments(store.run("latest").id)
+    return dict(environment.settings)
+
+
+@pytest.mark.parametrize(
+    ("database", "server", "chosen", "leaves"),
+    [
+        pytest.param("mariadb", "local", "page_size=4K", 1039, marks=installed),
+        ("sqlite", "embedded", "page_size=1K", None),
+        ("postgresql", "embedded", "fillfactor=60", None),
+    ],
+)
+def test_the_model_knows_a_setting_that_was_chosen(
+    command: Run, tmp_path: Path, database: str, server: str, chosen: str, leaves: int | None
+) -> None:
+    done = command("--db", database, "--server", server, "--set", chosen, *SMALL)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    name, _, value = chosen.partition("=")
+    assert f"settings: {database}.{name} = {value}\n" in done.stdout
+    for layout in ("uuid-v4", "bigint-identity"):
+        real, modelled = (figures(tmp_path, of, layout)[database] for of in (KEY, MODEL))
+        both = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
+        assert {metric: modelled[metric] for metric in both} == pytest.approx({m: real[m] for m in both}, 1e-12)
+        assert leaves in (None, real[Metric.LEAF_PAGES]) or layout != "uuid-v4"
+
+
+def test_the_models_alone_know_it_too(command: Run, tmp_path: Path) -> None:
+    databases = (
+        "--db",
+        "mariadb,mssql",
+        "--server",
+        "model",
+        "--layout",
+        "uuid-v4",
+        "--rows",
+        "20000",
+        "--blocks",
+        "1",
+    )
+    assert command(*databases).returncode == 0
+    usual = figures(tmp_path, KEY)
+    chosen = ("--set", "page_size=4K", "--set", "mssql.row_versioning=rcsi")
+    assert command(*databases, *chosen).returncode == 0
+    other = figures(tmp_path, KEY)
+    assert other["mariadb"][Metric.LEAF_PAGES] == 1039 > 4 * usual["mariadb"][Metric.LEAF_PAGES] > 900
+    assert other["mssql"][Metric.LEAF_PAGES] > usual["mssql"][Metric.LEAF_PAGES]
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        recorded = {each.database: each.settings for each in store.environments(store.run("latest").id)}
+    assert recorded == {"mariadb": {"page_size": "4K"}, "mssql": {"row_versioning": "rcsi"}}
+
+
+@pytest.fixture
+def url(servers_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A user's own MariaDB with pages of 4 KiB."""
+    monkeypatch.setenv("KEYBENCH_TMP", str(servers_folder))
+    server = ENGINE.provision("local", ENGINE.configured(ENGINE.settings("fast", "small"), {"page_size": "4K"}))
+    address = server.start()
+    try:
+        admin = MySqlAdmin(address)
+        admin.rows("DROP DATABASE keybench")
+        admin.close()
+        yield f"mariadb://root@localhost?unix_socket={address.parameters['unix_socket']}"
+    finally:
+        server.stop()
+
+
+@installed
+def test_the_model_knows_the_page_size_of_a_users_own_server(command: Run, tmp_path: Path, url: str) -> None:
+    """Where the model took 16 KiB for granted, it had 254 leaves and a counter of 255."""
+    done = command("--db", "mariadb", "--server", url, *SMALL)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    real, modelled = (figures(tmp_path, of)["mariadb"] for of in (KEY, MODEL))
+    for metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.SPLIT_COUNTER):
+        assert modelled[metric] == pytest.approx(real[metric], 1e-12)
+    assert real[Metric.LEAF_PAGES] == 1039
+    assert settings(tmp_path)["innodb_page_size"] == "4096"
+    done = command("--db", "mariadb", "--server", url, "--set", "page_size=8K", *SMALL)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "keybench: --set page_size=8K: this MariaDB server has page_size = 4K, which keybench does not change. Leave "
+        "the setting out, or measure on a server that keybench starts."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--db", "postgresql", "--server", "model", "--set", "page_size=16K"),
+            "unknown setting of postgresql 'page_size'. Known: fillfactor.",
+        ),
+        (
+            ("--db", "postgresql", "--server", "model", "--set", "fillfactor=5"),
+            "fillfactor of postgresql is a whole number from 10 to 100, not '5'.",
+        ),
+        (("--scenario", "generation", "--set", "a=b"), "only makes keys, without a database: leave out --set."),
+    ],
+)
+def test_settings_that_make_no_sense(refused: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = refused(*arguments)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
