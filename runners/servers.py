@@ -13,6 +13,7 @@ from keybench.databases.contract.roles import Provision
 from keybench.databases.hosting.container import KIND, ContainerServer
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError
+from keybench.model.url import is_url
 from keybench.results.store.records import Environment
 from keybench.runners.planning import chosen_settings
 from keybench.runners.planning.trial_plan import Request
@@ -41,7 +42,7 @@ class Servers:
         """The database's server, which is started if it is not running."""
         provision, target = self._running.get(database, (None, None))
         if provision is not None and target is not None:
-            if provision.alive() and (target.server != KIND or _answers(target)):
+            if provision.alive() and (is_url(self._request.servers[database]) or _answers(target)):
                 return target
             provision.stop()
             del self._running[database]
@@ -90,7 +91,11 @@ class Servers:
 
 
 def _answers(target: Target) -> bool:
-    """Whether the server lets keybench log in. Docker calls a container running for a moment after it was killed."""
+    """Whether the server lets keybench log in.
+
+    The news that a server was killed comes late: Docker calls a container running for a moment, and the keeper of a
+    private server needs a moment to report. Without this check, one dead server would fail two trials.
+    """
     try:
         target.engine.admin(target.address).close()
     except KeybenchError:
