@@ -195,7 +195,7 @@ def test_a_container_that_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert time.monotonic() - begin < 10
     assert str(refused.value) == (
         "the MySQL container ended while it started (status: exited). Its log is empty.\n"
-        "Fix that, choose another --image for mysql:8.4, or another --server."
+        "Fix that, choose another --image for mysql:9.7, or another --server."
     )
 
 
