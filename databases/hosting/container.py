@@ -15,9 +15,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container_reaper, docker_api, docker_daemon
@@ -25,37 +23,18 @@ from keybench.databases.hosting.container_labels import labels_of
 from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, limits
 from keybench.databases.hosting.restored_environment import restored
 from keybench.databases.hosting.secret import keep
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
+from keybench.errors import EnvironmentMissing, KeybenchError, RunStopped, ServerError
 
 if TYPE_CHECKING:
     from testcontainers.core.container import DockerContainer
 
+GIB = 1 << 30
 KIND = "container"
 START_SECONDS = 120.0
 """The longest time from the start of the container to the server's first answer; pulling the image comes before."""
 
 _POLL_SECONDS = 0.1
 _LOG_LINES = 15
-_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-def missing(title: str, instead: str) -> str:
-    """Why no container can be started here, and the alternatives; empty if one can. Returns within 2 s."""
-    otherwise = f"or {instead}"
-    if find_spec("testcontainers") is None:
-        return (
-            f"{title} in a container needs the Python package testcontainers: pip install testcontainers, {otherwise}"
-        )
-    at = urlsplit(docker_daemon.address())
-    if reason := docker_daemon.unreachable():
-        where = f"no daemon answers at {docker_daemon.address()} ({reason})"
-        return f"{title} in a container needs Docker, and {where}: start Docker, {otherwise}"
-    if at.scheme != "unix" and at.hostname not in _HERE:
-        return (
-            f"{title} in a container: the Docker daemon at {docker_daemon.address()} is on another machine, where "
-            f"keybench opens ports on 127.0.0.1 alone: use a daemon here, {otherwise}"
-        )
-    return ""
 
 
 class ContainerServer:
@@ -111,7 +90,7 @@ class ContainerServer:
     def start(self) -> Address:
         """Pulls the image if it is not here, starts the container, and waits until the server answers."""
         if reason := docker_daemon.unreachable():
-            raise EnvironmentMissing(
+            raise RunStopped(
                 f"the Docker daemon at {docker_daemon.address()} does not answer ({reason}): "
                 "start Docker and try again."
             )
@@ -169,6 +148,21 @@ class ContainerServer:
         """Whether the container runs."""
         return self._status() == "running"
 
+    def ended(self) -> str:
+        """Why the server went away, and the next step, as a sentence; empty if nothing happened to its container."""
+        status = self._status()
+        if status == "unknown":
+            return (
+                f"The Docker daemon at {docker_daemon.address()} does not answer: start it, remove the container by "
+                "`keybench clean`, and go on with --resume."
+            )
+        if self._ran_out_of_memory():
+            return f"Its container ran out of memory: give it more than {self._memory()} by --memory."
+        if status == "running":
+            return ""
+        code = f" (exit status {self._state()['ExitCode']})" if status == "exited" else ""
+        return f"Its container is gone: {status}{code}. The next trial starts another."
+
     def log_tail(self) -> str:
         """The last lines of its log, without the password."""
         if self._container is None or self._container.status == "not_started":
@@ -217,6 +211,11 @@ class ContainerServer:
             if time.monotonic() > deadline:
                 raise EnvironmentMissing(self._explain(f"did not become ready within {self._timeout:g} s ({reason})"))
             time.sleep(_POLL_SECONDS)
+        if self._ran_out_of_memory():
+            raise EnvironmentMissing(
+                f"the {self._recipe.title} container ran out of memory while it started: give it more than "
+                f"{self._memory()} by --memory."
+            )
         raise EnvironmentMissing(self._explain(f"ended while it started (status: {status})"))
 
     def _explain(self, problem: str) -> str:
@@ -252,6 +251,18 @@ class ContainerServer:
         except (DockerException, RequestException):
             return "unknown"
         return self._container.status
+
+    def _state(self) -> Mapping[str, Any]:
+        """The container's state, as it was last asked for."""
+        assert self._container
+        return dict(self._container.get_wrapped_container().attrs.get("State", {}))
+
+    def _ran_out_of_memory(self) -> bool:
+        """Whether the kernel killed a process of the container for its memory limit."""
+        return self._container is not None and bool(self._state().get("OOMKilled"))
+
+    def _memory(self) -> str:
+        return f"{self._settings.container.memory_bytes / GIB:g} GiB"
 
     def _remove(self) -> None:
         made, self._container = self._container, None

@@ -66,6 +66,19 @@ def containers() -> Sequence[Container]:
     return sorted(ours, key=lambda each: each.name)
 
 
+def data_folder() -> Path | None:
+    """The daemon's folder of images and containers (Docker Root Dir).
+
+    None if this machine has no such folder, as where Docker runs in a virtual machine. Raises EnvironmentMissing if no
+    daemon answers.
+    """
+    with _answer("GET", "/info") as response:
+        if response.status != http.HTTPStatus.OK:
+            raise _refused(response)
+        folder = Path(str(json.loads(response.read()).get("DockerRootDir", "")))
+    return folder if folder.is_absolute() and folder.is_dir() else None
+
+
 def remove(name: str) -> bool:
     """Removes a container, running or not, with its volumes. Returns False if there is no container of that name."""
     with _answer("DELETE", f"/containers/{quote(name)}?force=1&v=1") as response:

@@ -17,7 +17,7 @@ import pytest
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import ContainerOptions
 from keybench.databases.contract.roles import Settings
-from keybench.databases.hosting import container, container_labels, docker_api, docker_daemon
+from keybench.databases.hosting import container_labels, docker_api, docker_daemon
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
@@ -134,7 +134,7 @@ def test_without_a_daemon_the_message_names_alternatives_within_two_seconds(on: 
 def test_a_daemon_of_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://192.0.2.1:2375")
     monkeypatch.setattr(docker_daemon, "unreachable", lambda: "")
-    assert container.missing("PostgreSQL", "give a URL.") == (
+    assert docker_daemon.missing("PostgreSQL", "give a URL.") == (
         "PostgreSQL in a container: the Docker daemon at tcp://192.0.2.1:2375 is on another machine, where keybench "
         "opens ports on 127.0.0.1 alone: use a daemon here, or give a URL."
     )
