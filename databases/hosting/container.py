@@ -59,6 +59,7 @@ class ContainerServer:
         self._container: DockerContainer | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
         self._port_here: str | None = None
+        self._asked = time.time()
 
     def configured(self, api_version: str | None = None) -> DockerContainer:
         """The container with its whole configuration, not yet started.
@@ -255,11 +256,16 @@ class ContainerServer:
     def _state(self) -> Mapping[str, Any]:
         """The container's state, as it was last asked for."""
         assert self._container
-        return dict(self._container.get_wrapped_container().attrs.get("State", {}))
+        return dict(self._container.get_wrapped_container().attrs["State"])
 
     def _ran_out_of_memory(self) -> bool:
-        """Whether the kernel killed a process of the container for its memory limit."""
-        return self._container is not None and bool(self._state().get("OOMKilled"))
+        """Whether the kernel killed a process of the container for its memory limit, since this was last asked."""
+        since, self._asked = self._asked, time.time()
+        if self._container is None or "State" not in self._container.get_wrapped_container().attrs:
+            return False
+        with suppress(KeybenchError):  # the daemon has gone
+            return bool(self._state().get("OOMKilled")) or docker_api.ran_out_of_memory(self.name, since)
+        return False
 
     def _memory(self) -> str:
         return f"{self._settings.container.memory_bytes / GIB:g} GiB"

@@ -41,7 +41,7 @@ class Trial(ABC):
         return ()
 
     def run(self) -> records.Trial:
-        """Measures, and gives the record. An error is a record without readings, short of an interruption and RunStopped."""
+        """Measures, and gives the record; an error, but not RunStopped or an interruption, is one without readings."""
         request, plan = self.request, self.plan
         started, clock = datetime.now(UTC), time.monotonic()
         error, trace, measured = "", "", Measured(())
