@@ -63,7 +63,7 @@ class Servers:
         deadline = time.monotonic() + _REPORTED
         while not (why := provision.ended()) and not _answers(target) and time.monotonic() < deadline:
             time.sleep(0.1)
-        return why
+        return why or provision.ended()
 
     def _start(self, database: str, profile: Profile) -> Target:
         on, server = engine(database), self._request.servers[database]

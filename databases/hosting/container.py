@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container_reaper, docker_api, docker_daemon
 from keybench.databases.hosting.container_labels import labels_of
+from keybench.databases.hosting.disk_full_hint import with_next_step
 from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, limits
 from keybench.databases.hosting.restored_environment import restored
 from keybench.databases.hosting.secret import keep
@@ -35,6 +36,8 @@ START_SECONDS = 120.0
 
 _POLL_SECONDS = 0.1
 _LOG_LINES = 15
+_KILLED = 128
+"""Exit statuses above it are signals: somebody else ended the server."""
 
 
 class ContainerServer:
@@ -59,7 +62,7 @@ class ContainerServer:
         self._container: DockerContainer | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
         self._port_here: str | None = None
-        self._asked = time.time()
+        self._seen = time.time()
 
     def configured(self, api_version: str | None = None) -> DockerContainer:
         """The container with its whole configuration, not yet started.
@@ -161,8 +164,11 @@ class ContainerServer:
             return f"Its container ran out of memory: give it more than {self._memory()} by --memory."
         if status == "running":
             return ""
-        code = f" (exit status {self._state()['ExitCode']})" if status == "exited" else ""
-        return f"Its container is gone: {status}{code}. The next trial starts another."
+        if status != "exited":
+            return f"Its container is gone: {status}. The next trial starts another."
+        code = self._state()["ExitCode"]
+        last = f" The end of its log:\n{self.log_tail()}\n" if code < _KILLED else " "
+        return with_next_step(f"Its container ended with exit status {code}.{last}The next trial starts another.")
 
     def log_tail(self) -> str:
         """The last lines of its log, without the password."""
@@ -259,13 +265,15 @@ class ContainerServer:
         return dict(self._container.get_wrapped_container().attrs["State"])
 
     def _ran_out_of_memory(self) -> bool:
-        """Whether the kernel killed a process of the container for its memory limit, since this was last asked."""
-        since, self._asked = self._asked, time.time()
+        """Whether the kernel killed a process of the container for its memory limit, since that was last seen."""
         if self._container is None or "State" not in self._container.get_wrapped_container().attrs:
             return False
+        killed = bool(self._state().get("OOMKilled"))
         with suppress(KeybenchError):  # the daemon has gone
-            return bool(self._state().get("OOMKilled")) or docker_api.ran_out_of_memory(self.name, since)
-        return False
+            killed = killed or docker_api.ran_out_of_memory(self.name, self._seen)
+        if killed:
+            self._seen = time.time()
+        return killed
 
     def _memory(self) -> str:
         return f"{self._settings.container.memory_bytes / GIB:g} GiB"

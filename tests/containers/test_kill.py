@@ -50,7 +50,7 @@ def test_a_container_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
     wait_until_nothing_is_left(servers_folder)
 
 
-@pytest.mark.parametrize("db", ["postgresql", "mariadb"])
+@pytest.mark.parametrize("db", ["postgresql", "mariadb", "mysql"])
 def test_a_killed_runner_loses_nothing_and_leaves_nothing(
     db: str, tmp_path: Path, servers_folder: Path, variables: dict[str, str], daemon: Daemon
 ) -> None:
