@@ -165,7 +165,7 @@ class ContainerServer:
         if status == "running":
             return ""
         if status != "exited":
-            return f"Its container is gone: {status}. The next trial starts another."
+            return "Its container was removed. The next trial starts another."
         code = self._state()["ExitCode"]
         last = f" The end of its log:\n{self.log_tail()}\n" if code < _KILLED else " "
         return with_next_step(f"Its container ended with exit status {code}.{last}The next trial starts another.")
