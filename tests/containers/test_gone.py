@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.registry import engine
-from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.runners.servers import Servers
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.scenarios.files import load_scenario
+from keybench.scenarios.payload_option import with_payload
 from tests.containers.conftest import SMOKE_IMAGE, Daemon, Second, ended, trials
 from tests.runners.test_kill import start, wait_until_nothing_is_left
 
@@ -65,21 +65,26 @@ def test_a_container_that_is_killed_or_removed_fails_one_trial_and_the_run_goes_
 
 @pytest.mark.parametrize("db", ["postgresql", "mariadb", "mysql"])
 def test_too_little_memory_in_a_trial(db: str, daemon: Daemon) -> None:
-    found = trial_in(db, 220 << 20, rows=400_000, payload=1_000)
-    assert found.status == "error"
-    assert found.error.startswith(f"{engine(db).title}: ")
-    assert found.error.endswith(". Its container ran out of memory: give it more than 0.214844 GiB by --memory.")
-    assert daemon.names() == []
-
-
-def trial_in(db: str, memory: int, rows: int, payload: int) -> Trial:
-    """One trial in a container with so little memory; its cache is larger."""
-    scenario = load_scenario("quick")
+    """400 MB of rows and a cache for all of them, in a container of 320 MiB."""
     request = Request(
-        (db,), {db: "container"}, scenario, ("bigint-identity",), (payload,), rows, 1, "fast", 1, 200.0, memory=memory
+        (db,),
+        {db: "container"},
+        with_payload(load_scenario("quick"), "1000"),
+        ("bigint-identity",),
+        (),
+        400_000,
+        1,
+        "fast",
+        1,
+        200.0,
+        memory=320 << 20,
     )
     with Servers(request, {}, lambda _: None) as servers:
-        return new_trial(request, plan(request)[0], Resources(servers.reach, gone=servers.gone)).run()
+        found = new_trial(request, plan(request)[0], Resources(servers.reach, gone=servers.gone)).run()
+    assert found.status == "error"
+    assert engine(db).title in found.error
+    assert found.error.endswith(". Its container ran out of memory: give it more than 0.3125 GiB by --memory.")
+    assert daemon.names() == []
 
 
 @pytest.mark.parametrize("second", [("1500m", SMOKE_IMAGE)], indirect=True)
