@@ -1,0 +1,36 @@
+"""The console of a verification: what it prints also goes into a file, line by line, so that a kill loses nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+
+from keybench.errors import UsageError
+from keybench.verification.private import line_without_times
+
+
+class LoggedConsole(Console):
+    """A console that also writes its lines of text, without times, to a file. Progress bars are not logged."""
+
+    def __init__(self, log: TextIO, **options: Any) -> None:
+        super().__init__(highlight=False, **options)
+        self._log = log
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Prints, and logs what is text."""
+        super().print(*objects, **options)
+        if objects and all(isinstance(one, str) for one in objects):
+            for line in " ".join(objects).splitlines():
+                if kept := line_without_times(line):
+                    self._log.write(f"{kept}\n")
+            self._log.flush()
+
+
+def open_log(path: Path) -> TextIO:
+    """The file, to which lines are appended. UsageError if the folder cannot be written to."""
+    try:
+        return path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror}): give --output a file elsewhere.") from None
