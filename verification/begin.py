@@ -67,6 +67,6 @@ def _perform(
     requests, server = work
     bundle = output or Path(f"keybench-verify-{on.name}-{verification}.zip")
     line = command_line(sys.argv[1:], "verify")
-    with open_log(bundle.with_suffix(".log")) as log:
+    with open_log(bundle.with_suffix(".log"), bundle) as log:
         this = Verification(verification, on, requests, server, begun, line, bundle, Path(log.name))
         return perform(this, store, LoggedConsole(log), debug=debug)

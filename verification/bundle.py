@@ -25,6 +25,7 @@ from keybench.results.report.page import write_report
 from keybench.results.store.database import Store
 from keybench.runners.measuring import machine
 from keybench.verification.findings import Finding
+from keybench.verification.log import LOG
 from keybench.verification.private import Private, without_times
 
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")
@@ -68,7 +69,7 @@ def write_bundle(
             "verdicts.json": _json(private.record(verdicts_data(on, verdicts))),
             "values.csv": values.getvalue(),
             "environment.json": _json(private.record(_environment(environments))),
-            "log.txt": private.text(log.read_text(encoding="utf-8")),
+            LOG: private.text(log.read_text(encoding="utf-8")),
             "results.sqlite": results,
             **({"report.html": report} if report else {}),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -9,6 +10,9 @@ from rich.console import Console
 
 from keybench.errors import UsageError
 from keybench.verification.private import line_without_times
+
+LOG = "log.txt"
+"""Its name in the bundle."""
 
 
 class LoggedConsole(Console):
@@ -28,9 +32,24 @@ class LoggedConsole(Console):
             self._log.flush()
 
 
-def open_log(path: Path) -> TextIO:
-    """The file, to which lines are appended. UsageError if the folder cannot be written to."""
+def open_log(path: Path, bundle: Path) -> TextIO:
+    """The file, to which lines are appended. If there is none yet, it begins with the log of an earlier `bundle`.
+
+    UsageError if the folder cannot be written to.
+    """
+    earlier = "" if path.exists() else _log_in(bundle)
     try:
-        return path.open("a", encoding="utf-8")
+        log = path.open("a", encoding="utf-8")
+        log.write(earlier)
+        return log
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror}): give --output a file elsewhere.") from None
+
+
+def _log_in(bundle: Path) -> str:
+    """The log in a bundle; empty if there is none that can be read."""
+    try:
+        with zipfile.ZipFile(bundle) as archive:
+            return archive.read(LOG).decode("utf-8")
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        return ""
