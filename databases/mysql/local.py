@@ -14,11 +14,12 @@ from pathlib import Path
 
 import keybench
 from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.core import installations
 from keybench.databases.hosting import container
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
-from keybench.databases.mysql.flavour import Flavour, flavour_of
+from keybench.databases.mysql.flavour import Flavour, flavour_of, option
 from keybench.errors import EnvironmentMissing, UsageError
 
 _UNPACKED = Path(keybench.__file__).parents[1] / "build" / "mysql" / "bin"
@@ -45,8 +46,10 @@ def _version(program: str) -> str:
 
 def program(flavour: Flavour) -> Path | None:
     """The server program of that flavour, by the version that it reports: a `mysqld` may be MariaDB's."""
+    chosen = installations.chosen(flavour.name)
+    folders = (str(chosen),) if chosen else (None, *_FOLDERS)  # None: those of PATH
     for name in flavour.programs:
-        for path in (shutil.which(name), *(shutil.which(name, path=folder) for folder in _FOLDERS)):
+        for path in (shutil.which(name, path=folder) for folder in folders):
             if path and (version := _version(path)) and flavour_of(version) is flavour:
                 return Path(path)
     return None
@@ -54,9 +57,12 @@ def program(flavour: Flavour) -> Path | None:
 
 def installer() -> Path | None:
     """MariaDB's program that makes a data directory; MySQL's server does that itself."""
+    chosen = installations.chosen("mariadb")
+    folders = (f"{chosen}:{chosen.parent}/bin",) if chosen else (None, "/usr/bin:/usr/local/bin")
     for name in ("mariadb-install-db", "mysql_install_db"):
-        if path := shutil.which(name) or shutil.which(name, path="/usr/bin:/usr/local/bin"):
-            return Path(path)
+        for path in (shutil.which(name, path=folder) for folder in folders):
+            if path:
+                return Path(path)
     return None
 
 
@@ -89,6 +95,9 @@ def _local_missing(flavour: Flavour) -> str:
             f"--server {flavour.url_schemes[0]}://user@host."
         )
     if program(flavour) is None or (flavour.name == "mariadb" and installer() is None):
+        if installations.chosen(flavour.name):
+            names = ", ".join([flavour.programs[0], *(["mariadb-install-db"] if flavour.name == "mariadb" else [])])
+            return installations.not_there(flavour.name, flavour.title, names)
         return f"no {flavour.title} server is installed: {flavour.install}."
     return ""
 
@@ -103,9 +112,7 @@ class LocalServer(PrivateServer):
         self._flavour = flavour
         self._settings = settings
         server = str(program(flavour))
-        options = [
-            f"--{name.replace('_', '-')}={value}" for name, value in {**settings.values, **_OWN_SETTINGS}.items()
-        ]
+        options = [option(name, value) for name, value in {**settings.values, **_OWN_SETTINGS}.items()]
         page_size = f"--innodb-page-size={settings.values['innodb_page_size']}"
         if flavour.name == "mariadb":
             setup = [

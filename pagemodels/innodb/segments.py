@@ -140,7 +140,8 @@ def allocate(space: Space, segment: int, hint: int, direction: int) -> int:
     spare = (length(space, partial) + length(space, 2 * segment)) * pages - facts[of_segment + IN_PARTIAL]
     used = facts[of_segment + FULL] * pages + facts[of_segment + IN_PARTIAL] + facts[of_segment + SINGLE]
     few = used < pages // 2
-    grows = not few and spare < (used + spare) // 8 and (facts[MYSQL] or spare < 4 * pages)
+    sparse = 8 * spare < used + spare if facts[MYSQL] else spare < min((used + spare) // 8, 4 * pages)
+    grows = not few and sparse
     if hint >= facts[LIMIT]:
         hint = 0
     extent = hint // pages
