@@ -41,7 +41,7 @@ _WITHOUT_KEYS = (
     "--loose-skip-caching-sha2-password-auto-generate-rsa-keys",
     "--loose-skip-sha256-password-auto-generate-rsa-keys",
 )
-"""Nobody reaches the server by TCP, and keys for that take seconds to make. Some versions lack some of these options."""
+"""Nobody reaches the server by TCP, and keys for that take seconds to make. Some versions lack some of them."""
 
 
 @cache
