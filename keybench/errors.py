@@ -14,7 +14,6 @@ from difflib import get_close_matches
 from traceback import format_exception
 from typing import Final
 
-
 _SHOWN: Final = 100
 """Characters of a wrong value that a message shows."""
 

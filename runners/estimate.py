@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,14 +36,18 @@ def disk_bytes(request: Request, trials: Sequence[TrialPlan], *, urls: bool = Fa
     """Bytes of disk that the largest trial needs on this machine, or with `urls` on the user's own servers."""
     needs = [0]
     for trial in trials:
-        on = engine(trial.database)
         server = request.servers[trial.database]
         if server != MODEL_SERVER and is_url(server) == urls:
-            table = trial.table(request.scenario)
-            payload = trial.lengths.mean if trial.lengths else trial.payload
-            sizes = [on.bytes_per_row(table.column, payload, each.key)[1] * each.children for each in table.family]
-            needs.append(int(trial.rows * sum(sizes)))
+            needs.append(_table_bytes(request, trial, trial.rows))
     return max(needs)
+
+
+def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
+    """Bytes of the trial's tables with this many rows."""
+    on, table = engine(trial.database), trial.table(request.scenario)
+    payload = trial.lengths.mean if trial.lengths else trial.payload
+    sizes = [on.bytes_per_row(table.column, payload, each.key)[1] * each.children for each in table.family]
+    return int(rows * sum(sizes))
 
 
 def check_disk(need: int, folder: Path) -> int:
@@ -56,29 +61,32 @@ def check_disk(need: int, folder: Path) -> int:
     return free
 
 
-def memory_bytes(request: Request, trials: Sequence[TrialPlan]) -> int:
-    """Bytes of memory that the largest trial needs on this machine, with the caches of its server."""
-    needs = [0]
-    for trial in trials:
-        if not request.on_server(trial.database):
-            needs.append(trial.rows * _MODEL_BYTES)
-            continue
-        cache = engine(trial.database).settings(request.profile, request.scenario.server.cache).cache_bytes
-        url = is_url(request.servers[trial.database])
-        needs.append(trial.rows * _SERVER_BYTES + (0 if url else cache))
-    return max(needs)
+def memory_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
+    """Bytes of memory that a trial of this many rows needs on this machine, with what fills its server's cache."""
+    if not request.on_server(trial.database):
+        return rows * _MODEL_BYTES
+    own = rows * _SERVER_BYTES
+    if is_url(request.servers[trial.database]):
+        return own
+    cache = engine(trial.database).settings(request.profile, request.scenario.server.cache).cache_bytes
+    return own + min(cache, _table_bytes(request, trial, rows))
 
 
-def check_memory(need: int, rows: int) -> int:
-    """Bytes of memory that are available; EnvironmentMissing if there are too few for trials of `rows` rows."""
+def check_memory(request: Request, trials: Sequence[TrialPlan]) -> tuple[int, int]:
+    """Bytes of memory that the trial with the greatest need takes, and bytes available; EnvironmentMissing if there are
+    too few."""
     available = machine.available_memory()
+    needs = [memory_bytes(request, trial, trial.rows) for trial in trials]
+    need = max(needs)
     if need > available:
+        trial = trials[needs.index(need)]
+        fit = bisect_right(range(1, trial.rows), available, key=lambda rows: memory_bytes(request, trial, rows))
         raise EnvironmentMissing(
-            f"the largest trial ({rows:,} rows) needs about {gigabytes(need)} of memory, and {gigabytes(available)} "
-            f"are available: use fewer --rows (about {_rounded_down(rows * available / need):,} fit), or a machine "
+            f"the largest trial ({trial.rows:,} rows) needs about {gigabytes(need)} of memory, and "
+            f"{gigabytes(available)} are available: use fewer --rows (about {_rounded_down(fit):,} fit), or a machine "
             "with more memory."
         )
-    return available
+    return need, available
 
 
 def _rounded_down(number: float) -> int:

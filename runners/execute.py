@@ -48,9 +48,9 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
         f"{rows:,} {total}; seed {request.seed}{_difference(request, sizes)}",
     )
     size = estimate.gigabytes
-    need = estimate.memory_bytes(request, todo)
-    free = estimate.check_memory(need, sizes[-1])
-    say(console, f"the largest trial needs about {size(need)} of memory; {size(free)} are available")
+    if todo:
+        need, free = estimate.check_memory(request, todo)
+        say(console, f"the largest trial needs about {size(need)} of memory; {size(free)} are available")
     if chosen := request.scenario.server.settings:
         say(console, "settings: " + ", ".join(f"{name} = {value}" for name, value in chosen.items()))
     if not any(request.on_server(trial.database) for trial in todo):

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from keybench.errors import UsageError
+from keybench.errors import UsageError, shortened
 
-_SHOWN = 40
-"""Characters of a bad value that a message repeats."""
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20}
 
 
@@ -42,8 +40,7 @@ class Setting:
         for known in self.values:
             if value.lower() == known.lower() or (size_of(known) and size_of(value) == size_of(known)):
                 return known
-        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
-        raise UsageError(f"{self.name} of {database} is {self.choices}, not {shown!r}.")
+        raise UsageError(f"{self.name} of {database} is {self.choices}, not {shortened(value)}.")
 
 
 def size_of(text: str) -> int:

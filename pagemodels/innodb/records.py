@@ -85,7 +85,7 @@ def _payload_bytes(payload: int) -> int:
 
 def payload_bytes(lengths: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Bytes of texts of so many characters, in a column for at most `most`, with their lengths: (n,)."""
-    return lengths + np.where((lengths > 127) & (most > 255), 2, 1)
+    return lengths + np.where((lengths > SHORT_TEXT) & (most > SHORT_LIMIT), 2, 1)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:

@@ -42,7 +42,7 @@ def resolved(scenario: Scenario, databases: Sequence[str], chosen: Mapping[str, 
             exact = "." in name
             for on, setting in found:
                 key = f"{on.name}.{setting.name}"
-                if exact or f"{key}" not in given:
+                if exact or key not in given:
                     own[key] = setting.read(value, on.name)
         values |= own
     server = scenario.server.model_copy(update={"settings": values})

@@ -11,8 +11,8 @@ from keybench.runners.writers.pool import LOCAL, WriterPool
 
 def check(request: Request, target: Target, pool: WriterPool = LOCAL) -> None:
     """UsageError if the writers need more connections than the server has left."""
-    writers = request.scenario.connections
-    needed = writers * pool.connections_per_writer
+    writers = len(request.scenario.writer)
+    needed = request.scenario.connections * pool.connections_per_writer
     admin = target.engine.admin(target.address)
     try:
         if not isinstance(admin, LimitsSessions):

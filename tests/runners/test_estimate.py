@@ -102,13 +102,13 @@ def test_memory_is_checked_as_disk_is(server: str, bytes_per_row: int, monkeypat
         1,
         60.0,
     )
-    need = estimate.memory_bytes(request, plan(request))
-    assert need == 10**9 * bytes_per_row
+    trials = plan(request)
+    need = 10**9 * bytes_per_row
     monkeypatch.setattr(estimate.machine, "available_memory", lambda: need)
-    assert estimate.check_memory(need, 10**9) == need
+    assert estimate.check_memory(request, trials) == (need, need)
     monkeypatch.setattr(estimate.machine, "available_memory", lambda: need // 3)
     with pytest.raises(EnvironmentMissing) as caught:
-        estimate.check_memory(need, 10**9)
+        estimate.check_memory(request, trials)
     assert str(caught.value) == (
         f"the largest trial (1,000,000,000 rows) needs about {bytes_per_row}.0 GB of memory, and "
         f"{bytes_per_row / 3:.1f} GB are available: use fewer --rows (about 330,000,000 fit), or a machine with "
@@ -116,9 +116,12 @@ def test_memory_is_checked_as_disk_is(server: str, bytes_per_row: int, monkeypat
     )
 
 
-def test_a_private_servers_cache_is_counted_too() -> None:
+def test_a_private_servers_cache_is_counted_as_far_as_the_table_fills_it() -> None:
     request = Request(
         ("sqlite",), {"sqlite": "embedded"}, load_scenario("quick"), CONTROL_AND_RANDOM, (), 1000, 1, "fast", 1, 60.0
     )
-    cache = engine("sqlite").settings("fast", request.scenario.server.cache).cache_bytes
-    assert estimate.memory_bytes(request, plan(request)) == 350_000 + cache
+    (trial, *_), cache = plan(request), engine("sqlite").settings("fast", request.scenario.server.cache).cache_bytes
+    table = estimate.disk_bytes(request, [trial])
+    assert 0 < table < cache
+    assert estimate.memory_bytes(request, trial, 1000) == 350_000 + table
+    assert estimate.memory_bytes(request, trial, 10**9) == 350 * 10**9 + cache

@@ -142,6 +142,7 @@ def test_resuming_a_finished_run_has_nothing_to_do(command: Run) -> None:
     done = command("--resume", "latest")
     assert done.returncode == 0, done.stderr
     assert "2 trials in 1 block, 5,000 rows in each trial, 2 of them recorded already; 0 rows to insert" in done.stdout
+    assert "the largest trial" not in done.stdout
 
 
 def test_a_trial_that_takes_too_long_is_a_row_and_the_run_goes_on(command: Run, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_scenarios_take_numbers_and_text() -> None:
         ("merge_threshold=51", "merge_threshold of mariadb is a whole number from 1 to 50, not '51'."),
         ("merge_threshold=-1", "merge_threshold of mariadb is a whole number from 1 to 50, not '-1'."),
         ("merge_threshold=٤", "merge_threshold of mariadb is a whole number from 1 to 50, not '٤'."),
-        ("page_size=" + "9" * 500, f"page_size of mariadb is one of 4K, 8K, 16K, 32K, 64K, not '{'9' * 40}…'."),
+        ("page_size=" + "9" * 500, f"page_size of mariadb is one of 4K, 8K, 16K, 32K, 64K, not '{'9' * 99}…."),
     ],
 )  # fmt: skip
 def test_each_bad_setting_has_its_message(text: str, message: str) -> None:

@@ -32,6 +32,7 @@ from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers import connections
 from keybench.runners.writers.load import load_rows
+from keybench.runners.writers.pool import LocalPool
 from keybench.runners.writers.processes import WorkerLost
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario
@@ -163,6 +164,18 @@ def test_more_writers_than_connections_are_refused(target: Target, admin: Admin)
         return
     with pytest.raises(UsageError, match=r"^60 writers need as many connections, and .* accepts 4\d more: use fewer "):
         connections.check(request, target)
+
+
+def test_the_message_counts_writers_and_their_connections_apart(target: Target, admin: Admin) -> None:
+    if not isinstance(admin, LimitsSessions):
+        return
+    several = LocalPool()
+    several.connections_per_writer = 20
+    request = Request(
+        (target.engine.name,), {}, load_scenario("sharded-rows"), ("uuid-v7",), (), None, 1, "fast", 3, 60
+    )
+    with pytest.raises(UsageError, match=r"^4 writers need 320 connections, and .* accepts 4\d more: use fewer "):
+        connections.check(request, target, several)
 
 
 def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run) -> None:
