@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -158,13 +158,10 @@ def choices_of(run: Run, server: str) -> tuple[Engine, Choices]:
 
 def check_room(on: Engine, made: Iterable[Request], size: Size) -> None:
     """EnvironmentMissing, before anything starts, if the largest trial of all loads has too little disk or memory."""
-    planned: Sequence[tuple[Request, int, int]] = [
-        (request, estimate.disk_bytes(request, trials), estimate.memory_bytes(request, trials))
-        for request in made
-        for trials in (plan(request),)
-    ]
+    planned = [(request, plan(request)) for request in made]
     less = " or add --quick," if size == "full" else ""
-    disk, memory = max(need for _, need, _ in planned), max(need for _, _, need in planned)
+    disk = max(estimate.disk_bytes(request, trials) for request, trials in planned)
+    memory = max(estimate.memory_bytes(request, one, one.rows) for request, trials in planned for one in trials)
     folder = base_directory()
     free = shutil.disk_usage(folder).free
     if disk and disk + estimate.HEAD_ROOM > free:

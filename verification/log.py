@@ -27,8 +27,7 @@ class LoggedConsole(Console):
         super().print(*objects, **options)
         if objects and all(isinstance(one, str) for one in objects):
             for line in " ".join(objects).splitlines():
-                if kept := line_without_times(line):
-                    self._log.write(f"{kept}\n")
+                self._log.write(f"{line_without_times(line)}\n")
             self._log.flush()
 
 

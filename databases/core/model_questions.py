@@ -43,8 +43,6 @@ class SameAsModel:
     metrics: tuple[Metric, ...]
     exact_order: bool = False
     """Whether a trial counts only if its order of arrival is known exactly."""
-    within: float = 0.0
-    """Share of the model's figure by which the server's may differ, where the order of arrival is only near."""
 
     def __call__(self, trial: SeenTrial) -> Answer | None:
         """`not measured` if the server or the model lacks one of the figures."""
@@ -55,23 +53,23 @@ class SameAsModel:
         if self.exact_order and pages.reason:
             return Answer("not measured", pages.reason)
         compared = [metric for metric in self.metrics if metric in model]  # it may know less of a table among others
-        parts = [_compared(metric, real.get(metric), model[metric], self.within) for metric in compared]
+        parts = [_compared(metric, real.get(metric), model[metric]) for metric in compared]
         for outcome in ("differs", "not measured"):
             if found := [part for part in parts if part.outcome == outcome]:
                 return found[0]
-        return max(parts, key=lambda part: len(part.evidence)) if parts else None
+        return parts[0] if parts else None
 
 
-def _compared(metric: Metric, real: Reading | None, model: Reading, within: float) -> Answer:
+def _compared(metric: Metric, real: Reading | None, model: Reading) -> Answer:
     title = metric.definition.title.lower()
     if real is None or real.value is None:
         return Answer("not measured", f"{title}: {real.reason if real else 'this server does not give it'}")
     if real.origin != "measured":
         return Answer("not measured", f"{title}: it is {real.origin} here, not measured")
     assert model.value is not None
-    off = abs(real.value - model.value)
-    evidence = "" if off <= _SAME else f"{title}: measured {number(real.value)}, model {number(model.value)}"
-    return Answer("equal" if off <= max(_SAME, within * model.value) else "differs", evidence)
+    same = abs(real.value - model.value) <= _SAME
+    evidence = "" if same else f"{title}: measured {number(real.value)}, model {number(model.value)}"
+    return Answer("equal" if same else "differs", evidence)
 
 
 def number(value: float) -> str:
@@ -129,17 +127,6 @@ def arrival(how: str, *loads: Load) -> Question:
         "The page model on a wrong order has another number of pages. If it has the server's, the order is right.",
         loads,
         SameAsModel((*PAGES, *DENSITY), exact_order=True),
-    )
-
-
-def near_arrival(how: str, within: float, *loads: Load) -> Question:
-    """As `arrival`, where the order is only near: the model's leaf pages are the server's but for that share."""
-    return Question(
-        f"the order in which several writers' rows arrived is nearly known, from {how}",
-        f"The page model on that order has the server's leaf pages to {within:.0%}. On the planned order it was off by up "
-        "to 13 %.",
-        loads,
-        SameAsModel((Metric.LEAF_PAGES,), within=within),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Self
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
-from keybench.databases.contract.questions import Load, Question
+from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core import model_questions as ask
 from keybench.databases.core.coordination import CoordinationTable
@@ -29,25 +29,18 @@ _NO_KINDS = (
 _NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buffer."
 
 _SERVER_KEYS = Load("keys of the server", "quick", ("server-identity",), 50_000)
-
-
-def _questions(flavour: Flavour) -> tuple[Question, ...]:
-    """Where the log is not read, transaction ids give the order, which is nearest for transactions of one row."""
-    if flavour.log_position:
-        several: tuple[Load, ...] = (ask.WRITERS_APART, ask.WRITERS_TOGETHER)
-        arrival = ask.arrival("the redo log", *several)
-    else:
-        several = (ask.WRITERS_APART,)
-        arrival = ask.near_arrival("the ids of transactions of one row", 0.02, *several)
-    return (
-        ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *several),
-        ask.pages(*ask.IN_ORDER),
-        ask.density(*ask.IN_ORDER),
-        ask.leaf_order(*ask.IN_ORDER),
-        ask.split_counter(ask.ONE_WRITER),
-        arrival,
-        ask.log_holds_rows(ask.ONE_WRITER),
-    )
+_SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
+_LOG = "the redo log"
+_QUESTIONS = (
+    ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL, ask.BY_DATE),
+    ask.pages(*ask.IN_ORDER),
+    ask.density(*ask.IN_ORDER),
+    ask.leaf_order(*ask.IN_ORDER),
+    ask.split_counter(ask.ONE_WRITER),
+    ask.arrival(_LOG, *_SEVERAL),
+    ask.by_date(_LOG),
+    ask.log_holds_rows(ask.ONE_WRITER),
+)
 
 
 @dataclass(frozen=True)
@@ -77,7 +70,7 @@ class MySqlEngine(Engine):
             settable=settings.SETTABLE,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
             flavour=flavour,
-            questions=_questions(flavour),
+            questions=_QUESTIONS,
         )
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
