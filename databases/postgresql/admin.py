@@ -11,7 +11,7 @@ from psycopg import pq
 
 from keybench.databases.contract.capabilities import ArrivalRecorder, PageOrder
 from keybench.databases.contract.roles import Probe
-from keybench.databases.postgresql import ddl, keys, settings
+from keybench.databases.postgresql import ddl, keys, settings, versions
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import pages, probes, tables
 from keybench.databases.postgresql.probes.arrival_order import WalRecorder
@@ -67,9 +67,9 @@ class PostgresAdmin(Queries):
         return {str(name): str(value) for name, value in listed}
 
     def _collation(self) -> str:
-        if self.version < 150_000:
+        if self.version < versions.ICU_DATABASES:
             what = "datcollate"
-        elif self.version < 170_000:
+        elif self.version < versions.ONE_LOCALE_COLUMN:
             what = "concat(datlocprovider, ':', coalesce(daticulocale, datcollate))"
         else:
             what = "concat(datlocprovider, ':', coalesce(datlocale, datcollate))"
@@ -154,8 +154,17 @@ class PostgresAdmin(Queries):
         return tables.index_bytes(self, table)
 
     def settle(self, table: Table) -> None:
-        """Runs VACUUM, as autovacuum would after deletions; autovacuum is off."""
-        self.rows(f"VACUUM {ddl.name(table)}")
+        """Runs VACUUM, as autovacuum would after deletions; autovacuum is off.
+
+        By default, VACUUM leaves an index alone if less than 2 % of the table's pages have dead rows.
+        """
+        self.rows(f"VACUUM (INDEX_CLEANUP ON) {ddl.name(table)}")
+
+    def rebuild(self, table: Table, fill: int) -> None:
+        """REINDEX, after setting the index's fillfactor."""
+        index = self.value("SELECT %s::oid::regclass::text", tables.index_oid(self, table))
+        self.rows(f"ALTER INDEX {index} SET (fillfactor = {int(fill)})")
+        self.rows(f"REINDEX INDEX {index}")
 
 
 def _keys(table: Table, data: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.int64]:
