@@ -19,6 +19,7 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.planning.planned_rows import keys_in_order
+from keybench.runners.writers.deleter import delete_keys
 
 _RANGES = 20
 _RANGE_ROWS = 1000
@@ -47,7 +48,8 @@ def read_and_delete(task: ReaderTask) -> list[Reading]:
         keys = keys_in_order(task.sources)
         readings = _reads(session, task, keys) if task.reads else []
         if task.delete:
-            readings.append(_delete(session, task, keys))
+            seconds = delete_keys(session, keys[: task.delete], task.rows_per_tx)
+            readings.append(Reading(Metric.DELETE_SECONDS, seconds, "measured"))
     finally:
         session.close()
     return readings
@@ -100,15 +102,3 @@ def _ranges(session: Session, task: ReaderTask, keys: Keys, random: np.random.Ge
         if rows < size:
             raise VerificationError(f"a range over {size} acknowledged rows found {rows}.")
     return float(np.median(times) * 1e6)
-
-
-def _delete(session: Session, task: ReaderTask, keys: Keys) -> Reading:
-    prepared = session.prepare_keys(keys[: task.delete])
-    begin = time.perf_counter()
-    deleted = sum(
-        session.delete(prepared[first : first + task.rows_per_tx]) for first in range(0, task.delete, task.rows_per_tx)
-    )
-    seconds = time.perf_counter() - begin
-    if deleted != task.delete:
-        raise VerificationError(f"{deleted} rows were deleted instead of {task.delete}.")
-    return Reading(Metric.DELETE_SECONDS, seconds, "measured")

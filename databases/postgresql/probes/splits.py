@@ -24,14 +24,19 @@ class SplitsProbe:
     def __init__(self, server: Queries) -> None:
         self._server = server
         self._begin = ""
+        self._leaves = 1
 
     def before(self, table: Table) -> None:
-        """Notes the log's position. A private server keeps its log from there on until `after`."""
+        """Notes the log's position and the leaves. A private server keeps its log from there on until `after`."""
+        try:
+            self._leaves = max(1, pages.read_index(self._server, table).leaf)
+        except UnreadableError:  # as it will be afterwards
+            self._leaves = 1
         log.keep_log(self._server, _SLOT, table)
         self._begin = log.position(self._server)
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """The number of splits of each kind; absent if the leaf splits are not one fewer than the leaf pages."""
+        """The number of splits of each kind; absent if they are not as many as the new leaf pages."""
         try:
             end = log.position(self._server)
             capacity = leaf_capacity(table.column, self._server.page_bytes)
@@ -42,8 +47,9 @@ class SplitsProbe:
             return Reading.absent(self.supplies, str(error))
         finally:
             log.release_log(self._server, _SLOT, table)
-        if splits.leaf != leaf - 1:
+        if splits.leaf != leaf - self._leaves:
             return Reading.absent(
-                self.supplies, f"the log shows {splits.leaf} leaf splits, but the index has {leaf} leaf pages."
+                self.supplies,
+                f"the log shows {splits.leaf} leaf splits, but the index has {leaf} leaf pages after {self._leaves}.",
             )
         return measured(self.supplies, (splits.appends, splits.edge, splits.interior, splits.branch))
