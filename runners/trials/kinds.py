@@ -8,7 +8,7 @@ from keybench.runners.planning.server_keys import made_by
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.model_trial import ModelTrial
-from keybench.runners.trials.phases_trial import PhasesModelTrial, PhasesTrial
+from keybench.runners.trials.phases.trial import PhasesModelTrial, PhasesTrial
 from keybench.runners.trials.server_keys_trial import ServerKeysTrial
 from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.runners.trials.trial import Trial

@@ -1,4 +1,4 @@
-"""A reader that runs after the load: it looks keys up, reads ranges by time, and deletes the oldest rows."""
+"""Readers that run after a load: they look keys up, read ranges by time, and delete rows as an application does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.planning.planned_rows import keys_in_order
-from keybench.runners.writers.deleter import delete_keys
 
 _RANGES = 20
 _RANGE_ROWS = 1000
@@ -102,3 +101,35 @@ def _ranges(session: Session, task: ReaderTask, keys: Keys, random: np.random.Ge
         if rows < size:
             raise VerificationError(f"a range over {size} acknowledged rows found {rows}.")
     return float(np.median(times) * 1e6)
+
+
+@dataclass(frozen=True, eq=False)
+class DeleteTask:
+    """Which rows of a table to delete."""
+
+    address: Address
+    table: Table
+    sources: tuple[KeySource, ...]
+    rows: NDArray[np.int64]
+    """Places in planned order, from 0."""
+    rows_per_tx: int
+
+
+def delete_rows(task: DeleteTask) -> float:
+    """Deletes them with a session of its own, and returns the seconds that it took."""
+    session = engine(task.address.engine).session(task.address, task.table)
+    try:
+        return delete_keys(session, keys_in_order(task.sources)[task.rows], task.rows_per_tx)
+    finally:
+        session.close()
+
+
+def delete_keys(session: Session, keys: Keys, rows_per_tx: int) -> float:
+    """The seconds of the deletions alone. VerificationError if the rows were not all there."""
+    prepared = session.prepare_keys(keys)
+    begin = time.perf_counter()
+    deleted = sum(session.delete(prepared[first : first + rows_per_tx]) for first in range(0, len(keys), rows_per_tx))
+    seconds = time.perf_counter() - begin
+    if deleted != len(keys):
+        raise VerificationError(f"{deleted} rows were deleted instead of {len(keys)}.")
+    return seconds

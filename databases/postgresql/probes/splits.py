@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from keybench.databases.core.probes import measured
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import log, pages, waldump
-from keybench.databases.postgresql.probes.tables import UnreadableError
+from keybench.databases.postgresql.probes.tables import UnreadableError, index_bytes
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
@@ -28,12 +28,18 @@ class SplitsProbe:
 
     def before(self, table: Table) -> None:
         """Notes the log's position and the leaves. A private server keeps its log from there on until `after`."""
-        try:
-            self._leaves = max(1, pages.read_index(self._server, table).leaf)
-        except UnreadableError:  # as it will be afterwards
-            self._leaves = 1
         log.keep_log(self._server, _SLOT, table)
+        self._leaves = self._leaves_now(table)
         self._begin = log.position(self._server)
+
+    def _leaves_now(self, table: Table) -> int:
+        """An empty index has no page but the first. Pages are read after a checkpoint, so only where there are some."""
+        if index_bytes(self._server, table) <= self._server.page_bytes:
+            return 1
+        try:
+            return max(1, pages.read_index(self._server, table).leaf)
+        except UnreadableError:  # as it will be afterwards
+            return 1
 
     def after(self, table: Table) -> Iterable[Reading]:
         """The number of splits of each kind; absent if they are not as many as the new leaf pages."""

@@ -19,16 +19,17 @@ from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.interference import Interference
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.measuring.shards import Probes
-from keybench.runners.planning.phase_steps import Step, left, steps
 from keybench.runners.planning.trial_server import Target
 from keybench.runners.planning.trial_tables import trial_tables
-from keybench.runners.trials import phases, verify
+from keybench.runners.trials import verify
 from keybench.runners.trials.model_trial import NOT_MODELLED, WHY_NOT
+from keybench.runners.trials.phases import figures
+from keybench.runners.trials.phases.steps import Step, left, steps
 from keybench.runners.trials.server_trial import FinishedLoad, ServerTrial
 from keybench.runners.trials.trial import Trial
 from keybench.runners.writers import processes
-from keybench.runners.writers.deleter import DeleteTask, delete_rows
 from keybench.runners.writers.load import LoadResult, joined, load_rows
+from keybench.runners.writers.reader import DeleteTask, delete_rows
 
 
 class PhasesTrial(ServerTrial):
@@ -42,11 +43,6 @@ class PhasesTrial(ServerTrial):
     def load(self, target: Target, admin: Admin) -> FinishedLoad:
         """Does all phases; the counters are read before and after each."""
         (one,) = self.tables
-        if any(step.what == "rebuild" for step in self.steps) and not isinstance(admin, Rebuilds):
-            raise UsageError(
-                f"keybench cannot rebuild an index of {target.engine.title} yet: take a scenario without rebuild, or "
-                f"leave {target.engine.name} out of --db."
-            )
         admin.create(one.table)
         interference = Interference.before()
         loads, parts, of_phases = [], [], []
@@ -67,8 +63,8 @@ class PhasesTrial(ServerTrial):
             seconds = time.monotonic() - begin if seconds is None else seconds
             of_server, (of_table,) = probes.after()
             parts.append((step, [*of_server, *of_table]))
-            of_phases += phases.of_phase(step, parts[-1][1], seconds)
-        whole = phases.of_whole(parts)
+            of_phases += figures.of_phase(step, parts[-1][1], seconds)
+        whole = figures.of_whole(parts)
         return FinishedLoad(joined(loads), [*interference.after(), *of_phases], [whole], [])
 
     def verify(self, admin: Admin) -> None:
@@ -82,14 +78,14 @@ class PhasesTrial(ServerTrial):
 
     def predict(self, on: Engine, load: FinishedLoad) -> Measured:
         """What the page model has after each phase."""
-        (one,), known = self.tables, [*load.of_tables[0], *key_positions.absent(phases.NO_POSITION)]
+        (one,), known = self.tables, [*load.of_tables[0], *key_positions.absent(figures.NO_POSITION)]
         try:
-            after = phases.predicted(on, one.table, one.keys, self.steps)
+            after = figures.predicted(on, one.table, one.keys, self.steps)
         except Exception as error:  # what was measured stands, whatever a model does
             problem = error if isinstance(error, UsageError) else unexpected(error)
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
             return Measured([*known, unknown], traceback=problem.traceback)
-        beside = phases.of_phases(self.steps, after, beside_server=True)
+        beside = figures.of_phases(self.steps, after, beside_server=True)
         return Measured([*known, *readings(after[-1], MODEL), *beside])
 
     def _insert(self, target: Target, step: Step) -> LoadResult:
@@ -119,10 +115,10 @@ class PhasesModelTrial(Trial):
     def measure(self) -> Measured:
         """Makes the keys and predicts."""
         (one,), done = trial_tables(self.request, self.plan), steps(self.request, self.plan)
-        after = phases.predicted(engine(self.plan.database), one.table, one.keys, done)
+        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done)
         absent = partial(Reading.absent, reason=WHY_NOT)
-        of_phases = phases.of_phases(done, after, beside_server=False)
-        positions = key_positions.absent(phases.NO_POSITION)
+        of_phases = figures.of_phases(done, after, beside_server=False)
+        positions = key_positions.absent(figures.NO_POSITION)
         return Measured(
             [*readings(after[-1]), *absent(NOT_MODELLED), *positions, *of_phases],
             (),

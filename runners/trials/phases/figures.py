@@ -18,7 +18,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.ranking import ranked
-from keybench.runners.planning.phase_steps import Step
+from keybench.runners.trials.phases.steps import Step
 
 NO_POSITION: Final = "Rows are deleted on the way: no insert has a position in the finished index."
 SPLITS: Final = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
