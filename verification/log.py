@@ -16,7 +16,10 @@ LOG = "log.txt"
 
 
 class LoggedConsole(Console):
-    """A console that also writes its lines of text, without times, to a file. Progress bars are not logged."""
+    """A console that also writes its lines of text to a file. Neither has times: logs of CI are public, too.
+
+    Progress bars are not logged.
+    """
 
     def __init__(self, log: TextIO, **options: Any) -> None:
         super().__init__(highlight=False, **options)
@@ -24,11 +27,13 @@ class LoggedConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Prints, and logs what is text."""
-        super().print(*objects, **options)
-        if objects and all(isinstance(one, str) for one in objects):
-            for line in " ".join(objects).splitlines():
-                self._log.write(f"{line_without_times(line)}\n")
-            self._log.flush()
+        if not objects or not all(isinstance(one, str) for one in objects):
+            super().print(*objects, **options)
+            return
+        text = "\n".join(map(line_without_times, " ".join(objects).split("\n")))
+        super().print(text, **options)
+        self._log.write(f"{text}\n")
+        self._log.flush()
 
 
 def open_log(path: Path, bundle: Path) -> TextIO:
