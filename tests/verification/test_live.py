@@ -50,8 +50,9 @@ def test_what_a_kill_left_is_gone_on_with(variables: dict[str, str], tmp_path: P
     time.sleep(1)
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         before = {run.id: len(store.trials(run.id)) for run in store.runs()}
-    assert list(before.values())[0] == 5
-    assert list(before.values())[1] >= 10
+    first, second = before.values()
+    assert first == 5
+    assert second >= 10
     done = subprocess.run(
         [*COMMAND, "--resume", "latest"],
         cwd=tmp_path, env=variables, capture_output=True, text=True, check=False, timeout=1200,
