@@ -12,7 +12,8 @@ help:
 	@echo "make contract  the contract suite, on every server that can be started here, without containers;"
 	@echo "               DB='mariadb postgresql=local' runs it on these alone, DB=postgresql://me@db.example/bench on yours (password in KEYBENCH_PASSWORD)"
 	@echo "make bench     speed of the harness beside native tools and physical limits"
-	@echo "make fidelity  page models beside every server that can be started here (most of an hour)"
+	@echo "make fidelity  page models beside every server that can be started here, and every version that"
+	@echo "               sh scripts/versions.sh has unpacked (20 minutes for each)"
 	@echo "make env       the environment alone, in .venv"
 
 env: $(STAMP)
