@@ -146,6 +146,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fidelity", description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of each load (1000000)")
     parser.add_argument("--db", action="append", help="one database; may be given again (all that can run here)")
+    parser.add_argument("--server", default="", help="only this kind of server, such as container (all kinds)")
     parser.add_argument("--stream", action="append", choices=streams.STREAMS, help="one order; may be given again")
     parser.add_argument("--version", default="", help="only servers whose version begins so: 17, 11.8")
     parser.add_argument("--table", nargs="+", type=Path, metavar="FILE", help="only print the table of these outputs")
@@ -163,6 +164,8 @@ def main() -> int:
     print("real / model / difference where they are not equal, else the one figure of both; shares in %")
     try:
         for on, kind, folder in servers([engine(name) for name in given.db] if given.db else engines().values()):
+            if given.server not in ("", kind):
+                continue
             with installations.using(on.name, folder):
                 provision = on.provision(kind, on.settings("fast", "default"))
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from errno import EISDIR
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,7 +17,10 @@ LOG = "log.txt"
 
 
 class LoggedConsole(Console):
-    """A console that also writes its lines of text, without times, to a file. Progress bars are not logged."""
+    """A console that also writes its lines of text to a file. Neither has times: logs of CI are public, too.
+
+    Progress bars are not logged.
+    """
 
     def __init__(self, log: TextIO, **options: Any) -> None:
         super().__init__(highlight=False, **options)
@@ -24,25 +28,32 @@ class LoggedConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Prints, and logs what is text."""
-        super().print(*objects, **options)
-        if objects and all(isinstance(one, str) for one in objects):
-            for line in " ".join(objects).splitlines():
-                self._log.write(f"{line_without_times(line)}\n")
-            self._log.flush()
+        if not objects or not all(isinstance(one, str) for one in objects):
+            super().print(*objects, **options)
+            return
+        text = "\n".join(map(line_without_times, " ".join(objects).split("\n")))
+        super().print(text, **options)
+        self._log.write(f"{text}\n")
+        self._log.flush()
 
 
-def open_log(path: Path, bundle: Path) -> TextIO:
-    """The file, to which lines are appended. If there is none yet, it begins with the log of an earlier `bundle`.
+def open_log(bundle: Path) -> TextIO:
+    """The file beside the `bundle` to which lines are appended. If there is none yet, it begins with the log of an
+    earlier bundle of that name.
 
-    UsageError if the folder cannot be written to.
+    UsageError if the bundle cannot be written there.
     """
-    earlier = "" if path.exists() else _log_in(bundle)
     try:
+        if not bundle.name or bundle.is_dir():
+            raise IsADirectoryError(EISDIR, "it is a folder")
+        path = bundle.with_name(f"{bundle.name}.log")
+        earlier = "" if path.exists() else _log_in(bundle)
         log = path.open("a", encoding="utf-8")
         log.write(earlier)
         return log
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): give --output a file elsewhere.") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"--output {bundle} cannot be written ({reason}): name a file elsewhere.") from None
 
 
 def _log_in(bundle: Path) -> str:

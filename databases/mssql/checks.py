@@ -27,7 +27,7 @@ _NEITHER = "neither of the two sizes that were thought possible"
 _ALLOCATIONS = "page allocations are appends and splits that move rows"
 _MADE = Load("keys of the server", "quick", ("server-identity", "server-newid", "server-newsequentialid"), 50_000)
 _SPLIT_POINT = Load(
-    "ascending keys inside the index", "quick", ("flakeid", "oracle-sys-guid", "hotguid-documented"), 50_000
+    "ascending keys inside the index", "quick", ("flakeid", "oracle-sys-guid", "hotguid-documented"), 200_000
 )
 _OVER_HEAP = Load("an index over a heap", "nonclustered", ("newsequentialid", "rt-comb-sql", "uuid-v4"), 50_000)
 _BULK = Load("a bulk load", "bulk-load", ("uuid-v4", "uuid-v7"), 200_000)

@@ -32,13 +32,12 @@ _SERVER_KEYS = Load("keys of the server", "quick", ("server-identity",), 50_000)
 _SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
 _LOG = "the redo log"
 _QUESTIONS = (
-    ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL, ask.BY_DATE),
+    ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL),
     ask.pages(*ask.IN_ORDER),
     ask.density(*ask.IN_ORDER),
     ask.leaf_order(*ask.IN_ORDER),
     ask.split_counter(ask.ONE_WRITER),
     ask.arrival(_LOG, *_SEVERAL),
-    ask.by_date(_LOG),
     ask.log_holds_rows(ask.ONE_WRITER),
 )
 

@@ -29,6 +29,9 @@ _FOLDERS = (str(_UNPACKED / "bin"), "/usr/sbin", "/usr/bin", "/usr/libexec", "/u
 _PREPARED, _PREPARED_PAGES = "share/data", "16K"
 """A data directory that lies beside that MySQL, and the size of its pages: to copy it takes a tenth of the time."""
 
+_FROM_THE_START = "innodb_page_size", "innodb_redo_log_capacity"
+"""Settings that a new MySQL is made with. A file of the log that suits another capacity does not keep its contents."""
+
 _OWN_SETTINGS = {
     "datadir": "{folder}/data",
     "tmpdir": "{folder}",
@@ -151,7 +154,7 @@ class LocalServer(PrivateServer):
             setup = ["cp", "--recursive", "{installation}/" + _PREPARED, "{folder}/data"]
         else:
             setup = [server, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data"]
-            setup += [f"--innodb-page-size={page_size}", *without]
+            setup += _options({name: settings.values[name] for name in _FROM_THE_START}) + list(without)
         options = _options({**settings.values, **_OWN_SETTINGS})
         kept = PrivateFolder(
             flavour.name,

@@ -6,6 +6,7 @@ The server listens only on a socket that nobody else can open.
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import signal
@@ -83,7 +84,7 @@ def newest_installed() -> Path | None:
 
 def _chosen(folder: Path) -> Path | None:
     """The installation with this folder of programs; None if they are not there, or too old."""
-    complete = folder.name == "bin" and (folder / "initdb").exists()
+    complete = folder.name == "bin" and os.access(folder / "initdb", os.X_OK)
     version = _version(folder / "postgres") if complete else ()
     return folder.parent if version and version[0] >= OLDEST else None
 

@@ -10,6 +10,7 @@ import pytest
 
 from keybench.databases.contract.questions import Load
 from keybench.databases.core import model_questions as ask
+from keybench.results.store.database import Store
 from keybench.runners.measuring import machine
 from tests.databases.answering import answering
 from tests.runners.conftest import NO_DOCKER
@@ -111,10 +112,25 @@ def test_a_folder_that_cannot_be_written(verify: Verify, asking: Callable[..., N
     done = verify("sqlite", "-o", "/nonexistent/bundle.zip", "--results", "results.sqlite")
     assert done.returncode == 2
     assert done.stderr == (
-        "keybench: /nonexistent/bundle.log cannot be written (No such file or directory): give --output a file "
+        "keybench: --output /nonexistent/bundle.zip cannot be written (No such file or directory): name a file "
         "elsewhere.\n"
+    )
+
+
+def test_a_folder_in_place_of_a_file(verify: Verify, asking: Callable[..., None]) -> None:
+    asking(*EQUAL)
+    done = verify("sqlite", "-o", ".")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "keybench: --output . cannot be written (it is a folder): name a file elsewhere.\n",
     )
 
 
 def test_nothing_to_resume(verify: Verify) -> None:
     assert verify("--resume", "latest").returncode == 2
+    Store.open("keybench-results.sqlite", write=True).close()
+    done = verify("--resume", "latest")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "keybench: these results hold no verification: start one with `keybench verify DATABASE`.\n",
+    )
