@@ -55,6 +55,10 @@ stop() {
       sleep 0.1
     done
   fi
+  # dockerd leaves a mount or two behind, and build/ could not be removed then.
+  awk -v home="$home/" 'index($2, home) == 1 { print $2 }' /proc/mounts | sort -r | while read -r left; do
+    umount --lazy "$left"
+  done
   ! ip link show "$bridge" >/dev/null 2>&1 || ip link delete "$bridge"
 }
 
