@@ -1,9 +1,9 @@
 """The contract of page models: B-tree simulators that predict, to the page, what an index will look like.
 
 The rules of every engine depend only on the order of the keys and on the size of an entry. Keys are therefore ranked
-once (`ranking.ranked`), and a model's kernel runs on integers. A model knows inserts of distinct keys only. It refuses
-with a UsageError what it would have to guess: duplicate keys, deletions, and entries whose size neither the table nor
-the key fixes.
+once (`ranking.ranked`), and a model's kernel runs on integers. A model knows inserts of distinct keys; one that is
+`KeepsState` knows an index with a past too. It refuses with a UsageError what it would have to guess: duplicate keys,
+and entries whose size neither the table nor the key fixes.
 
     model = engine("postgresql").page_model(Table("t", column, payload=100))
     stats = predict(model, column, keys)
@@ -74,6 +74,43 @@ class TakesPayloads(Protocol):
 
     def with_payloads(self, lengths: NDArray[np.int64]) -> PageModel | SizedByValue:
         """The model for rows with so many characters beside the key: int64 (n,), in order of arrival."""
+        ...
+
+
+class IndexState(Protocol):
+    """One index with a past. Keys are given by their ranks among all keys that ever come, each of which comes once."""
+
+    def build(self, ranks: NDArray[np.int64], fill: int) -> None:
+        """Replaces the index by one that the engine builds from these sorted keys, at a fill factor in %."""
+        ...
+
+    def rebuild(self, fill: int) -> None:
+        """Replaces the index by one that the engine builds from the keys that are there."""
+        ...
+
+    def insert(self, ranks: NDArray[np.int64]) -> None:
+        """Inserts keys in order of arrival. UsageError for a key that was there before."""
+        ...
+
+    def delete(self, ranks: NDArray[np.int64]) -> None:
+        """Deletes keys, in order. UsageError for a key that is not there."""
+        ...
+
+    def clean(self) -> None:
+        """What the engine does about deleted keys later: vacuum, purge."""
+        ...
+
+    def stats(self) -> PageStats:
+        """The index as it is now. Splits are those since its beginning."""
+        ...
+
+
+@runtime_checkable
+class KeepsState(Protocol):
+    """A page model whose index can be built, deleted from, cleaned and rebuilt."""
+
+    def state(self, keys: int) -> IndexState:
+        """An empty index, into which so many keys will come in all."""
         ...
 
 

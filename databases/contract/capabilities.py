@@ -63,6 +63,15 @@ class ReadsSettings(Protocol):
 
 
 @runtime_checkable
+class Rebuilds(Protocol):
+    """An admin that can build the key's index again."""
+
+    def rebuild(self, table: Table, fill: int) -> None:
+        """Builds it from the rows that are there, at a fill factor in %, which stays the index's own if it has one."""
+        ...
+
+
+@runtime_checkable
 class LimitsSessions(Protocol):
     """An admin of a server that accepts a limited number of connections."""
 

@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
 from urllib.parse import quote, urlencode
 
@@ -77,14 +77,21 @@ def remove(name: str) -> bool:
 
 
 def copy_file(name: str, source: str, target: Path) -> None:
-    """Copies a file out of a container, as a stream. Raises EnvironmentMissing if the file does not exist."""
+    """Copies a file, or a folder with the files in it, out of a container, as a stream.
+
+    Raises EnvironmentMissing if it does not exist.
+    """
     with _answer("GET", f"/containers/{quote(name)}/archive?{urlencode({'path': source})}") as response:
         if response.status != http.HTTPStatus.OK:
             raise _refused(response)
         with tarfile.open(fileobj=io.BufferedReader(response), mode="r|") as archive:
             for member in archive:
-                if content := archive.extractfile(member):
-                    with target.open("wb") as file:
+                if member.isdir():
+                    target.mkdir(exist_ok=True)
+                elif content := archive.extractfile(member):
+                    place = target / PurePosixPath(member.name).name if target.is_dir() else target
+                    with place.open("wb") as file:
                         copyfileobj(content, file, 1 << 20)
-                    return
+        if target.exists():
+            return
     raise EnvironmentMissing(f"{source} is no file in the container {name}: see `docker exec {name} ls -l {source}`.")

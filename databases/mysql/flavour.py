@@ -60,10 +60,6 @@ class Flavour:
     """The command by which Docker checks, in the container, that root can log in over TCP."""
     waits_for_purge: bool
     """Whether all builds have `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now`."""
-    log_position: str = ""
-    """Status variable with the position of the log's end; empty where `mariadb_redo_log` cannot read the log."""
-    log_flushed: str = ""
-    """Status variable with the position up to which the log is in its file."""
 
 
 MARIADB = Flavour(
@@ -87,8 +83,6 @@ MARIADB = Flavour(
         'MYSQL_PWD="$MARIADB_ROOT_PASSWORD" exec mariadb --skip-ssl --host=127.0.0.1 --user=root --execute="SELECT 1"',
     ),
     waits_for_purge=True,
-    log_position="Innodb_lsn_current",
-    log_flushed="Innodb_lsn_flushed",
 )
 
 MYSQL = Flavour(

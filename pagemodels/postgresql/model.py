@@ -22,13 +22,15 @@ from dataclasses import dataclass
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.state import SortedBuild, SplitState
 from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, PAGE_OVERHEAD, entry_bytes
+from keybench.pagemodels.postgresql.sorted_build import BRANCH_FILLFACTOR, FILLFACTORS, sorted_build
 from keybench.pagemodels.postgresql.split_point import HEAP_TID, between_keys, split_rule
 
-_BRANCH_FILLFACTOR = 70
 _TRUNCATED = 8 + LINE_POINTER
 """The first entry of a branch page keeps no key."""
 _COMPRESSED_FROM = 507
@@ -43,8 +45,19 @@ class Parameters:
     fillfactor: int = 90
 
     def __post_init__(self) -> None:
-        if not 10 <= self.fillfactor <= 100:
+        if self.fillfactor not in FILLFACTORS:
             raise UsageError(f"an index's fillfactor is between 10 and 100, not {self.fillfactor}: the default is 90.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NbtreeModel(SplitModel):
+    """The index of keys that come once; a `KeepsState`."""
+
+    sorted_build: SortedBuild
+
+    def state(self, keys: int) -> IndexState:
+        """An empty index, into which so many keys will come."""
+        return SplitState(self, self.sorted_build, keys)
 
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
@@ -67,12 +80,17 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
         )
     item = entry_bytes(column) + LINE_POINTER
     space = PAGE_BYTES - PAGE_OVERHEAD
-    leaf = split_rule(space, item, item, given.fillfactor, HEAP_TID)
+
+    def leaf_rule(fillfactor: int) -> Rule:
+        return split_rule(space, item, item, fillfactor, HEAP_TID)
+
+    leaf = leaf_rule(given.fillfactor)
     if table.key == "fk":
         leaf = between_keys(leaf, space, item, given.fillfactor, table.children)
-    model = SplitModel(
+    model = NbtreeModel(
+        sorted_build=sorted_build(item, _TRUNCATED, leaf_rule),
         leaf=leaf,
-        branch=split_rule(space, item, _TRUNCATED, _BRANCH_FILLFACTOR, 0),
+        branch=split_rule(space, item, _TRUNCATED, BRANCH_FILLFACTOR, 0),
         density=lambda rows, _used, pages: _density(space, (rows + pages - 1) * item, pages),
         threads=given.threads,
     )

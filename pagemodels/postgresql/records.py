@@ -19,7 +19,7 @@ _SHORT_VARLENA = 126
 _LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
 
 _MOMENT_BYTES = 8
-_FIXED = frozenset({"uuid", "bigint"})
+_FIXED = frozenset({"uuid", "bigint", "integer"})
 """Types without a length header."""
 _WIDEST = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""

@@ -1,4 +1,4 @@
-"""The order of arrival, by the transaction that inserted each record (DB_TRX_ID) and by MariaDB's redo log.
+"""The order of arrival, by the transaction that inserted each record (DB_TRX_ID) and by the redo log.
 
 Where the log cannot be read or was overwritten, the order is that of the transactions, which get their numbers at their
 first insertion. Overlapping transactions are then told apart, but not how their rows interleaved: exact for
@@ -9,8 +9,11 @@ or fewer with the order by the writers' own clocks (docs/internals/arrival-order
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +21,10 @@ from numpy.typing import NDArray
 from keybench.databases.contract.capabilities import Arrivals
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
-from keybench.databases.mysql.probes import mariadb_redo_log
+from keybench.databases.mysql.flavour import MYSQL
+from keybench.databases.mysql.probes import mariadb_redo_log, mysql_redo_log
 from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError, leaves, space, summarise
+from keybench.databases.mysql.probes.logged_insertions import UnreadableLogError, entered, inserted
 from keybench.databases.mysql.probes.pages import data_file, flushed
 from keybench.databases.mysql.probes.tables import index_id, table_id
 from keybench.errors import ServerError
@@ -33,6 +38,7 @@ ReadKeys = Callable[[Table], NDArray[np.uint8] | NDArray[np.int64]]
 _INFIMUM, _SUPREMUM = 99, 112
 """Offsets of the two system records in a page of row format DYNAMIC."""
 _TRX_ID_BYTES = 6
+_POSITIONS = "Log sequence number", "Log flushed up to"
 _FLUSH_SECONDS = 10.0
 """With the profile `fast` the server writes the log to its file once a second."""
 
@@ -48,11 +54,17 @@ class InsertionRecorder:
         self._server = server
         self._keys_by_row = keys_by_row
         self._begin = 0
+        self._held: mysql_redo_log.Files = {}
 
     def before(self, _table: Table) -> None:
-        """Notes the log's position."""
-        if self._server.private and self._server.flavour.log_position:
-            self._begin = self._server.status(self._server.flavour.log_position)
+        """Notes the log's position, and holds MySQL's files on a server of installed programs."""
+        server = self._server
+        if not server.private:
+            return
+        self._begin, _ = log_positions(server)
+        if server.flavour is MYSQL and "data" in server.address.parameters:
+            with suppress(UnreadableLogError):  # `after` says why
+                self._held = mysql_redo_log.files(Path(server.address.parameters["data"], mysql_redo_log.FOLDER))
 
     def after(self, table: Table) -> Arrivals:
         """The transaction of each row, and the rows in order of insertion, or at least of their transactions."""
@@ -65,10 +77,8 @@ class InsertionRecorder:
             raise ServerError(f"the table's file holds {len(numbers)} rows, the table {len(keys)}.")
         try:
             order = self._insertions(table, index_pages, len(numbers))
-        except (mariadb_redo_log.UnreadableLogError, UnreadablePagesError) as error:
+        except (UnreadableLogError, UnreadablePagesError) as error:
             return Arrivals(keys, numbers, np.sort(numbers), near=f"{NEAR}: the log cannot be used, because {error}")
-        if order is None:
-            return Arrivals(keys, numbers, np.sort(numbers), near=f"{NEAR}.")
         return Arrivals(keys, numbers, numbers[order], near=BY_DATE if table.by_date else "")
 
     def _read_file(self, table: Table) -> tuple[NDArray[np.int64], tuple[int, NDArray[np.int64]]]:
@@ -81,41 +91,52 @@ class InsertionRecorder:
             index = summarise(pages, index_id(self._server, table))
             return numbers, (space(pages), np.concatenate(index.levels))
 
-    def _insertions(
-        self, table: Table, index_pages: tuple[int, NDArray[np.int64]], rows: int
-    ) -> NDArray[np.int64] | None:
+    def _insertions(self, table: Table, index_pages: tuple[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
         """Positions of the rows by primary key, in the order in which the log shows their insertions: int64 (rows,).
 
-        None where this server's log is of another format or out of reach; UnreadableLogError where it cannot be used.
+        UnreadableLogError where it cannot be used.
         """
         server = self._server
-        if not server.flavour.log_position:
-            return None
-        end = self._flushed_log()
-        with data_file(server, mariadb_redo_log.FILE) as path:
-            if path is None:
-                return None
+        end = flushed_log(server)
+        with data_file(server, mysql_redo_log.FOLDER if server.flavour is MYSQL else mariadb_redo_log.FILE) as path:
+            assert path is not None, "the table's file has been read"
+            if server.flavour is MYSQL:
+                windows = mysql_redo_log.windows(path, self._begin, end, self._held)
+            else:
+                windows = mariadb_redo_log.windows(path, self._begin, end)
             if table.key in ("clustered", "by-date"):
-                keys = mariadb_redo_log.inserted(
-                    path, self._begin, end, table_id(server, table), primary_bytes(table), rows
-                )
-                return rank(Keys(keys, "bytes"), "rfc")
+                widths = (primary_bytes(table) - table.column.width, table.column.width)[not table.by_date :]
+                return rank(Keys(inserted(windows, table_id(server, table), widths, rows), "bytes"), "rfc")
             last = int(server.value(f"SELECT max(row_id) FROM {ddl.name(table)}"))  # noqa: S608  # our own names
-            return np.argsort(np.argsort(mariadb_redo_log.entered(path, self._begin, end, index_pages, last, rows)))
+            return np.argsort(np.argsort(entered(windows, index_pages, last, rows)))
 
-    def _flushed_log(self) -> int:
-        """The position of the log's end, once all before it is in the file.
 
-        The server is asked to write it at once; its counter is watched, because the request alone is not enough.
-        """
-        names = self._server.flavour
-        end, deadline = self._server.status(names.log_position), time.monotonic() + _FLUSH_SECONDS
-        self._server.rows("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
-        while self._server.status(names.log_flushed) < end:
-            if time.monotonic() > deadline:
-                raise mariadb_redo_log.UnreadableLogError("the server does not write it to its file.")
-            time.sleep(0.02)
-        return end
+def log_positions(server: Queries) -> tuple[int, int]:
+    """(The position of the log's end, the position up to which it is in its files).
+
+    Not from status variables: those of MySQL lag behind.
+    """
+    ((*_, status),) = server.rows("SHOW ENGINE INNODB STATUS")
+    end, written = (re.search(rf"^{name}\s+(\d+)$", status, re.MULTILINE) for name in _POSITIONS)
+    if not end or not written:
+        raise ServerError(f"{server.flavour.title}: SHOW ENGINE INNODB STATUS does not say where its log ends.")
+    return int(end[1]), int(written[1])
+
+
+def flushed_log(server: Queries) -> int:
+    """The position of the log's end, once all before it is in its files. UnreadableLogError where it never is.
+
+    The server is asked to write it at once; its counter is watched, because the request alone is not enough.
+    """
+    deadline = time.monotonic() + _FLUSH_SECONDS
+    end, written = log_positions(server)
+    server.rows("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
+    while written < end:
+        if time.monotonic() > deadline:
+            raise UnreadableLogError("the server does not write it to its file.")
+        time.sleep(0.02)
+        _, written = log_positions(server)
+    return end
 
 
 def transactions(pages: NDArray[np.uint8], key_bytes: int) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ def sized(name: str, width: int = 16) -> Column:
     ],
 )
 def test_a_million_rows_have_the_pages_that_a_server_had(name, stream, leaf, density, fragmentation) -> None:
-    """PostgreSQL 15.18, pgstatindex (docs/internals/postgresql.md §8)."""
+    """PostgreSQL 15.18, pgstatindex (docs/internals/postgresql.md §9)."""
     column = sized(name)
     keys = streams.keys(streams.STREAMS[stream](1_000_000), column)
     stats = predict(ENGINE.page_model(Table("trial", column, 0)), column, keys)

@@ -33,12 +33,15 @@ from keybench.scenarios.files import load_scenario
 
 ROWS = 3000
 BY_PARENTS = "By the order of parents: how the children of several writers lay between one another is not known."
+SERVERS = ["sqlite=embedded", "postgresql=embedded", "postgresql=local", "mariadb=local"]
 
 
-@pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded", "postgresql=local", "mariadb=local"])
+@pytest.fixture(scope="module", params=[*SERVERS, pytest.param("mysql=local", marks=pytest.mark.long)])
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     name, _, kind = request.param.partition("=")
     on = engine(name)
+    if reason := on.missing(kind):
+        pytest.skip(reason)
     provision = on.provision(kind, on.settings("fast", "default"))
     try:
         yield Target(on, kind, provision.start())
@@ -161,9 +164,13 @@ def test_the_page_model_on_the_recovered_order_is_the_server(
 ) -> None:
     if not target.engine.has_page_model:
         pytest.skip(f"there is no page model of {target.engine.title}")
-    if role == "nonclustered" and target.engine.name != "mariadb":
+    if role == "nonclustered" and target.engine.name not in ("mariadb", "mysql"):
         pytest.skip(f"{target.engine.title} tells the order in one way, whatever the key's role")
-    table, sources = prepared(target, count=4, rows=60_000)
+    assert_the_model_is_the_server(target, admin, 60_000, rows_per_tx, role)
+
+
+def assert_the_model_is_the_server(target: Target, admin: Admin, rows: int, rows_per_tx: int, role: KeyRole) -> None:
+    table, sources = prepared(target, count=4, rows=rows)
     table = replace(table, key=role)
     admin.create(table)
     recorder = Recorder(admin, *divide(table, sources, 1))

@@ -1,0 +1,158 @@
+"""The rows that came into an index, in the order in which InnoDB's redo log shows their insertions.
+
+What the logs of MariaDB and MySQL share: before InnoDB puts a row into a clustered index it writes an undo record with
+the row's whole primary key, while it holds the leaf. So these records are in the log in the order of the insertions. An
+entry of a secondary index is identified by the row's number at its end. Undo records: storage/innobase/trx/trx0rec.cc;
+numbers: include/mach0data.ic. `mariadb_redo_log` and `mysql_redo_log` find the records. See
+docs/internals/arrival-order.md §2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import int64, kernel
+
+Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Windows = Iterable[tuple[Bytes, Numbers]]
+"""Successive pieces of the log, and the records in each that insert, one a row of FIELDS columns:
+
+UNDO or ENTRY; begin and end of the undo record or of the entry's last bytes, in the piece; tablespace; page.
+"""
+
+UNDO, ENTRY = 0, 1
+FIELDS = 5
+_INSERTED = 11
+"""The type of an undo record of an insertion."""
+_SIGN = np.uint64(1 << 63)
+"""InnoDB stores signed numbers with this bit inverted."""
+
+
+class UnreadableLogError(Exception):
+    """The log does not hold the insertions; the message says why."""
+
+
+def inserted(windows: Windows, table: int, widths: tuple[int, ...], rows: int) -> Bytes:
+    """Primary keys of the rows inserted into a table, in order: uint8 (rows, sum of the widths).
+
+    `table` is InnoDB's id of it, `widths` the bytes of each column of its primary key; keys are as InnoDB stores them.
+    UnreadableLogError where the number of rows is another.
+    """
+    keys, count = np.empty((rows, sum(widths)), np.uint8), 0
+    for data, records in windows:
+        count = _inserted_keys(data, records, table, np.array(widths), keys, count)
+    _require(count, rows)
+    return keys
+
+
+def entered(windows: Windows, pages: tuple[int, Numbers], last: int, rows: int) -> Numbers:
+    """Row numbers in the order in which their entries came into a secondary index: int64 (rows,).
+
+    `pages` are the index's tablespace and page numbers, `last` the largest row number. An entry ends with the row's
+    number; later entries with the same number are copies, made by page splits. UnreadableLogError as of `inserted`.
+    """
+    space, numbers = pages
+    of_index = np.zeros(int(numbers.max()) + 1, np.bool_)
+    of_index[numbers] = True
+    order, seen, count = np.empty(rows, np.int64), np.zeros(last + 1, np.bool_), 0
+    for data, records in windows:
+        count = _entered_rows(data, records, space, of_index, seen, order, count)
+    _require(count, rows)
+    return order
+
+
+def _require(count: int, rows: int) -> None:
+    if count != rows:
+        raise UnreadableLogError(f"it shows {count} insertions of {rows} rows.")
+
+
+@kernel
+def number_bytes(first: int) -> int:
+    """Bytes of a compressed number of 32 bits, by its first byte: 1 to 5.
+
+    Numbers near 2^32 begin with 0xF8 or more and take 2 to 4 bytes: MySQL numbers its undo tablespaces so.
+    """
+    if first >= 0xF8:
+        return 2 if first < 0xFC else 3 if first < 0xFE else 4
+    length = 1
+    while length < 5 and first & (0x100 >> length):
+        length += 1
+    return length
+
+
+@kernel
+def number(data: Bytes, at: int) -> int:
+    """The compressed number of 32 bits at a place. Its first byte begins with a one bit for each byte that follows."""
+    first = int64(data[at])
+    length = number_bytes(first)
+    if first < 0xF8:
+        value = first & (0xFF >> length) if length < 5 else int64(0)
+    else:  # all bits above those that are stored are ones
+        value = 0xFFFFFC | first & 3 if length == 2 else 0xFFFE | first & 1 if length == 3 else int64(0xFF)
+    for i in range(1, length):
+        value = value << 8 | int64(data[at + i])
+    return value
+
+
+@kernel
+def wide_bytes(data: Bytes, at: int) -> int:
+    """Bytes of a compressed number of 64 bits: one of 32 bits, or 0xFF and its two halves."""
+    if data[at] != 0xFF:
+        return number_bytes(data[at])
+    high = number_bytes(data[at + 1])
+    return 1 + high + number_bytes(data[at + 1 + high])
+
+
+@kernel
+def _inserted_keys(data: Bytes, records: Numbers, table: int, widths: Numbers, keys: Bytes, count: int) -> int:
+    """Adds the keys of undo records of insertions into a table to the `count` already in `keys`; the new count."""
+    longest = keys.shape[1] + len(widths)
+    for i in range(len(records)):
+        at, end = records[i, 1], records[i, 2]
+        if records[i, 0] != UNDO or end - at < longest + 3 or data[at] != _INSERTED:
+            continue
+        at += 1
+        at += wide_bytes(data, at)  # the number of the row in its transaction
+        if data[at] == 0xFF or number(data, at) != table:
+            continue
+        at += number_bytes(data[at])
+        if at + longest > end:
+            continue
+        done = 0
+        for column in range(len(widths)):
+            if data[at] != widths[column]:
+                break
+            at += 1
+            for _ in range(widths[column]):
+                if count < len(keys):
+                    keys[count, done] = data[at]
+                at += 1
+                done += 1
+        count += done == keys.shape[1]
+    return count
+
+
+@kernel
+def _entered_rows(
+    data: Bytes, records: Numbers, space: int, of_index: Flags, seen: Flags, order: Numbers, count: int
+) -> int:
+    """Adds the row numbers of new entries in pages of the index to the `count` already in `order`; the new count."""
+    for i in range(len(records)):
+        end, page = records[i, 2], records[i, 4]
+        if records[i, 0] != ENTRY or records[i, 3] != space or page >= len(of_index) or not of_index[page]:
+            continue
+        row = np.uint64(0)
+        for at in range(max(records[i, 1], end - 8), end):
+            row = row << np.uint64(8) | np.uint64(data[at])
+        row ^= _SIGN
+        if row < np.uint64(len(seen)) and not seen[row]:  # a node pointer ends with a page number instead
+            seen[row] = True
+            if count < len(order):
+                order[count] = row
+            count += 1
+    return count

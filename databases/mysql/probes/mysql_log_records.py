@@ -1,0 +1,209 @@
+"""The records of MySQL's redo log, one after the other: their lengths, and which of them insert.
+
+A record has no length of its own: its type says what follows. Types of MySQL 8.0.30 and later, by number
+(storage/innobase: mtr0types.h; what follows each: recv_parse_or_apply_log_rec_body in log0recv.cc, and the parsers that
+it calls in mtr0log.cc, page0cur.cc, btr0cur.cc, trx0rec.cc, fil0fil.cc). Older types and those of compressed tables are
+refused, never guessed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import int64, kernel
+from keybench.databases.mysql.probes.logged_insertions import ENTRY, UNDO, number, number_bytes, wide_bytes
+
+Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int64]
+
+HEAD, BODY = 12, 496
+"""Bytes of a block's header, and of the stream in it."""
+SMALLEST, LONGEST = 8, 1 << 18
+"""Fewest bytes of a record that inserts; most bytes of any record."""
+WHOLE, DAMAGED = -1, -2
+"""Instead of the type of an unknown record: there is none; a record does not end, or contradicts itself."""
+
+_ALONE = 0x80
+"""Set in the type of a record that is a mini-transaction of its own."""
+_END, _PADDING = 31, 32
+_TABLE_METADATA = 62
+_EIGHT_BYTES, _STRING = 8, 30
+_UNDO_INSERT, _UNDO_INIT, _UNDO_REUSE, _UNDO_CREATE = 20, 22, 24, 25
+_DELETE_MARK_ENTRY, _MIN_MARK, _COMPACT_MIN_MARK = 11, 26, 36
+_FILE_CREATE, _FILE_RENAME, _FILE_DELETE, _FILE_EXTEND = 33, 34, 35, 65
+_INDEX_LOAD = 61
+_EMPTY = 19, 21, 27, 29, 37, 57, 58, 59, 63, 64
+"""Pages that are created, initialised or erased."""
+_INSERT, _DELETE_MARK, _DELETE, _UPDATE, _COPY, _REORGANISE, _DELETE_END, _DELETE_START = 67, 68, 69, 70, 71, 72, 75, 76
+
+_COMPACT, _VERSIONED, _INSTANT = 1, 2, 4
+"""Flags of an index's description."""
+_ADDED, _DROPPED = 0x80, 0x40
+_NULL = 0xFFFF_FFFF
+_ROLL_POINTER = 7
+
+
+@kernel
+def _two(data: Bytes, at: int) -> int:
+    return int64(data[at]) << 8 | int64(data[at + 1])
+
+
+@kernel
+def _index_end(data: Bytes, at: int) -> int:
+    """The end of an index's description (mlog_open_and_write_index); 0 where it is of another version."""
+    if data[at] != 1:
+        return 0
+    flags = data[at + 1]
+    at += 2
+    fields = _two(data, at)
+    if flags & (_COMPACT | _VERSIONED):
+        at += 2
+    if flags & _COMPACT:
+        at += (4 if flags & _INSTANT else 2) + 2 * fields
+    if flags & _VERSIONED:
+        changed = _two(data, at)
+        at += 2
+        for _ in range(changed):
+            if at >= len(data) - 6:
+                return 0
+            marks = data[at + 2]
+            at += 4 + (marks & _ADDED != 0) + (marks & _DROPPED != 0)
+    return at
+
+
+@kernel
+def _updated_end(data: Bytes, at: int) -> int:
+    """The end of the new values of a record that is updated in place (row_upd_index_parse); 0 where it has none."""
+    at += 1
+    fields = number(data, at)
+    at += number_bytes(data[at])
+    for _ in range(fields):
+        if at >= len(data) - 10:
+            return 0
+        at += number_bytes(data[at])
+        length = number(data, at)
+        at += number_bytes(data[at]) + (0 if length == _NULL else length)
+    return at
+
+
+@kernel
+def _metadata_end(data: Bytes, at: int) -> int:
+    """The end of a table's changed counters (dict0dd.cc); 0 where they are of another kind."""
+    at += wide_bytes(data, at)
+    at += wide_bytes(data, at)
+    kind = data[at]
+    at += 1
+    if kind == 1:  # damaged indexes
+        return at + 1 + 12 * int64(data[at])
+    return at + wide_bytes(data, at) if kind == 2 else 0  # the last number of an AUTO_INCREMENT
+
+
+@kernel
+def _of_index_end(data: Bytes, at: int, kind: int) -> int:
+    """The end of a record that begins with an index's description; 0 where it cannot be told."""
+    at = _index_end(data, at)
+    if at == 0 or at >= len(data) - 64:
+        return 0
+    if kind in (_DELETE_MARK, _UPDATE):
+        at += 2 if kind == _DELETE_MARK else 1
+        at += number_bytes(data[at]) + _ROLL_POINTER
+        at += number_bytes(data[at]) + 4 + 2  # the transaction: the high half compressed; the record's place
+        return at if kind == _DELETE_MARK else _updated_end(data, at)
+    if kind == _COPY:
+        return at + 4 + (_two(data, at) << 16 | _two(data, at + 2))
+    return at if kind == _REORGANISE else at + 2
+
+
+@kernel
+def _end(data: Bytes, at: int, kind: int) -> int:
+    """The end of a record whose type, tablespace and page are before `at`; 0 where it cannot be told, -1 if unknown."""
+    if kind in (1, 2, 4):
+        return at + 2 + number_bytes(data[at + 2])
+    if kind == _EIGHT_BYTES:
+        return at + 2 + number_bytes(data[at + 2]) + 4
+    if kind == _STRING:
+        return at + 4 + _two(data, at + 2)
+    if kind in (_UNDO_INSERT, _FILE_DELETE):
+        return at + 2 + _two(data, at)
+    if kind == _UNDO_INIT:
+        return at + number_bytes(data[at])
+    if kind in (_UNDO_REUSE, _UNDO_CREATE):
+        return at + number_bytes(data[at]) + 4
+    if kind == _DELETE_MARK_ENTRY:
+        return at + 3
+    if kind in (_MIN_MARK, _COMPACT_MIN_MARK):
+        return at + 2
+    if kind == _FILE_CREATE:
+        return at + 6 + _two(data, at + 4)
+    if kind == _FILE_RENAME:
+        middle = at + 2 + _two(data, at)
+        return middle + 2 + _two(data, middle)
+    if kind == _FILE_EXTEND:
+        return at + 16
+    if kind == _INDEX_LOAD:
+        return at + 8
+    if kind in (_DELETE_MARK, _DELETE, _UPDATE, _COPY, _REORGANISE, _DELETE_END, _DELETE_START):
+        return _of_index_end(data, at, kind)
+    return at if kind in _EMPTY else -1
+
+
+@kernel
+def records_of(
+    data: Bytes, shift: int, ahead: int, fresh: bool, records: Numbers, groups: Numbers
+) -> tuple[int, int, int, bool]:
+    """(Bytes read, records noted, type of an unknown record or WHOLE or DAMAGED, whether a mini-transaction has ended).
+
+    Reads records while more than `ahead` bytes follow, notes those that insert (`logged_insertions.Windows`), and for
+    each block the place in it at which the first mini-transaction begins. `data` is a part of the stream, `shift` bytes
+    after the first block's beginning, and LONGEST bytes that do not count. `fresh`: whether one ended before it.
+    """
+    n, at, count = len(data) - LONGEST, 0, 0
+    while at < n - ahead:
+        begin = at
+        kind = int64(data[at] & 0x7F)
+        alone = data[at] & _ALONE != 0
+        if fresh:
+            block = (begin + shift) // BODY
+            if groups[block] == 0:
+                groups[block] = HEAD + (begin + shift) % BODY
+        at += 1
+        if kind in (_END, _PADDING):
+            if alone:
+                return begin, count, DAMAGED, fresh
+            fresh = True
+            continue
+        space = page = int64(0)
+        if kind == _TABLE_METADATA:
+            at = _metadata_end(data, at)
+        else:
+            space = number(data, at)
+            at += number_bytes(data[at])
+            page = number(data, at)
+            at += number_bytes(data[at])
+            if kind == _INSERT:
+                first = 0
+                at = _index_end(data, at)
+                if at != 0 and at < n:
+                    at += 2  # the place of the record before it
+                    length = number(data, at)
+                    at += number_bytes(data[at])
+                    if length & 1:  # what else differs from the record before it
+                        at += 1
+                        at += number_bytes(data[at])
+                        at += number_bytes(data[at])
+                    first = at
+                    at += length >> 1
+            else:
+                first = at + 2
+                at = _end(data, at, kind)
+            if at == -1:
+                return begin, count, kind, fresh
+            if kind in (_INSERT, _UNDO_INSERT) and at <= n and at != 0 and count < len(records):
+                records[count, 0] = ENTRY if kind == _INSERT else UNDO
+                records[count, 1], records[count, 2], records[count, 3], records[count, 4] = first, at, space, page
+                count += 1
+        if at == 0 or at > n:
+            return begin, count, DAMAGED, fresh
+        fresh = alone
+    return at, count, WHOLE, fresh

@@ -1,0 +1,135 @@
+"""An nbtree with a past: the compiled state does what the plain reference does, and refuses what it cannot do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keybench.databases.postgresql.engine import ENGINE
+from keybench.errors import UsageError
+from keybench.model.table import Table
+from keybench.pagemodels.contract import IndexState, KeepsState
+from keybench.pagemodels.page_stats import PageStats
+from keybench.pagemodels.postgresql.model import NbtreeModel
+from tests.pagemodels.postgresql.reference import Reference
+
+WIDE = ENGINE.column("text").sized(480)
+"""Fifteen entries fill a page, so that few keys make three levels."""
+ITEM = 4 + 496
+ONCE, FILL = "keys are inserted once, by ranks below 10", "an index's fillfactor is between 10 and 100"
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["insert", "ascend", "delete", "delete range", "clean", "rebuild"]), st.integers(0, 99)),
+    min_size=1,
+    max_size=12,
+)
+
+
+def model_of(name: str = "uuid") -> NbtreeModel:
+    column = WIDE if name == "wide" else ENGINE.column(name)
+    model = ENGINE.page_model(Table("trial", column, 0))
+    assert isinstance(model, NbtreeModel)
+    assert isinstance(model, KeepsState)
+    return model
+
+
+def assert_same(state: IndexState, reference: Reference) -> None:
+    stats = state.stats()
+    leaves = reference.levels[0]
+    assert stats.page_rows.tolist() == [len(page.items) for page in leaves]
+    assert stats.page_numbers.tolist() == [page.number for page in leaves]
+    assert stats.branch_pages == sum(map(len, reference.levels[1:]))
+    assert [stats.appends, stats.edge_splits, stats.interior_splits] == reference.splits
+
+
+@settings(max_examples=30, deadline=None)
+@given(STEPS, st.integers(0, 2**32))
+def test_any_history_has_the_pages_of_the_reference(steps: list[tuple[str, int]], seed: int) -> None:
+    keys, random = 4000, np.random.default_rng(seed)
+    model = model_of("wide")
+    state, reference = model.state(keys), Reference(model, ITEM)
+    left, present = random.permutation(keys), np.empty(0, np.int64)
+    for what, amount in steps:
+        if what in ("insert", "ascend"):
+            new, left = left[: amount * 8], left[amount * 8 :]
+            new = np.sort(new) if what == "ascend" else new
+            state.insert(new)
+            for key in new.tolist():
+                reference.insert(key)
+            present = np.sort(np.append(present, new))
+        elif what.startswith("delete"):
+            count = len(present) * amount // 100
+            begin = int(random.integers(0, len(present) - count + 1))
+            gone = random.permutation(present)[:count] if what == "delete" else present[begin : begin + count]
+            state.delete(gone)
+            for key in gone.tolist():
+                reference.delete(key)
+            present = np.setdiff1d(present, gone)
+        elif what == "clean":
+            state.clean()
+            reference.clean()
+        else:
+            fill = max(10, amount)
+            state.rebuild(fill)
+            before = reference.splits
+            reference.build(present.tolist(), fill)
+            reference.splits = before
+        assert_same(state, reference)
+
+
+def test_a_build_from_given_keys_forgets_what_was_there() -> None:
+    model = model_of("wide")
+    state, again = model.state(2000), model.state(2000)
+    state.insert(np.arange(0, 500))
+    state.build(np.arange(2000)[::-1].copy(), 80)
+    again.insert(np.arange(2000))
+    again.rebuild(80)
+    assert state.stats().page_rows.tolist() == again.stats().page_rows.tolist()
+
+
+@pytest.mark.parametrize(("fill", "kept"), [(100, 289), (90, 261), (70, 203), (10, 27)])
+def test_a_build_leaves_the_entries_that_nbtsort_leaves(fill: int, kept: int) -> None:
+    """tests/databases/postgresql/test_state.py compares the same with servers."""
+    state = model_of().state(10_000)
+    state.build(np.arange(10_000), fill)
+    assert state.stats().page_rows[1] == kept
+
+
+def test_splits_are_counted_from_the_beginning() -> None:
+    state = model_of().state(3000)
+    state.insert(np.arange(1000))
+    first = state.stats()
+    state.insert(np.arange(1000, 3000))
+    assert 0 < first.appends < state.stats().appends
+
+
+def test_an_index_without_rows_has_one_empty_leaf() -> None:
+    state = model_of().state(100)
+    state.rebuild(90)
+    state.insert(np.arange(100))
+    state.delete(np.arange(100))
+    state.clean()
+    stats: PageStats = state.stats()
+    assert (stats.rows, stats.leaf_pages, stats.branch_pages) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (lambda s: s.insert(np.array([3])), f"{ONCE}: leave out those that were there."),
+        (lambda s: s.insert(np.array([10])), f"{ONCE}: leave out those that were there."),
+        (lambda s: s.delete(np.array([3, 7])), "2 keys cannot be deleted: not all of them are there."),
+        (lambda s: s.delete(np.array([-1])), "1 keys cannot be deleted: not all of them are there."),
+        (lambda s: s.rebuild(9), f"{FILL}, not 9: the default is 90."),
+        (lambda s: s.build(np.arange(5), 101), f"{FILL}, not 101: the default is 90."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused_and_changes_nothing(work, message: str) -> None:
+    state = model_of().state(10)
+    state.insert(np.arange(5))
+    with pytest.raises(UsageError) as refused:
+        work(state)
+    assert str(refused.value) == message
+    assert state.stats().rows == 5
