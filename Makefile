@@ -12,7 +12,9 @@ help:
 	@echo "make contract  the contract suite, on every server that can be started here, without containers;"
 	@echo "               DB='mariadb postgresql=local' runs it on these alone, DB=postgresql://me@db.example/bench on yours (password in KEYBENCH_PASSWORD)"
 	@echo "make bench     speed of the harness beside native tools and physical limits"
-	@echo "make fidelity  page models beside every server that can be started here (most of an hour)"
+	@echo "make fidelity  page models beside every server that can be started here, and every version that"
+	@echo "               sh scripts/versions.sh has unpacked (20 minutes for each);"
+	@echo "               DB=mysql SERVER=container ROWS=100000 has it compare this server alone, with fewer rows"
 	@echo "make env       the environment alone, in .venv"
 
 env: $(STAMP)
@@ -61,8 +63,8 @@ kernels: env
 bench: env
 	$(BIN)/python -m benchmarks
 
-fidelity: servers
-	$(BIN)/python -m benchmarks.fidelity
+fidelity: $(if $(SERVER),env,servers)
+	$(BIN)/python -m benchmarks.fidelity $(DB:%=--db %) $(ROWS:%=--rows %) $(SERVER:%=--server %)
 
 clean:
 	@[ ! -e build/docker/pid ] || sh scripts/containers/daemon.sh stop

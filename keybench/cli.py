@@ -50,6 +50,10 @@ COMMANDS: Final = {
         "keybench.runners.command",
         "Insert rows under each key layout into real servers and measure what that does to the index.",
     ),
+    "verify": Command(
+        "keybench.verification.command",
+        "Ask a live server the questions that keybench's adapter and page model of it leave open.",
+    ),
     "report": Command(
         "keybench.results.report.command",
         "Write the report of runs: one self-contained HTML page for screens, phones and print.",

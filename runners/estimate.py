@@ -28,7 +28,7 @@ _MODEL_BYTES, _SERVER_BYTES = 160, 350
 A page model took 119 to 154 (keys, ranks, order of arrival, positions). A trial on a server, whose table is read back,
 took 162 (PostgreSQL) and 314 (SQLite).
 """
-_HEAD_ROOM = 500_000_000
+HEAD_ROOM = 500_000_000
 """Bytes that must stay free in addition to what the trials need."""
 
 
@@ -53,9 +53,9 @@ def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
 def check_disk(need: int, folder: Path) -> int:
     """Bytes free in the folder of private servers; EnvironmentMissing if there are too few."""
     free = shutil.disk_usage(folder).free
-    if need and need + _HEAD_ROOM > free:
+    if need and need + HEAD_ROOM > free:
         raise EnvironmentMissing(
-            f"the largest trial needs about {gigabytes(need)} and {gigabytes(_HEAD_ROOM)} must stay free, but {folder} "
+            f"the largest trial needs about {gigabytes(need)} and {gigabytes(HEAD_ROOM)} must stay free, but {folder} "
             f"has {gigabytes(free)}: use fewer --rows, or set KEYBENCH_TMP to a folder with more room."
         )
     return free

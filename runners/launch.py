@@ -90,10 +90,10 @@ def _finish(code: int, run_id: str, results: str, console: Console) -> int:
     return code
 
 
-def command_line(arguments: list[str]) -> str:
+def command_line(arguments: list[str], command: str = "run") -> str:
     """The command line without passwords, so that it may be shown and stored.
 
     `arguments` begin with `run` for `keybench run`, and with the first option for `python -m runners.run`.
     """
-    options = arguments[1:] if arguments[:1] == ["run"] else arguments
-    return " ".join(["keybench run", *map(argument_without_password, options)])
+    options = arguments[1:] if arguments[:1] == [command] else arguments
+    return " ".join([f"keybench {command}", *map(argument_without_password, options)])

@@ -69,3 +69,16 @@ def test_it_is_measured_and_refuses_tables_that_it_does_not_declare(acme: Path) 
     assert refused.stderr == (
         'keybench: Acme has no tables with key = "fk", which scenario fk-index wants: leave acme out of --db.\n'
     )
+
+
+def test_it_is_verified_by_the_questions_that_it_declares(acme: Path) -> None:
+    done = python(acme, "-m", "keybench", "verify", "acme", "--results", "verified.sqlite")
+    assert (done.returncode, done.stderr) == (3, ""), done.stdout + done.stderr
+    assert "\nequal: each table holds exactly the rows that the server acknowledged (3 trials)\n" in done.stdout
+    assert (
+        "\ncould not be measured: the log grows by at least the bytes of the rows: bigint-identity in integer: "
+        "Acme does not say how much it logs.; 3 of 3 trials\n"
+    ) in done.stdout.replace("uuid-v4 in guid", "bigint-identity in integer").replace(
+        "uuid-v7 in guid", "bigint-identity in integer"
+    )
+    assert len(list(acme.glob("keybench-verify-acme-*.zip"))) == 1

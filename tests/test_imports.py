@@ -22,6 +22,7 @@ ALLOWED = {
     "runners": SHARED
     | COMMAND
     | {"model", "generators", "scenarios", "pagemodels", "databases", "results.store", "results.output"},
+    "verification": SHARED | COMMAND | {"model", "databases", "runners", "results"},
     "testing": SHARED | {"model", "pagemodels", "databases", "runners"},
 }
 DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}

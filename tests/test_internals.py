@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("postgresql", "innodb", "sqlite", "mssql", "oracle", "arrival-order")
+PAGES = ("postgresql", "innodb", "sqlite", "mssql", "oracle", "arrival-order", "versions")
 _CITATION = re.compile(r"internals/([\w-]+)\.md((?:(?:,| and| to)?\s+§\d+)*)")
 _SECTION = re.compile(r"^## (\d+)\. ", re.MULTILINE)
 _ENDINGS = {".py", ".md", ".toml", ".c", ".sql", ".ipynb"}

@@ -22,7 +22,8 @@ Note = Callable[..., str]
 def note(tmp_path: Path) -> Note:
     """What the script says in an empty checkout on a machine with these programs."""
     (tmp_path / "scripts").mkdir()
-    shutil.copy(SCRIPT, tmp_path / "scripts")
+    for name in ("mysql.sh", "unpack.sh"):
+        shutil.copy(SCRIPT.with_name(name), tmp_path / "scripts")
 
     def run(programs: Sequence[str], **environment: str) -> str:
         path = tmp_path / "path"

@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.main import get_command
 
 from keybench.databases.registry import engines
+from keybench.model.url import parse
 from keybench.results.check.baseline_file import load
+from keybench.verification.command import app
 from tests.test_compose import SERVICES
 
 ROOT = Path(__file__).parent.parent
@@ -29,37 +32,88 @@ def test_every_database_with_a_container_has_both_jobs() -> None:
 
 
 @pytest.mark.parametrize("one", JOBS["services"]["strategy"]["matrix"]["include"], ids=lambda one: one["db"])
-def test_a_service_container_is_that_of_the_compose_file(one: dict[str, Any]) -> None:
-    service = SERVICES[one["db"]]
-    assert one["image"] == service["image"]
-    assert service["ports"][0].endswith(f":{one['port']}")
-    assert one["url"].partition("://")[0] in engines()[one["db"]].url_schemes
-    assert f":{one['port']}" in one["url"]
-    password = next(name for name in service["environment"] if name.endswith("PASSWORD"))
-    assert password in JOBS["services"]["services"]["database"]["env"]
+def test_a_url_leads_to_the_service_of_the_compose_file(one: dict[str, Any]) -> None:
+    service, url = SERVICES[one["db"]], parse(one["url"])
+    assert url is not None
+    assert url.scheme in engines()[one["db"]].url_schemes
+    ((host, port, _),) = [published.split(":") for published in service["ports"]]
+    assert (url.hosts, url.password) == (f"{host}:{port}", "")
+    (check,) = service["healthcheck"]["test"][-1:]
+    assert re.search(rf"\b{url.user}\b", check), "the user whose logins make the server healthy"
+    script = step("services", "Server")["run"].split()
+    assert script[:6] == ["docker", "compose", "up", "--wait", "--wait-timeout", "600"]
+
+
+def step(job: str, name: str) -> dict[str, Any]:
+    (found,) = [one for one in JOBS[job]["steps"] if one.get("name") == name]
+    return found
 
 
 def test_the_licence_is_a_variable_that_somebody_sets() -> None:
-    given = re.findall(r"ACCEPT_EULA: (.*)", TEXT)
+    given = re.findall(r"^ +ACCEPT_EULA: (.*)", TEXT, re.M)
     assert set(given) == {"${{ vars.ACCEPT_EULA }}"}
-    assert "vars.ACCEPT_EULA == 'Y'" in JOBS["services"]["services"]["database"]["image"]
+    assert "accept-eula" not in TEXT
+    for job in JOBS.values():
+        assert job["env"]["WANTED"] == "${{ matrix.db != 'mssql' || vars.ACCEPT_EULA == 'Y' }}"
+        for one in job["steps"]:
+            made_here = str(one.get("uses", "")).startswith(("actions/checkout", "actions/setup-python"))
+            assert made_here or "env.WANTED == 'true'" in one["if"]
 
 
-def test_passwords_are_made_for_each_run() -> None:
-    given = re.findall(r"\w*PASSWORD: (.*)", TEXT)
-    assert set(given) == {"Kb-${{ github.run_id }}-${{ github.run_attempt }}"}
+def test_the_password_is_made_for_each_run_and_masked_before_anything_shows_it(tmp_path: Path) -> None:
+    assert not re.findall(r"\w*PASSWORD: ", TEXT), "the environment of a step is shown in its log"
+    names = [one.get("name") for one in JOBS["services"]["steps"]]
+    assert names.index("Password") < names.index("Server")
+    made = []
+    for number in range(2):
+        file = tmp_path / str(number)
+        variables = {"PATH": os.environ["PATH"], "GITHUB_ENV": str(file)}
+        done = subprocess.run(
+            ["bash", "-e", "-c", step("services", "Password")["run"]],
+            env=variables, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        ours, servers = (
+            dict(line.split("=") for line in file.read_text(encoding="utf-8").splitlines())[name]
+            for name in ("KEYBENCH_PASSWORD", "KEYBENCH_SERVER_PASSWORD")
+        )
+        assert ours == servers
+        assert re.fullmatch(r"Kb1[0-9a-f]{24}", ours)  # which satisfies every server: see test_compose
+        assert (done.stdout, done.stderr) == (f"::add-mask::{ours}\n", "")
+        made.append(ours)
+    assert made[0] != made[1]
 
 
 @pytest.mark.parametrize("job", JOBS)
 def test_steps_use_commands_that_are_there(job: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    options = {option for one in get_command(app).params for option in one.opts}
     steps = [step["run"] for step in JOBS[job]["steps"] if "run" in step]
-    for step in steps:
-        for target in re.findall(r"^make ([a-z-]+)", step, re.M):
-            assert re.search(rf"^{target}:", makefile, re.M), target
-        for command in re.findall(r"bin/keybench (\w+)", step):
-            assert command in {"run", "report", "check"}
-    assert [step.split()[1] for step in steps[:2]] == ["env", "contract"]
+    asked = [words for step in steps for words in re.findall(r"bin/keybench (\w+)([^|]*)", step)]
+    assert [command for command, _ in asked] == ["verify"]
+    assert set(re.findall(r"--[a-z-]+", asked[0][1])) <= options
+    targets = [target for step in steps for target in re.findall(r"\bmake (?:--[a-z-]+ )*([a-z]+)", step)]
+    assert targets == {"containers": ["env", "contract", "fidelity"], "services": ["env", "contract"]}[job]
+    assert all(re.search(rf"^{target}:", makefile, re.M) for target in targets)
+
+
+def test_the_page_model_is_compared_with_the_server_in_the_container_alone() -> None:
+    script = step("containers", "Page model")["run"].replace("${{ matrix.db }}", "mysql").replace("make ", "make -n ")
+    done = subprocess.run(
+        ["bash", "-e", "-c", script.replace("| tee build/fidelity-mysql.txt", "")],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1].split() == (
+        [".venv/bin/python", "-m", "benchmarks.fidelity", "--db", "mysql", "--rows", "100000", "--server", "container"]
+    )
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_what_a_step_writes_is_uploaded(job: str) -> None:
+    written = {
+        path for one in JOBS[job]["steps"] for path in re.findall(r"build/[a-z].*?\.(?:zip|txt)", one.get("run", ""))
+    }
+    (upload,) = [one for one in JOBS[job]["steps"] if "upload-artifact" in one.get("uses", "")]
+    assert set(upload["with"]["path"].split("\n")) - {""} == written
 
 
 ALL = {path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FILES}

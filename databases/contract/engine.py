@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.questions import Question
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.contract.setting import Setting
 from keybench.errors import UsageError, unknown_name
@@ -59,6 +60,8 @@ class Engine(ABC):
     `ReadsSettings`; tables have the chosen ones in `Table.settings`."""
     model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
     """Sets of parameters for the page model, by display name, if no server has yet confirmed which set is right."""
+    questions: tuple[Question, ...] = ()
+    """What only a live server shows: `keybench verify` asks it."""
 
     @abstractmethod
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:

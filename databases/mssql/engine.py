@@ -133,6 +133,7 @@ ENGINE = SqlServer(
     server_keys=keys.MADE,
     settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
+    questions=checks.QUESTIONS,
     model_variants=checks.VARIANTS,
     absent={
         Metric.EDGE_SPLITS: _NO_KINDS,

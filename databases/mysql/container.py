@@ -9,18 +9,10 @@ from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.mysql import connection
 from keybench.databases.mysql.ddl import SCHEMA
-from keybench.databases.mysql.flavour import Flavour, flavour_named
-
-_OPTIONAL = frozenset({"innodb_change_buffering"})
-"""Settings that newer versions no longer have (MariaDB 11.0): with `--loose-` the server ignores them."""
+from keybench.databases.mysql.flavour import Flavour, flavour_named, option
 
 _OWN_SETTINGS = {"innodb_monitor_enable": "module_index"}
 _SWITCHES = ("--skip-log-bin", "--skip-name-resolve")
-
-
-def option(name: str, value: str) -> str:
-    """A setting as an option of the server's command line."""
-    return f"--{'loose-' if name in _OPTIONAL else ''}{name.replace('_', '-')}={value}"
 
 
 def recipe(flavour: Flavour, settings: Settings) -> Recipe:

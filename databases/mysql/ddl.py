@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from keybench.databases.mysql import keys
+from keybench.databases.mysql.flavour import OTHER_UUID_ORDER, UUID_TYPE, number
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.table import Table
@@ -18,20 +16,14 @@ COMMENT = "a trial of keybench, which removes it"
 CLUSTERED_INDEX = "PRIMARY"
 """The server's name for the index that is the table itself."""
 
-_FIRST_UUID: Final = 100_700
-"""The first MariaDB with the type `uuid`, numbered as by `keys.number`."""
-
-_OTHER_UUID_ORDER: Final = ((100_700, 100_908), (101_000, 101_006), (101_100, 101_105), (110_000, 110_003))
-"""(first, first repaired) version of each series whose `uuid` swaps the bytes of every GUID (MDEV-29959)."""
-
 
 def check(table: Table, version: str) -> None:
     """ServerError where a MariaDB of that version has no type `uuid`, or one that sorts otherwise than today's."""
-    number = keys.number(version)
+    of_server = number(version)
     if table.column.sql_type != "uuid":
         return
-    problem = "has no type uuid" if number < _FIRST_UUID else ""
-    if any(first <= number < repaired for first, repaired in _OTHER_UUID_ORDER):
+    problem = "has no type uuid" if of_server < UUID_TYPE else ""
+    if any(first <= of_server < repaired for first, repaired in OTHER_UUID_ORDER):
         problem = "sorts its type uuid in another order than newer ones (MDEV-29959)"
     if problem:
         raise ServerError(f"this MariaDB ({version}) {problem}: choose a newer --server, or --column binary16.")

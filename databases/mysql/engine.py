@@ -9,7 +9,9 @@ from typing import Self
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.core import model_questions as ask
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import keys, local, settings
@@ -25,6 +27,19 @@ _NO_KINDS = (
     "InnoDB's one counter mixes appends with all other splits: only a page model of its b-tree can tell them apart."
 )
 _NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buffer."
+
+_SERVER_KEYS = Load("keys of the server", "quick", ("server-identity",), 50_000)
+_SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
+_LOG = "the redo log"
+_QUESTIONS = (
+    ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL),
+    ask.pages(*ask.IN_ORDER),
+    ask.density(*ask.IN_ORDER),
+    ask.leaf_order(*ask.IN_ORDER),
+    ask.split_counter(ask.ONE_WRITER),
+    ask.arrival(_LOG, *_SEVERAL),
+    ask.log_holds_rows(ask.ONE_WRITER),
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +69,7 @@ class MySqlEngine(Engine):
             settable=settings.SETTABLE,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
             flavour=flavour,
+            questions=_QUESTIONS,
         )
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:

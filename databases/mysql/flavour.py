@@ -1,10 +1,12 @@
-"""The differences between MySQL and MariaDB that matter to keybench.
+"""The differences between MySQL and MariaDB, and between their versions, that matter to keybench.
 
-The facts about MySQL are from its manual (8.4) and source. MySQL 9.7 has been run, 8.0 and 8.4 have not.
+The facts about MySQL are from its manual (8.4) and source. MySQL 9.7, MariaDB 10.11 and MariaDB 11.8 have been run,
+MySQL 8.0 and 8.4 have not.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -141,3 +143,41 @@ def require(wanted: Flavour, version: str) -> None:
         error = OtherFlavour(f"this server is {actual.title} ({shown}), not {wanted.title}: use --db {actual.name}.")
         error.actual = actual
         raise error
+
+
+# Versions, as numbers: 11.7.2 is 110702. The two flavours number theirs differently.
+
+EXPRESSIONS_AS_DEFAULTS = 100_201
+"""MariaDB's first version that has them."""
+UUID_TYPE = 100_700
+"""MariaDB's first version with the type `uuid`."""
+OTHER_UUID_ORDER = ((100_700, 100_908), (101_000, 101_006), (101_100, 101_105), (110_000, 110_003))
+"""(first, first repaired) version of each series of MariaDB whose `uuid` swaps the bytes of every GUID (MDEV-29959).
+The others swap them except in GUIDs of versions 6 and above."""
+UUID_FUNCTIONS = 110_700
+"""MariaDB's first version with UUID_v4() and UUID_v7()."""
+UUID_TO_BIN = 80_013
+"""MySQL's first version that can have expressions with UUID_TO_BIN() as defaults."""
+
+_NOT_IN_ALL = frozenset({"innodb_change_buffering"})
+"""Settings that MariaDB no longer has from 11.0 on: with `--loose-` a server ignores what it does not know."""
+
+
+def option(name: str, value: str) -> str:
+    """A setting as an option of the server's command line, for every version."""
+    return f"--{'loose-' if name in _NOT_IN_ALL else ''}{name.replace('_', '-')}={value}"
+
+
+def number(version: str) -> int:
+    """A version as one number: 10.11.6-MariaDB is 101106; 0 where there is none."""
+    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    if match is None:
+        return 0
+    major, minor, patch = map(int, match.groups("0"))
+    return major * 10_000 + minor * 100 + patch
+
+
+def shown(number: int) -> str:
+    """A version for people: 110702 is 11.7.2, and 110700 is 11.7."""
+    major, minor, patch = number // 10_000, number // 100 % 100, number % 100
+    return f"{major}.{minor}.{patch}" if patch else f"{major}.{minor}"

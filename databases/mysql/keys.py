@@ -1,8 +1,7 @@
 """Keys that MySQL and MariaDB servers make themselves: AUTO_INCREMENT, and GUIDs as the column's default.
 
-Versions are written as by `number`: 11.7.2 is 110702. The two flavours number their versions differently, so each has
-its own list. The facts about MySQL, and about MariaDB's UUID_v4() and UUID_v7(), are from their manuals and have not
-been run.
+Versions are written as by `flavour.number`. The two flavours number their versions differently, so each has its own
+list.
 
 UUID() as bytes or text begins with the low 32 bits of its time. They ascend for 429.5 s (2³² × 100 ns) and start again:
 in a shorter load that crosses no such moment they ascend, although over a month they do not.
@@ -10,9 +9,15 @@ in a shorter load that crosses no such moment they ascend, although over a month
 
 from __future__ import annotations
 
-import re
-
-from keybench.databases.mysql.flavour import Flavour
+from keybench.databases.mysql.flavour import (
+    EXPRESSIONS_AS_DEFAULTS,
+    UUID_FUNCTIONS,
+    UUID_TO_BIN,
+    UUID_TYPE,
+    Flavour,
+    number,
+    shown,
+)
 from keybench.errors import ServerError, UsageError
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.table import ServerKeys, Table
@@ -26,14 +31,14 @@ _V1 = "mariadb-uuid-v1"
 MARIADB = (
     _IDENTITY,
     # UUID() ascends in a `uuid` column alone, which compares the fields of version 1 from the last to the first.
-    ServerKeys("server-uuid-v1", "UUID() in a uuid column", "uuid", "mariadb", "DEFAULT UUID()", 100_700, _V1),
+    ServerKeys("server-uuid-v1", "UUID() in a uuid column", "uuid", "mariadb", "DEFAULT UUID()", UUID_TYPE, _V1),
     ServerKeys(
         "server-uuid-v1-binary",
         "UUID() as 16 bytes: starts again every 7 minutes",
         "binary16",
         "none",
         f"DEFAULT ({_BYTES})",
-        100_201,
+        EXPRESSIONS_AS_DEFAULTS,
         _V1,
     ),
     ServerKeys(
@@ -42,11 +47,11 @@ MARIADB = (
         "char36",
         "none",
         "DEFAULT (UUID())",
-        100_201,
+        EXPRESSIONS_AS_DEFAULTS,
         _V1,
     ),
-    ServerKeys("server-uuid-v4", "UUID_v4()", "uuid", "none", "DEFAULT UUID_v4()", 110_700, RANDOM),
-    ServerKeys("server-uuidv7", "UUID_v7()", "uuid", "mariadb", "DEFAULT UUID_v7()", 110_700, "mariadb-uuid-v7"),
+    ServerKeys("server-uuid-v4", "UUID_v4()", "uuid", "none", "DEFAULT UUID_v4()", UUID_FUNCTIONS, RANDOM),
+    ServerKeys("server-uuidv7", "UUID_v7()", "uuid", "mariadb", "DEFAULT UUID_v7()", UUID_FUNCTIONS, "mariadb-uuid-v7"),
 )
 """MariaDB has expressions as defaults from 10.2.1 on, the type `uuid` from 10.7 on."""
 
@@ -58,7 +63,7 @@ MYSQL = (
         "binary16-swapped",
         "mysql-swap",
         "DEFAULT (UUID_TO_BIN(UUID(), 1))",
-        80_013,
+        UUID_TO_BIN,
         "mysql-uuid",
     ),
     ServerKeys(
@@ -67,7 +72,7 @@ MYSQL = (
         "binary16",
         "none",
         "DEFAULT (UUID_TO_BIN(UUID()))",
-        80_013,
+        UUID_TO_BIN,
         "mysql-uuid",
     ),
     ServerKeys(
@@ -76,20 +81,11 @@ MYSQL = (
         "char36",
         "none",
         "DEFAULT (UUID())",
-        80_013,
+        UUID_TO_BIN,
         "mysql-uuid",
     ),
 )
 """MySQL has expressions as defaults from 8.0.13 on."""
-
-
-def number(version: str) -> int:
-    """A version as one number: 10.11.6-MariaDB is 101106; 0 where there is none."""
-    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-    if match is None:
-        return 0
-    major, minor, patch = map(int, match.groups("0"))
-    return major * 10_000 + minor * 100 + patch
 
 
 def check(flavour: Flavour, table: Table, version: str) -> None:
@@ -104,11 +100,6 @@ def check(flavour: Flavour, table: Table, version: str) -> None:
         )
     if number(version) < made.min_version:
         raise ServerError(
-            f"{made.name} keys are made by {flavour.title} {_shown(made.min_version)} and newer, and this server is "
-            f"{_shown(number(version))}: choose a newer --server, or the client's layout of the same kind."
+            f"{made.name} keys are made by {flavour.title} {shown(made.min_version)} and newer, and this server is "
+            f"{shown(number(version))}: choose a newer --server, or the client's layout of the same kind."
         )
-
-
-def _shown(number: int) -> str:
-    major, minor, patch = number // 10_000, number // 100 % 100, number % 100
-    return f"{major}.{minor}.{patch}" if patch else f"{major}.{minor}"

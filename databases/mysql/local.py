@@ -15,11 +15,12 @@ from pathlib import Path
 
 import keybench
 from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.core import installations
 from keybench.databases.hosting import container
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
-from keybench.databases.mysql.flavour import Flavour, flavour_of
+from keybench.databases.mysql.flavour import Flavour, flavour_of, option
 from keybench.errors import EnvironmentMissing, UsageError
 
 _UNPACKED = Path(keybench.__file__).parents[1] / "build" / "mysql"
@@ -54,8 +55,10 @@ def _version(program: str) -> str:
 
 def program(flavour: Flavour) -> Path | None:
     """The server program of that flavour, by the version that it reports: a `mysqld` may be MariaDB's."""
+    chosen = installations.chosen(flavour.name)
+    folders = (str(chosen),) if chosen else (None, *_FOLDERS)  # None: those of PATH
     for name in flavour.programs:
-        for path in (shutil.which(name), *(shutil.which(name, path=folder) for folder in _FOLDERS)):
+        for path in (shutil.which(name, path=folder) for folder in folders):
             if path and (version := _version(path)) and flavour_of(version) is flavour:
                 return Path(path)
     return None
@@ -63,9 +66,12 @@ def program(flavour: Flavour) -> Path | None:
 
 def installer() -> Path | None:
     """MariaDB's program that makes a data directory; MySQL's server does that itself."""
+    chosen = installations.chosen("mariadb")
+    folders = (f"{chosen}:{chosen.parent}/bin",) if chosen else (None, "/usr/bin:/usr/local/bin")
     for name in ("mariadb-install-db", "mysql_install_db"):
-        if path := shutil.which(name) or shutil.which(name, path="/usr/bin:/usr/local/bin"):
-            return Path(path)
+        for path in (shutil.which(name, path=folder) for folder in folders):
+            if path:
+                return Path(path)
     return None
 
 
@@ -98,12 +104,21 @@ def _local_missing(flavour: Flavour) -> str:
             f"--server {flavour.url_schemes[0]}://user@host."
         )
     if program(flavour) is None or (flavour.name == "mariadb" and installer() is None):
+        if installations.chosen(flavour.name):
+            names = ", ".join([flavour.programs[0], *(["mariadb-install-db"] if flavour.name == "mariadb" else [])])
+            return installations.not_there(flavour.name, flavour.title, names)
         return f"no {flavour.title} server is installed: {flavour.install}."
     return ""
 
 
 def _options(values: Mapping[str, str]) -> list[str]:
-    return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
+    return [option(name, value) for name, value in values.items()]
+
+
+def _copyable(flavour: Flavour, server: Path) -> Path | None:
+    """The folder of an unpacked server, which works wherever it is copied; None for a server of the system's."""
+    homes = [_UNPACKED, *(folder.parent for folder in installations.unpacked(flavour.name))]
+    return next((home for home in homes if server.is_relative_to(home)), None)
 
 
 class LocalServer(PrivateServer):
@@ -115,14 +130,16 @@ class LocalServer(PrivateServer):
             raise (UsageError if kind != "local" else EnvironmentMissing)(reason)
         self._flavour = flavour
         self._settings = settings
-        server, installation = str(program(flavour)), None
-        if Path(server).is_relative_to(_UNPACKED):
-            server, installation = "{installation}/bin/" + Path(server).name, _UNPACKED
+        found = program(flavour)
+        assert found  # else it would be missing
+        installation = _copyable(flavour, found)
+        server = f"{{installation}}/bin/{found.name}" if installation else str(found)
         page_size = settings.values["innodb_page_size"]
         without = _WITHOUT_KEYS if flavour.name == "mysql" else ()
         if flavour.name == "mariadb":
+            maker = installer()
             setup = [
-                str(installer()),
+                f"{{installation}}/bin/{maker.name}" if installation and maker else str(maker),
                 "--no-defaults",
                 "--datadir={folder}/data",
                 f"--innodb-page-size={page_size}",

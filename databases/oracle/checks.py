@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from keybench.databases.contract.engine import Verdict
+from keybench.databases.contract.questions import Load, Question
+from keybench.databases.core import check_questions as ask
 from keybench.databases.core import self_check
+from keybench.databases.core.model_questions import BESIDE_ROWS, EVERY_LAYOUT, ONE_WRITER, rows_are_there
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
@@ -14,6 +17,25 @@ CAVEAT = (
     "Oracle: this adapter was written from documentation and has not been checked against a live server. What this run "
     "shows about it stands below; docs/verify-mssql-oracle.md says where to send it."
 )
+
+_MADE = Load("keys of the server", "quick", ("server-identity", "server-sys-guid"), 50_000)
+_BULK = Load("a bulk load", "bulk-load", ("uuid-v4", "uuid-v7"), 200_000)
+_ROWS = (ONE_WRITER, EVERY_LAYOUT, BESIDE_ROWS)
+QUESTIONS = (
+    rows_are_there(*_ROWS, _MADE, _BULK),
+    ask.in_order_of_sending(*_ROWS),
+    Question(
+        "the leaves are the first and one for each of leaf node splits, appends among them",
+        "It shows that the statistic `leaf node splits` includes `leaf node 90-10 splits`, which are appends.",
+        _ROWS,
+        ask.of_check(lambda trial: _leaves(trial.readings)),
+    ),
+    ask.all_appended(*_ROWS),
+    ask.nearly_predicted(ONE_WRITER, BESIDE_ROWS),
+    ask.made_keys_ascend("SYS_GUID() was seen to ascend within a session on Linux; that is not documented.", _MADE),
+    ask.sorted_in_bulk(_BULK),
+)
+"""What `keybench verify oracle` asks."""
 
 
 def verdicts(table: Table, writers: int, readings: Sequence[Reading]) -> Iterator[Verdict]:

@@ -121,6 +121,7 @@ ENGINE = Oracle(
     server_keys=keys.MADE,
     settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
+    questions=checks.QUESTIONS,
     absent={
         Metric.EDGE_SPLITS: _NO_KINDS,
         Metric.INTERIOR_SPLITS: _NO_KINDS,

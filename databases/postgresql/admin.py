@@ -11,7 +11,7 @@ from psycopg import pq
 
 from keybench.databases.contract.capabilities import ArrivalRecorder, PageOrder
 from keybench.databases.contract.roles import Probe
-from keybench.databases.postgresql import ddl, keys, settings
+from keybench.databases.postgresql import ddl, keys, settings, versions
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import pages, probes, tables
 from keybench.databases.postgresql.probes.arrival_order import WalRecorder
@@ -67,9 +67,9 @@ class PostgresAdmin(Queries):
         return {str(name): str(value) for name, value in listed}
 
     def _collation(self) -> str:
-        if self.version < 150_000:
+        if self.version < versions.ICU_DATABASES:
             what = "datcollate"
-        elif self.version < 170_000:
+        elif self.version < versions.ONE_LOCALE_COLUMN:
             what = "concat(datlocprovider, ':', coalesce(daticulocale, datcollate))"
         else:
             what = "concat(datlocprovider, ':', coalesce(datlocale, datcollate))"

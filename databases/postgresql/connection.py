@@ -12,6 +12,8 @@ from psycopg.conninfo import make_conninfo
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.disk_full_hint import with_next_step
+from keybench.databases.postgresql import versions
+from keybench.databases.postgresql.ddl import USER
 from keybench.errors import EnvironmentMissing, ServerError
 
 CONNECT_SECONDS = 5
@@ -81,6 +83,18 @@ def connect_raw(address: Address) -> pq.abc.PGconn:
     return raw
 
 
+def create_database(admin: psycopg.Connection) -> None:
+    """Creates the database of trials with a usual collation: ICU's English if the server has ICU.
+
+    The collation affects only columns that name no collation (`char36-default`).
+    """
+    icu = admin.execute("SELECT count(*) FROM pg_collation WHERE collname = 'en-US-x-icu'").fetchone() == (1,)
+    if icu and admin.info.server_version >= versions.ICU_DATABASES:
+        admin.execute(f"CREATE DATABASE {USER} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'")
+    else:
+        admin.execute(f"CREATE DATABASE {USER} TEMPLATE template0")
+
+
 class Queries:
     """One administrative connection, in autocommit, which administration and probes share."""
 
@@ -109,7 +123,7 @@ class Queries:
     def checkpoint(self) -> bool:
         """Makes a checkpoint, which writes everything to the files. Returns False if this user may not."""
         permitted = "current_setting('is_superuser') = 'on'"
-        if self.version >= 150_000:
+        if self.version >= versions.CHECKPOINT_ROLE:
             permitted += " OR pg_has_role('pg_checkpoint', 'USAGE')"
         if not self.value("SELECT " + permitted):
             return False

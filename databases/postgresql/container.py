@@ -8,7 +8,6 @@ from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.postgresql import connection
-from keybench.databases.postgresql.database import create_database
 from keybench.databases.postgresql.ddl import SCHEMA, USER
 
 IMAGE = "postgres:18"
@@ -49,7 +48,7 @@ def prepare(address: Address) -> Address:
     """Creates the database of trials, its schema, and those of `EXTENSIONS` that the image has."""
     with connection.connect(_of(address, "postgres")) as admin, connection.server_errors():
         if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [USER]).fetchone():
-            create_database(admin)
+            connection.create_database(admin)
     own = _of(address, USER)
     with connection.connect(own) as admin, connection.server_errors():
         admin.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")

@@ -9,7 +9,9 @@ from functools import partial
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.core import model_questions as ask
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
 from keybench.databases.postgresql import ddl, keys, local, settings
@@ -18,6 +20,10 @@ from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 from keybench.pagemodels.postgresql import records
+
+_SERVER_KEYS = Load("keys of the server", "quick", ("server-identity", "server-uuid-v4"), 50_000)
+_SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
+_LOG = "the write-ahead log"
 
 
 @dataclass(frozen=True)
@@ -98,4 +104,15 @@ ENGINE = PostgreSQL(
     server_keys=keys.MADE,
     settable=settings.SETTABLE,
     absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},
+    questions=(
+        ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL, ask.BY_DATE, ask.CHILDREN),
+        ask.pages(*ask.IN_ORDER),
+        ask.density(*ask.IN_ORDER),
+        ask.leaf_order(*ask.IN_ORDER),
+        ask.kinds_of_splits(_LOG, *ask.IN_ORDER, *_SEVERAL),
+        ask.arrival(_LOG, *_SEVERAL),
+        ask.by_date(_LOG),
+        ask.children(_LOG),
+        ask.log_holds_rows(ask.ONE_WRITER),
+    ),
 )

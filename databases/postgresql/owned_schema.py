@@ -16,7 +16,7 @@ from psycopg import sql
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS
 from keybench.databases.hosting.url_server import LOCK_SECONDS
-from keybench.databases.postgresql import connection
+from keybench.databases.postgresql import connection, versions
 from keybench.databases.postgresql.ddl import SCHEMA
 from keybench.errors import ServerError
 
@@ -54,7 +54,7 @@ class Schema:
         """Takes the lock, unless another run has it."""
         own = self._connection
         with connection.server_errors():
-            if own.info.server_version >= 140_000:
+            if own.info.server_version >= versions.IDLE_SESSION_TIMEOUT:
                 own.execute("SET idle_session_timeout = 0")  # the connection is idle while the run works
             try:
                 with own.transaction():

@@ -11,7 +11,9 @@ from importlib.util import find_spec
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
+from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
+from keybench.databases.core import model_questions as ask
 from keybench.databases.sqlite import ddl, keys
 from keybench.databases.sqlite.settings import SETTABLE, configured, model_parameters, settings_for
 from keybench.errors import UsageError
@@ -24,6 +26,10 @@ from keybench.pagemodels.sqlite import records
 _NO_SPLITS = "SQLite counts no splits: only a page model of its b-tree can derive them."
 _NO_WRITES = "SQLite counts the pages that go to its log, not those that checkpoints copy from there to the file."
 _WHOLE_PAGES = "SQLite's WAL holds nothing but whole pages: see the log's bytes."
+
+_SERVER_KEYS = Load("keys of the server", "quick", ("server-identity",), 50_000)
+_SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
+_STAMPS = "the moment at which each transaction had the database"
 
 
 class Sqlite(Engine):
@@ -94,4 +100,14 @@ ENGINE = Sqlite(
         Metric.LOG_PAGE_IMAGE_BYTES: _WHOLE_PAGES,
         Metric.PAGES_WRITTEN: _NO_WRITES,
     },
+    questions=(
+        ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL, ask.BY_DATE, ask.CHILDREN),
+        ask.pages(*ask.IN_ORDER),
+        ask.density(*ask.IN_ORDER),
+        ask.leaf_order(*ask.IN_ORDER),
+        ask.arrival(_STAMPS, *_SEVERAL),
+        ask.by_date(_STAMPS),
+        ask.children(_STAMPS),
+        ask.log_holds_rows(ask.ONE_WRITER),
+    ),
 )

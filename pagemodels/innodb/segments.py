@@ -2,7 +2,8 @@
 
 An index has two segments, one for its leaves and one for its branch pages. Each takes single pages of shared "fragment"
 extents, up to half an extent, and whole extents after that. A request for a page has a hint: the number beside the page
-that splits. Tests compare every number with a live MariaDB.
+that splits. MySQL also leases extents to segments: those that hold descriptors, if nothing else is in them. Tests
+compare every number with a live MariaDB and MySQL.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from keybench.compiled import kernel
 from keybench.pagemodels.innodb.tablespace import (
     COUNT,
+    DESCRIPTORS,
     EXTENT,
     FRAGMENTS,
     FREE,
@@ -29,6 +31,8 @@ from keybench.pagemodels.innodb.tablespace import (
     Space,
     append,
     first,
+    has_descriptors,
+    last,
     length,
     remove,
     take,
@@ -48,10 +52,23 @@ def _assign(space: Space, segment: int, extent: int) -> None:
 
 @kernel
 def _next_extent(space: Space, segment: int) -> int:
-    """An empty extent of the segment, a new one if it has none."""
+    """An extent for the segment: an empty one of its own, else a leased one (MySQL), else a new one."""
     if length(space, 2 * segment) == 0:
+        leased = last(space, FRAGMENTS)
+        if space.facts[MYSQL] and _is_leasable(space, leased):
+            remove(space, FRAGMENTS, leased)
+            space.extents[leased, OWNER] = segment
+            append(space, 2 * segment + 1, leased)
+            space.facts[SEGMENTS + 3 * segment + IN_PARTIAL] += DESCRIPTORS
+            return int(leased)
         _assign(space, segment, take(space, 0))
     return int(first(space, 2 * segment))
+
+
+@kernel
+def _is_leasable(space: Space, extent: int) -> bool:
+    """Whether only the two descriptor pages of an extent are used (xdes_is_leasable). The first extent is not."""
+    return bool(extent > 0 and has_descriptors(space, extent) and space.extents[extent, COUNT] == DESCRIPTORS)
 
 
 @kernel
@@ -92,7 +109,10 @@ def _mark(space: Space, segment: int, page: int) -> int:
 
 @kernel
 def single(space: Space, segment: int, hint: int) -> int:
-    """A single page of a shared extent: the hint's extent if it is shared, else the first, else a new one."""
+    """A single page of a shared extent: the hint's extent if it is shared, else the first, else a new one.
+
+    In a new one, MariaDB takes the page at the hint's place in its extent, and MySQL the first.
+    """
     facts, pages = space.facts, space.facts[EXTENT]
     extent = hint // pages
     if not (hint < facts[LIMIT] and space.extents[extent, OWNER] == SHARED and space.extents[extent, COUNT] < pages):
@@ -102,6 +122,7 @@ def single(space: Space, segment: int, hint: int) -> int:
             extent = take(space, hint)
             space.extents[extent, OWNER] = SHARED
             append(space, FRAGMENTS, extent)
+            hint = 0 if facts[MYSQL] else hint
     page = _unused(space, extent, hint % pages)
     facts[SIZE] = max(facts[SIZE], page + 1)
     _use(space, page)
@@ -119,7 +140,8 @@ def allocate(space: Space, segment: int, hint: int, direction: int) -> int:
     spare = (length(space, partial) + length(space, 2 * segment)) * pages - facts[of_segment + IN_PARTIAL]
     used = facts[of_segment + FULL] * pages + facts[of_segment + IN_PARTIAL] + facts[of_segment + SINGLE]
     few = used < pages // 2
-    grows = not few and spare < (used + spare) // 8 and (facts[MYSQL] or spare < 4 * pages)
+    sparse = 8 * spare < used + spare if facts[MYSQL] else spare < min((used + spare) // 8, 4 * pages)
+    grows = not few and sparse
     if hint >= facts[LIMIT]:
         hint = 0
     extent = hint // pages
@@ -132,7 +154,8 @@ def allocate(space: Space, segment: int, hint: int, direction: int) -> int:
         _assign(space, segment, take(space, hint))
         return _mark(space, segment, hint)
     if grows and direction != 0:
-        return _mark(space, segment, _next_extent(space, segment) * pages + (pages - 1 if direction < 0 else 0))
+        extent = _next_extent(space, segment)
+        return _mark(space, segment, extent * pages + pages - 1 if direction < 0 else _unused(space, extent, 0))
     if own:
         return _mark(space, segment, _unused(space, extent, hint % pages))
     if spare > 0:
@@ -141,7 +164,7 @@ def allocate(space: Space, segment: int, hint: int, direction: int) -> int:
         )
     if few:
         return single(space, segment, hint)
-    return _mark(space, segment, _next_extent(space, segment) * pages)
+    return _mark(space, segment, _unused(space, _next_extent(space, segment), 0))
 
 
 @kernel
@@ -163,3 +186,8 @@ def release(space: Space, segment: int, page: int) -> None:
         remove(space, which, extent)
         space.extents[extent, OWNER] = NOBODY
         append(space, FREE, extent)
+    elif not shared and _is_leasable(space, extent):  # a leased extent goes back to the shared ones
+        remove(space, which, extent)
+        facts[SEGMENTS + 3 * segment + IN_PARTIAL] -= DESCRIPTORS
+        space.extents[extent, OWNER] = SHARED
+        append(space, FRAGMENTS, extent)

@@ -25,6 +25,8 @@ _RESERVED = 3
 """Extents that an insertion reserves before it splits a page."""
 _LARGE = 32
 """Extents of a large file."""
+DESCRIPTORS = 2
+"""Pages that are used in an extent with descriptors: their own and the change buffer's bitmap (XDES_FRAG_N_USED)."""
 _FIRST_MARIADB, _FIRST_MYSQL = 4, 7
 """Pages of a new file (FIL_IBD_FILE_INITIAL_SIZE)."""
 
@@ -89,6 +91,18 @@ def length(space: Space, which: int) -> int:
 def first(space: Space, which: int) -> int:
     """The first extent of a list; −1 if it is empty."""
     return int(space.facts[_LISTS + 3 * which + _HEAD])
+
+
+@kernel
+def last(space: Space, which: int) -> int:
+    """The last extent of a list; −1 if it is empty."""
+    return int(space.facts[_LISTS + 3 * which + _TAIL])
+
+
+@kernel
+def has_descriptors(space: Space, extent: int) -> bool:
+    """Whether the first two pages of an extent are a descriptor page and a bitmap."""
+    return bool(extent % space.facts[_DESCRIBED] == 0)
 
 
 @kernel
@@ -158,8 +172,9 @@ def _initialise(space: Space) -> None:
     while facts[LIMIT] + pages <= facts[SIZE] and added < _ADDED_AT_ONCE:
         extent = facts[LIMIT] // pages
         facts[LIMIT] += pages
-        if extent % facts[_DESCRIBED] == 0:
-            space.extents[extent, OWNER], space.extents[extent, USED], space.extents[extent, COUNT] = SHARED, 0b11, 2
+        if has_descriptors(space, extent):
+            space.extents[extent, OWNER], space.extents[extent, USED] = SHARED, (1 << DESCRIPTORS) - 1
+            space.extents[extent, COUNT] = DESCRIPTORS
             append(space, FRAGMENTS, extent)
         else:
             append(space, FREE, extent)

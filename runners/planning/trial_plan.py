@@ -59,6 +59,8 @@ class Request:
     """Whether containers are kept when the run ends."""
     executor: str = ""
     """Address of the Dask scheduler on whose workers the writers run; if empty, they are processes of this machine."""
+    verification: Mapping[str, str] = field(default_factory=dict)
+    """If the run is part of a verification: that verification's `id`, the `load` that this run is, and its `size`."""
 
     def container(self, database: str) -> ContainerOptions:
         """The options of that database's container."""
@@ -85,6 +87,7 @@ class Request:
             "scenario": self.scenario.model_dump(mode="json"),
             "servers": dict(self.servers),
             "images": dict(self.images),
+            "verification": dict(self.verification),
             "titles": {name: engine(name).title for name in self.databases if name != NO_DATABASE},
             "pairings": {name: self._pairings(engine(name)) for name in self.databases},
         }

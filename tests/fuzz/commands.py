@@ -11,6 +11,7 @@ from tests.fuzz.samples import RESULTS, Samples
 _RUN = ("--db", "--layout", "--scenario", "--server", "--column", "--rows", "--writers", "--executor", "--blocks")
 _RUN += ("--profile", "--seed", "--image", "--memory", "--cpus", "--keep-server", "--results", "--resume")
 _RUN += ("--trial-timeout", "--accept-eula", "--debug", "--no-config")
+_VERIFY = ("--server", "--output", "--image", "--memory", "--cpus", "--trial-timeout", "--resume", "--results")
 _FLAGS = frozenset({"--keep-server", "--debug", "--no-config", "--all", "--series", "--yes", "--kept"})
 _GOOD = {
     "--db": ("sqlite", "all", "postgresql,sqlite", "mssql"),
@@ -79,7 +80,9 @@ def options(rng: Random, samples: Samples) -> Case:
             arguments[1] = rng.choice(("zzz", *TEXTS))
         if rng.random() < 0.5:
             arguments += ["--results", RESULTS]
-    elif kind < 0.97:
+    elif kind < 0.96:
+        arguments = ["verify", rng.choice(("sqlite", "mssql", "", *TEXTS)), "--dry-run", *_options(rng, _VERIFY)]
+    elif kind < 0.975:
         arguments = ["clean", "--dry-run", *_options(rng, ("--server", "--yes", "--kept"))]
     else:
         arguments = [

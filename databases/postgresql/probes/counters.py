@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from keybench.databases.core.probes import measured
-from keybench.databases.postgresql import connection
+from keybench.databases.postgresql import connection, versions
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import log
 from keybench.databases.postgresql.probes.tables import UnreadableError
@@ -42,19 +42,19 @@ class CacheProbe:
         wait_for_quiet(self._server, self._standing)
         read, written = (after - before for after, before in zip(self._counters(), self._begin, strict=True))
         pages_read = measured(self.supplies[:1], [read])
-        if self._server.version < 160_000:
+        if self._server.version < versions.PAGES_WRITTEN:
             why = "PostgreSQL distinguishes pages written from pages added to a file from version 16 on."
             return pages_read + Reading.absent(self.supplies[1:], why)
         return pages_read + measured(self.supplies[1:], [written])
 
     def _counters(self) -> tuple[int, int]:
         server = self._server
-        if server.version >= 150_000:
+        if server.version >= versions.STATISTICS_ON_DEMAND:
             server.rows("SELECT pg_stat_force_next_flush()")
         read = server.value("SELECT blks_read FROM pg_stat_database WHERE datname = current_database()")
-        if server.version < 160_000:
+        if server.version < versions.PAGES_WRITTEN:
             return int(read), 0
-        pages = "sum(write_bytes) / %s" if server.version >= 180_000 else "sum(writes) + 0 * %s"
+        pages = "sum(write_bytes) / %s" if server.version >= versions.BYTES_WRITTEN else "sum(writes) + 0 * %s"
         written = server.value(f"SELECT {pages} FROM pg_stat_io WHERE object = 'relation'", server.page_bytes)  # noqa: S608
         return int(read), int(written or 0)
 
@@ -104,7 +104,7 @@ class LogProbe:
         end = log.position(server)
         grown = float(server.value("SELECT %s::pg_lsn - %s::pg_lsn", end, self._begin))
         readings = [Reading(Metric.LOG_BYTES, grown, "measured")]
-        if server.version < 140_000:
+        if server.version < versions.PAGE_IMAGE_COUNTER:
             return readings + Reading.absent(self.supplies[1:], "PostgreSQL counts page images from version 14 on.")
         wait_for_quiet(server, self._standing)
         images = self._image_counter() - self._images
@@ -116,8 +116,8 @@ class LogProbe:
         return [*readings, Reading(Metric.LOG_PAGE_IMAGE_BYTES, float(size), "measured")]
 
     def _image_counter(self) -> int:
-        if self._server.version < 140_000:
+        if self._server.version < versions.PAGE_IMAGE_COUNTER:
             return 0
-        if self._server.version >= 150_000:
+        if self._server.version >= versions.STATISTICS_ON_DEMAND:
             self._server.rows("SELECT pg_stat_force_next_flush()")
         return int(self._server.value("SELECT wal_fpi FROM pg_stat_wal"))

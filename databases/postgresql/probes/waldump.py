@@ -110,7 +110,10 @@ class PrivateLog:
         first, last = _number(begin), self._before_header(_number(end))
         if first >= last:
             return
-        command: list[str | Path] = [self.programs / "pg_waldump", "--path", self.directory]
+        program = self.programs / "pg_waldump"
+        if not program.exists():
+            raise WalUnreadableError("this PostgreSQL was installed without pg_waldump, which reads its log")
+        command: list[str | Path] = [program, "--path", self.directory]
         # The command names the files. Otherwise pg_waldump takes the segment size from the first file that it finds,
         # which may be an empty file prepared for later.
         files = [self._segment(first), self._segment(last - 1)]

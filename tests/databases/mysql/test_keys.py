@@ -9,7 +9,7 @@ from keybench.databases import mariadb, mysql
 from keybench.databases.contract.capabilities import MakesKeys
 from keybench.databases.mysql import ddl, keys
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.flavour import MARIADB, MYSQL
+from keybench.databases.mysql.flavour import MARIADB, MYSQL, number
 from keybench.databases.mysql.session import MySqlSession, SendMethod
 from keybench.errors import ServerError, UsageError
 from keybench.model.byteorder import sort_words
@@ -76,7 +76,7 @@ def test_a_nonclustered_index_of_guids_is_made_too(admin) -> None:
 def test_a_server_that_is_too_old_says_so(admin, name: str) -> None:
     (made,) = [made for made in mariadb.ENGINE.server_keys if made.name == name]
     version = str(admin.value("SELECT version()"))
-    if keys.number(version) >= made.min_version:
+    if number(version) >= made.min_version:
         pytest.skip(f"this MariaDB is {version} and makes them")
     with pytest.raises(ServerError) as refused:
         admin.create(table(made))
@@ -125,10 +125,10 @@ def test_versions_of_mysql(of, version: str, refused: str) -> None:
 
 
 def test_versions_as_numbers() -> None:
-    assert keys.number("10.11.6-MariaDB-0+deb12u1") == 101_106
-    assert keys.number("11.8.2-MariaDB") == 110_802
-    assert keys.number("9.1") == 90_100
-    assert keys.number("unknown") == 0
+    assert number("10.11.6-MariaDB-0+deb12u1") == 101_106
+    assert number("11.8.2-MariaDB") == 110_802
+    assert number("9.1") == 90_100
+    assert number("unknown") == 0
 
 
 @pytest.mark.parametrize("flavour", [MARIADB, MYSQL], ids=["mariadb", "mysql"])

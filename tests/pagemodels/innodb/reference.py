@@ -91,10 +91,18 @@ class Space:
     def segment_extent(self, which: int) -> int:
         if self.empty[which]:
             return self.empty[which][0]
+        if self.mysql and self.fragments and self.leasable(self.fragments[-1]):
+            extent = self.fragments.pop()
+            self.owner[extent] = which
+            self.partial[which].append(extent)
+            return extent
         extent = self.take_extent(0)
         self.owner[extent] = which
         self.empty[which].append(extent)
         return extent
+
+    def leasable(self, extent: int) -> bool:
+        return extent * self.extent % self.page_bytes == 0 and self.used[extent] == {0, 1}
 
     def first_free(self, extent: int, hint: int = 0) -> int:
         for step in range(self.extent):
@@ -111,7 +119,7 @@ class Space:
         own = self.owner[extent] == which
         spare = reserved - used
         few = used < self.extent // 2
-        grow = not few and spare < reserved // 8 and (self.mysql or spare < 4 * self.extent)
+        grow = not few and (spare < reserved / 8 if self.mysql else spare < min(reserved // 8, 4 * self.extent))
         if own and hint % self.extent not in self.used[extent]:
             return self.mark(which, hint)
         if not self.mysql and own and len(self.used[extent]) < self.extent:
@@ -123,14 +131,14 @@ class Space:
             return self.mark(which, hint)
         if direction and grow:
             extent = self.segment_extent(which)
-            return self.mark(which, extent * self.extent + (self.extent - 1 if direction < 0 else 0))
+            return self.mark(which, (extent + 1) * self.extent - 1 if direction < 0 else self.first_free(extent))
         if self.mysql and own and len(self.used[extent]) < self.extent:
             return self.mark(which, self.first_free(extent, hint % self.extent))
         if spare > 0:
             return self.mark(which, self.first_free((self.partial[which] or self.empty[which])[0]))
         if few:
             return self.fragment(which, hint)
-        return self.mark(which, self.segment_extent(which) * self.extent)
+        return self.mark(which, self.first_free(self.segment_extent(which)))
 
     def fragment(self, which: int, hint: int) -> int:
         extent = hint // self.extent
@@ -141,6 +149,7 @@ class Space:
                 extent = self.take_extent(hint)
                 self.owner[extent] = -1
                 self.fragments.append(extent)
+                hint = 0 if self.mysql else hint
         page = self.first_free(extent, hint % self.extent)
         self.size = max(self.size, page + 1)
         self.used[extent].add(page % self.extent)
@@ -174,6 +183,10 @@ class Space:
             (self.fragments if self.owner[extent] == -1 else self.partial[which]).remove(extent)
             self.owner[extent] = 0
             self.free.append(extent)
+        elif self.owner[extent] > 0 and self.leasable(extent):
+            self.partial[which].remove(extent)
+            self.owner[extent] = -1
+            self.fragments.append(extent)
 
 
 @dataclass(eq=False)

@@ -94,6 +94,17 @@ def test_the_kernel_equals_the_rules_with_pages_of_16_kib(engine, stream: str) -
         assert_as_reference(model, ranks_of(stream, 12_000))
 
 
+@pytest.mark.parametrize("stream", ["increasing", "descending", "random"])
+def test_mysql_leases_the_extents_of_descriptors_and_mariadb_does_not(stream: str) -> None:
+    """From the 4096th page on; its extent holds the second pair of descriptor pages, and 254 others."""
+    ranks, shared = ranks_of(stream, 10_000), set(range(4096, 4352))
+    for mysql in (True, False):
+        model = InnodbModel(1900, 60, mysql=mysql, page_bytes=4096)
+        assert_as_reference(model, ranks)
+        leased = shared.intersection(model.insert(ranks).page_numbers.tolist())
+        assert leased == (shared - {4096, 4097} if mysql else set())
+
+
 @pytest.mark.parametrize(
     ("column", "leaf", "branch", "density", "garbage", "counter", "file_pages"),
     [
