@@ -3,10 +3,11 @@
 A test that asks for `server`, `address` or `admin` runs on each of the two that can be started here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -27,10 +28,21 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.testing.contract.servers import Servers
 
-
 BOTH = (MARIADB, MYSQL)
 HERE = [of for of in BOTH if not of.missing("local")] or [MARIADB]
 """The engines whose tests run here. tests/conftest.py names those that are left out."""
+
+
+def of_each(names: str, values_of: Callable[[MySqlEngine], Iterable[Any]]) -> pytest.MarkDecorator:
+    """Parametrises a test by the engine and the values of those names that `values_of` gives for it."""
+    rows = [(of, *(row if isinstance(row, tuple) else (row,))) for of in HERE for row in values_of(of)]
+    ids = ["-".join(str(getattr(value, "name", value)) for value in row) for row in rows]
+    return pytest.mark.parametrize(f"engine, {names}", rows, indirect=["engine"], ids=ids)
+
+
+def methods(of: MySqlEngine) -> Sequence[SendMethod]:
+    """The ways to send rows that the engine has: MySQL takes no arrays."""
+    return [method for method in get_args(SendMethod) if of is MARIADB or method != "arrays"]
 
 
 ON_MARIADB = pytest.mark.parametrize("engine", [MARIADB], indirect=True, ids=["mariadb"])

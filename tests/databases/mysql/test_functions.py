@@ -26,7 +26,7 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.model.keys import Keys
-from tests.databases.mysql.conftest import HERE, ON_MARIADB, numbers, programs
+from tests.databases.mysql.conftest import ON_MARIADB, numbers, of_each, programs
 
 DAY = 86_400_000_000
 EPOCH = datetime(1970, 1, 1)
@@ -154,14 +154,13 @@ def test_any_legacy_comb_is_read_as_the_layout_reads_it(server, days, units, res
             assert abs(found * 10 - ticks) <= 10
 
 
-def calls(*functions: tuple[str, ...]) -> pytest.MarkDecorator:
+def calls(names: str, *functions: tuple[str, ...]) -> pytest.MarkDecorator:
     """Each call on each engine that has its function."""
-    pairs = [(on, call) for on in HERE for call in functions if on is mariadb.ENGINE or "uuid" not in call[0]]
-    names = [f"{on.name}-{'-'.join(call)}" for on, call in pairs]
-    return pytest.mark.parametrize(("engine", "call"), pairs, indirect=["engine"], ids=names)
+    return of_each(names, lambda of: [call for call in functions if of is mariadb.ENGINE or "uuid" not in call[0]])
 
 
 @calls(
+    "function, key, told",
     ("date_from_comb", "018e5f3b-ff48-47cc-b5ba-d01c25cc63a7", "2024-03-21 04:19:11.304000"),
     ("date_from_comb_uuid", "d01c25cc-63a7-47cc-b5ba-018e5f3bff48", "2024-03-21 04:19:11.304000"),
     ("date_from_comb_legacy", "91900186-2cc4-4502-9bf0-e25afe33db2d", "2002-01-10 23:40:35"),
@@ -173,8 +172,7 @@ def calls(*functions: tuple[str, ...]) -> pytest.MarkDecorator:
     ("date_from_comb_legacy", "ffffffff-ffff-4000-8000-000000000000", "None"),
 )
 @pytest.mark.parametrize("zone", ["+00:00", "+05:45"])
-def test_known_combs(server, call: tuple[str, str, str], zone: str) -> None:
-    function, key, told = call
+def test_known_combs(server, function: str, key: str, told: str, zone: str) -> None:
     server.rows(f"SET time_zone = '{zone}'")
     literal = f"'{key}'" if function.endswith("uuid") else f"x'{uuid.UUID(key).hex}'"
     assert str(server.value(f"SELECT {function}({literal})")) == told
@@ -182,12 +180,12 @@ def test_known_combs(server, call: tuple[str, str, str], zone: str) -> None:
 
 
 @calls(
+    "function, reader, kind",
     ("new_comb", "date_from_comb", "BINARY(16) DEFAULT ''"),
     ("new_comb_legacy", "date_from_comb_legacy", "BINARY(16) DEFAULT ''"),
     ("new_comb_uuid", "date_from_comb_uuid", "UUID DEFAULT UUID()"),
 )
-def test_by_a_trigger_each_row_gets_a_key_of_its_time(server, call: tuple[str, str, str]) -> None:
-    function, reader, kind = call
+def test_by_a_trigger_each_row_gets_a_key_of_its_time(server, function: str, reader: str, kind: str) -> None:
     server.rows(f"CREATE TABLE keybench.orders (n INT AUTO_INCREMENT UNIQUE, id {kind} PRIMARY KEY)")
     server.rows(
         f"CREATE TRIGGER keybench.orders_id BEFORE INSERT ON keybench.orders FOR EACH ROW SET NEW.id = {function}()"
@@ -220,6 +218,7 @@ def test_all_rows_of_a_statement_share_one_time(server, function: str) -> None:
 
 
 @calls(
+    "function, given",
     ("create_comb", "NULL, NOW(6)"),
     ("create_comb", "x'00', NULL"),
     ("create_comb_legacy", "NULL, NOW(6)"),
@@ -229,8 +228,7 @@ def test_all_rows_of_a_statement_share_one_time(server, function: str) -> None:
     ("date_from_comb_legacy", "NULL"),
     ("date_from_comb_uuid", "NULL"),
 )
-def test_null_gives_null(server, call: tuple[str, str]) -> None:
-    function, given = call
+def test_null_gives_null(server, function: str, given: str) -> None:
     assert server.value(f"SELECT {function}({given})") is None
 
 
@@ -246,12 +244,7 @@ def test_all_functions_are_installed(engine: MySqlEngine, server) -> None:
     assert set(engine.functions()) < set(installed(server))
 
 
-@pytest.mark.parametrize(
-    ("engine", "name"),
-    [(on, name) for on in HERE for name in ("", *on.functions())],
-    indirect=["engine"],
-    ids=lambda given: given if isinstance(given, str) else given.name,
-)
+@of_each("name", lambda of: ["", *of.functions()])
 def test_the_printed_script_is_installed_by_the_client(engine: MySqlEngine, address: Address, name: str) -> None:
     path = programs(address)
     client = shutil.which("mysql", path=path) if path else shutil.which("mariadb") or shutil.which("mysql")
