@@ -194,6 +194,9 @@ class Metric(StrEnum):
         "Refill", "s", "lower",
         "Time to insert new rows after the deletion.",
     )
+    PHASE_SECONDS = "phase_seconds", Definition(
+        "Time of the phase", "s", "lower", "Time of one phase of an index's life.", Theme.AFTERWARDS, some_engines=True
+    )
     REFILLED_INDEX_BYTES = "refilled_index_bytes", _afterwards(
         "Key's index after refill", "bytes", "lower",
         "Size of the key's index after deleting the oldest part and inserting new rows.",

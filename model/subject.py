@@ -23,6 +23,10 @@ class SubjectKind(StrEnum):
     """In tables by date: the b-tree in order of creation. If an engine cannot cluster, the index on that time."""
     PARENT = "parent"
     """The key's index in the parent table, if the key is a foreign key."""
+    PHASE = "phase"
+    """The key's index after one phase of its life; the name is its number and what was done: `3 delete`."""
+    MODEL_PHASE = "modelled-phase"
+    """The same as predicted by a page model beside a server."""
     GRID = "grid"
     """A page model's index for the same work with other numbers of processes and of rows per clock tick."""
     MACHINE = "machine"
@@ -30,7 +34,9 @@ class SubjectKind(StrEnum):
 
 
 _GRID_TEXT = re.compile(r"(\d+) processes, (\d+) rows a tick")
-_NAMED = frozenset({SubjectKind.WRITER, SubjectKind.SHARD, SubjectKind.GRID})
+_NAMED = frozenset(
+    {SubjectKind.WRITER, SubjectKind.SHARD, SubjectKind.PHASE, SubjectKind.MODEL_PHASE, SubjectKind.GRID}
+)
 _UNNAMED = frozenset(SubjectKind) - _NAMED - {SubjectKind.MODEL}
 
 

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, Field, field_validator, model_validator
 from keybench.errors import UsageError
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.names import MOST_BLOCKS, MOST_ROWS
-from keybench.scenarios import timeline
+from keybench.scenarios import index_phases, timeline
 from keybench.scenarios.generation import GenerationPart
 from keybench.scenarios.parts import AfterPart, BeforePart, GridPart, LoadPart, Part, ServerPart, TablePart, tupled
 from keybench.scenarios.writers import DealPart, WriterPart
@@ -41,6 +41,8 @@ class Scenario(Part):
     deal: DealPart = DealPart()
     before: BeforePart | None = None
     after: AfterPart = AfterPart()
+    phase: tuple[index_phases.PhasePart, ...] = ()
+    """The phases of the index's life, if it has a past; if empty, all rows are inserted into an empty table."""
     grid: GridPart | None = None
     generation: GenerationPart | None = None
 
@@ -64,6 +66,7 @@ class Scenario(Part):
             self._generation_problem,
             self._shards_problem,
             self._grid_problem,
+            self._phases_problem,
             self._timeline_problem,
             self._server_problem,
         )
@@ -111,6 +114,15 @@ class Scenario(Part):
         if len({writer.clock for writer in self.writer}) > 1:
             return "writers of a scenario with a grid have different clocks: make them alike, or leave it out"
         return ""
+
+    def _phases_problem(self) -> str:
+        if not self.phase:
+            return ""
+        if len(self.writer) > 1 or self.table.shards > 1 or self.table.key not in ("clustered", "nonclustered"):
+            return "a scenario with phases has one writer, and one table with one row for each key"
+        if self.grid or self.generation or not self.after.nothing or not self.load_path.in_order:
+            return "a scenario with phases sends rows in order, and has no grid, generation or after: leave them out"
+        return index_phases.problem(self.phase)
 
     def _timeline_problem(self) -> str:
         names = [writer.id for writer in self.writer]

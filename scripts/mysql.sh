@@ -32,12 +32,13 @@ for name in mysql mysqldump; do own_loader "$work/bin/$name" "$work"; done
 libraries=$work/lib/x86_64-linux-gnu
 rm -rf "$work/root" "$libraries/perl" "$libraries/perl-base" "$libraries/gconv"
 
-# A data directory to copy: it takes MySQL seconds to make one. It has neither keys nor a server's identity.
+# A data directory to copy: it takes MySQL seconds to make one. It has neither keys nor a server's identity. The files of
+# its log have the size of keybench's servers (databases/mysql/flavour.py), which make those for later use themselves.
 "$work/bin/mysqld" --no-defaults --initialize-insecure --user="$(id -un)" --datadir="$work/share/data" \
-  --innodb-redo-log-capacity=8M --loose-skip-auto-generate-certs \
+  --innodb-redo-log-capacity=512M --loose-skip-auto-generate-certs \
   --loose-skip-caching-sha2-password-auto-generate-rsa-keys --loose-skip-sha256-password-auto-generate-rsa-keys \
   >"$work/log" 2>&1 || note "the unpacked server does not start ($(grep ERROR "$work/log" | head -n 1))"
-rm -f "$work/share/data/auto.cnf"
+rm -f "$work/share/data/auto.cnf" "$work/share/data/#innodb_redo/"*_tmp
 chmod -R a+rX "$work"
 rm -rf build/mysql
 mv "$work" build/mysql

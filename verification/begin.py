@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import keybench
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.questions import Load
 from keybench.errors import UsageError
@@ -40,8 +41,14 @@ def resume(name: str, database: str, server: str, results: str, output: Path | N
         on, chosen = loads.choices_of(runs[0], server)
         if database not in ("", on.name):
             raise UsageError(f"verification {verification} is of {on.name}: leave {database} out.")
-        begun = {mark["load"]: run.id for run in runs if (mark := loads.mark_of(run))}
-        return _perform(verification, on, _work(on, chosen, verification), begun, store, output, debug=debug)
+        begun = {mark["load"]: run for run in runs if (mark := loads.mark_of(run))}
+        for run in runs:
+            if run.keybench != keybench.__version__:
+                store.warn(run.id, f"begun with keybench {run.keybench}, resumed with {keybench.__version__}")
+        requests, used = _work(on, chosen, verification)
+        as_begun = {load: loads.request_of(begun[load.name]) for load in requests if load.name in begun}
+        ids = {name: run.id for name, run in begun.items()}
+        return _perform(verification, on, ({**requests, **as_begun}, used), ids, store, output, debug=debug)
 
 
 _Work = tuple[Mapping[Load, Request], str]
@@ -67,6 +74,6 @@ def _perform(
     requests, server = work
     bundle = output or Path(f"keybench-verify-{on.name}-{verification}.zip")
     line = command_line(sys.argv[1:], "verify")
-    with open_log(bundle.with_suffix(".log"), bundle) as log:
+    with open_log(bundle) as log:
         this = Verification(verification, on, requests, server, begun, line, bundle, Path(log.name))
         return perform(this, store, LoggedConsole(log), debug=debug)

@@ -141,13 +141,22 @@ def recorded(store: Store, name: str) -> tuple[str, list[Run]]:
 def mark_of(run: Run) -> Mapping[str, str] | None:
     """What a run says of the verification that it is part of; None for any other run."""
     mark = run.definition.get("verification")
-    return mark if isinstance(mark, dict) and {"id", "load", "size"} <= mark.keys() else None
+    right = isinstance(mark, dict) and all(isinstance(mark.get(name), str) for name in ("id", "load", "size"))
+    return mark if right and isinstance(mark, dict) else None
+
+
+def request_of(run: Run) -> Request:
+    """What a recorded run of a verification was to measure. UsageError if that is damaged."""
+    request = Request.from_json(run.definition)
+    if len(request.databases) != 1 or request.databases[0] not in request.servers:
+        raise UsageError(f"run {run.id} is damaged in the results: start again with `keybench verify DATABASE`.")
+    return request
 
 
 def choices_of(run: Run, server: str) -> tuple[Engine, Choices]:
     """The engine and the choices of a recorded verification, by one of its runs. `server` may repeat its URL with the
     password."""
-    request, mark = Request.from_json(run.definition), mark_of(run)
+    request, mark = request_of(run), mark_of(run)
     (name,) = request.databases
     used = request.servers[name]
     given = server if is_url(server) and is_url(used) else used
@@ -160,7 +169,8 @@ def check_room(on: Engine, made: Iterable[Request], size: Size) -> None:
     """EnvironmentMissing, before anything starts, if the largest trial of all loads has too little disk or memory."""
     planned = [(request, plan(request)) for request in made]
     less = " or add --quick," if size == "full" else ""
-    disk = max(estimate.disk_bytes(request, trials) for request, trials in planned)
+    places: tuple[estimate.Place, ...] = ("machine", "docker")
+    disk = max(estimate.disk_bytes(request, trials, place) for request, trials in planned for place in places)
     memory = max(estimate.memory_bytes(request, one, one.rows) for request, trials in planned for one in trials)
     folder = base_directory()
     free = shutil.disk_usage(folder).free

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from errno import EISDIR
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -36,18 +37,23 @@ class LoggedConsole(Console):
         self._log.flush()
 
 
-def open_log(path: Path, bundle: Path) -> TextIO:
-    """The file, to which lines are appended. If there is none yet, it begins with the log of an earlier `bundle`.
+def open_log(bundle: Path) -> TextIO:
+    """The file beside the `bundle` to which lines are appended. If there is none yet, it begins with the log of an
+    earlier bundle of that name.
 
-    UsageError if the folder cannot be written to.
+    UsageError if the bundle cannot be written there.
     """
-    earlier = "" if path.exists() else _log_in(bundle)
     try:
+        if not bundle.name or bundle.is_dir():
+            raise IsADirectoryError(EISDIR, "it is a folder")
+        path = bundle.with_name(f"{bundle.name}.log")
+        earlier = "" if path.exists() else _log_in(bundle)
         log = path.open("a", encoding="utf-8")
         log.write(earlier)
         return log
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): give --output a file elsewhere.") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"--output {bundle} cannot be written ({reason}): name a file elsewhere.") from None
 
 
 def _log_in(bundle: Path) -> str:

@@ -51,6 +51,8 @@ class Engine(ABC):
     """How its sessions load rows. If `bulk` is among them, the sessions are `LoadsInBulk`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
+    rebuilds: bool = False
+    """Whether its admins are `Rebuilds`."""
     page_bytes: int = 0
     """Size of an index page; 0 if the size of an empty index shows it."""
     caveat: str = ""

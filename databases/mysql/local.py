@@ -16,7 +16,7 @@ from pathlib import Path
 import keybench
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.core import installations
-from keybench.databases.hosting import container
+from keybench.databases.hosting import container, docker_daemon
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
@@ -28,6 +28,9 @@ _UNPACKED = Path(keybench.__file__).parents[1] / "build" / "mysql"
 _FOLDERS = (str(_UNPACKED / "bin"), "/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/bin", "/usr/local/mysql/bin")
 _PREPARED, _PREPARED_PAGES = "share/data", "16K"
 """A data directory that lies beside that MySQL, and the size of its pages: to copy it takes a tenth of the time."""
+
+_FROM_THE_START = "innodb_page_size", "innodb_redo_log_capacity"
+"""Settings that a new MySQL is made with. A file of the log that suits another capacity does not keep its contents."""
 
 _OWN_SETTINGS = {
     "datadir": "{folder}/data",
@@ -83,7 +86,7 @@ def account() -> str | None:
 def missing(flavour: Flavour, server: str) -> str:
     """Why no server of that kind can be started here and what would bring one; empty where it can."""
     if server == container.KIND:
-        return container.missing(flavour.title, _alternative(flavour))
+        return docker_daemon.missing(flavour.title, _alternative(flavour))
     if server != "local":
         raise UsageError(
             f"{flavour.name} has no server kind {server!r}: use container, local, or a {flavour.url_schemes[0]}:// URL."
@@ -151,7 +154,7 @@ class LocalServer(PrivateServer):
             setup = ["cp", "--recursive", "{installation}/" + _PREPARED, "{folder}/data"]
         else:
             setup = [server, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data"]
-            setup += [f"--innodb-page-size={page_size}", *without]
+            setup += _options({name: settings.values[name] for name in _FROM_THE_START}) + list(without)
         options = _options({**settings.values, **_OWN_SETTINGS})
         kept = PrivateFolder(
             flavour.name,

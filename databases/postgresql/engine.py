@@ -102,6 +102,7 @@ ENGINE = PostgreSQL(
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
     server_keys=keys.MADE,
+    rebuilds=True,
     settable=settings.SETTABLE,
     absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},
     questions=(

@@ -6,6 +6,7 @@ The server listens only on a socket that nobody else can open.
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import signal
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.core import installations
-from keybench.databases.hosting import container
+from keybench.databases.hosting import container, docker_daemon
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.postgresql.ddl import SCHEMA, USER
@@ -83,7 +84,7 @@ def newest_installed() -> Path | None:
 
 def _chosen(folder: Path) -> Path | None:
     """The installation with this folder of programs; None if they are not there, or too old."""
-    complete = folder.name == "bin" and (folder / "initdb").exists()
+    complete = folder.name == "bin" and os.access(folder / "initdb", os.X_OK)
     version = _version(folder / "postgres") if complete else ()
     return folder.parent if version and version[0] >= OLDEST else None
 
@@ -109,7 +110,7 @@ def _instead() -> str:
 def missing(server: str) -> str:
     """Why no server of that kind can be started here, and what would help; empty if one can."""
     if server == container.KIND:
-        return container.missing("PostgreSQL", _instead())
+        return docker_daemon.missing("PostgreSQL", _instead())
     if sys.platform != "linux":
         return "private PostgreSQL servers run on Linux only: give the URL of yours, --server postgresql://user@host/database."
     if find(server):

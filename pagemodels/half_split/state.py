@@ -102,7 +102,7 @@ class SplitState:
 
     def clean(self) -> None:
         """Removes the entries of deleted keys, and the pages that this leaves empty, as the engine's rules permit."""
-        self._free += self._pending
+        self._free = sorted(self._free + self._pending)  # vacuum resets the search of the free space map
         levels = [_pages(level) for level in self._levels]
         levels[0] = _without(levels[0], self._dead)
         self._dead[:] = False

@@ -9,7 +9,7 @@ from keybench.model.names import NATIVE, SUITED
 from keybench.model.pairing import Pairing
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
-from keybench.results.report.metric_tables import Cell, Column, MetricTable
+from keybench.results.report.tables.metric_tables import Cell, Column, MetricTable
 from keybench.results.wording import listed
 
 _MOST_NAMES = 4

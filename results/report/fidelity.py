@@ -10,7 +10,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
-from keybench.results.report.metric_tables import MARKS, Cell, Column
+from keybench.results.report.tables.metric_tables import MARKS, Cell, Column
 from keybench.results.wording import decimals, heading, number, plural
 
 _SAME = 1e-6

@@ -18,9 +18,10 @@ from keybench.results.report.failures import Failures, failures
 from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import Figure
-from keybench.results.report.metric_tables import MetricTable, metric_tables, successful
+from keybench.results.report.tables.metric_tables import MetricTable, metric_tables, successful
+from keybench.results.report.tables.phase_table import PhaseTable, phase_table
+from keybench.results.report.tables.writer_table import WriterTable, writer_table
 from keybench.results.report.verdict_sentences import verdict
-from keybench.results.report.writer_table import WriterTable, writer_table
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import plural, size
@@ -40,6 +41,7 @@ class GroupView:
     figures: list[Figure]
     tables: list[MetricTable]
     writers: WriterTable | None
+    phases: PhaseTable | None
     notes: list[str]
     fidelity: list[Fidelity]
     successful: list[str]
@@ -180,6 +182,7 @@ def _group(group: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
         figures=group_figures(group, styles, anchor),
         tables=[*tables, columns] if columns else tables,
         writers=writer_table(group),
+        phases=phase_table(group),
         notes=notes,
         fidelity=fidelity(group),
         successful=successful(group),

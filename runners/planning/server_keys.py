@@ -102,6 +102,8 @@ def left_out_of_all(chosen: Sequence[str], servers: Mapping[str, str], scenario:
 def _unfit(scenario: Scenario) -> str:
     if scenario.generation:
         return "it makes keys without a database"
+    if scenario.phase:
+        return "its phases delete rows by their keys, which only the server knows"
     if scenario.after.delete_oldest or scenario.after.refill:
         return "it deletes the oldest rows by their keys, which only the server knows"
     if scenario.table.shards > 1:

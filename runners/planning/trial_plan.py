@@ -21,6 +21,7 @@ from keybench.generators.core.layout import layout, layouts
 from keybench.model.names import CONTROL, MODEL_SERVER, MOST_BLOCKS, NO_DATABASE, RANDOM
 from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
+from keybench.pagemodels.contract import KeepsState
 from keybench.runners.planning import chosen_settings, server_keys
 from keybench.runners.planning.columns import columns_of, pairing_of
 from keybench.scenarios import timeline
@@ -165,6 +166,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     count = max(generation.threads) if generation else len(request.scenario.writer)
     _check_before(request)
     _check_key_role(request)
+    _check_phases(request)
     if too_small := [cell.rows for cell in cells if cell.rows < count]:
         raise UsageError(f"{too_small[0]} rows are too few for {count} writers: give each at least one row.")
     if len(cells) * request.blocks > MOST_TRIALS:
@@ -203,6 +205,24 @@ def _check_key_role(request: Request) -> None:
             raise UsageError(
                 f'{engine(name).title} has no tables with key = "{role}", '
                 f"which scenario {request.scenario.name} wants: leave {name} out of --db."
+            )
+
+
+def _check_phases(request: Request) -> None:
+    """UsageError if a database cannot do a phase of the scenario, or its page model knows no index with a past."""
+    phases = request.scenario.phase
+    for name in request.databases if phases else ():
+        on = engine(name)
+        if request.is_modelled(name):
+            if not isinstance(on.page_model(Table(TABLE, on.default_column("uuid"), 0)), KeepsState):
+                raise UsageError(
+                    f"the page model of {on.title} knows no index with a past yet, which scenario "
+                    f"{request.scenario.name} has: measure it on a server, or leave {name} out of --db."
+                )
+        elif not on.rebuilds and any(phase.rebuild for phase in phases):
+            raise UsageError(
+                f"keybench cannot rebuild an index of {on.title} yet, as scenario {request.scenario.name} wants: "
+                f"leave {name} out of --db."
             )
 
 

@@ -8,6 +8,7 @@ from keybench.runners.planning.server_keys import made_by
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.phases.trial import PhasesModelTrial, PhasesTrial
 from keybench.runners.trials.server_keys_trial import ServerKeysTrial
 from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.runners.trials.trial import Trial
@@ -18,6 +19,8 @@ def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> Trial:
     if plan.database == NO_DATABASE:
         return KeysTrial(request, plan)
     if request.servers[plan.database] == MODEL_SERVER:
-        return ModelTrial(request, plan)
+        return PhasesModelTrial(request, plan) if request.scenario.phase else ModelTrial(request, plan)
+    if request.scenario.phase:
+        return PhasesTrial(request, plan, resources)
     kind = ServerKeysTrial if made_by(engine(plan.database), plan.layout) else ServerTrial
     return kind(request, plan, resources)

@@ -18,8 +18,8 @@ from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.trials.prediction import alone, placement
 from keybench.runners.trials.trial import Trial
 
-_NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
-_WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
+NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
+WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
 
 
 def environment(database: str, settings: Mapping[str, str]) -> Environment:
@@ -40,7 +40,7 @@ class ModelTrial(Trial):
         placed = placement(self.request, self.plan, arrived, readings)
         pictured = (*shards.drawn(predicted), placed)
         return Measured(
-            [*readings, *Reading.absent(_NOT_MODELLED, _WHY_NOT), *placed.readings],
+            [*readings, *Reading.absent(NOT_MODELLED, WHY_NOT), *placed.readings],
             [line for one in pictured for line in one.series],
             [blob for one in pictured for blob in one.blobs],
         )

@@ -80,12 +80,13 @@ def load_rows(
     skew_rows: int = SKEW_ROWS,
     timeout: float,
     refill: bool = False,
+    only: range | None = None,
     path: LoadPath = ROWS,
     pool: WriterPool = LOCAL,
     tables: Sequence[Table] = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> LoadResult:
-    """Loads a trial's rows, or its refill, with all its writers at once.
+    """Loads a trial's rows, or its refill, or `only` these rows of its one writer, with all its writers at once.
 
     The writers wait for one another before each phase of the scenario, and before each slice of a phase that has more
     rows than a slice holds. `tables` are the writers' own tables, of the same form as `table`, if they do not share
@@ -93,6 +94,8 @@ def load_rows(
     """
     phases = [(s.writer.refill_rows,) if refill else s.writer.phases for s in sources]
     firsts = [s.writer.rows if refill else 0 for s in sources]
+    if only is not None:
+        phases, firsts = [(len(only),)], [only.start]
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
@@ -102,6 +105,20 @@ def load_rows(
         )
     ]
     return _on_one_timeline(pool.run(tasks, timeout=timeout, progress=progress))
+
+
+def joined(results: Sequence[LoadResult]) -> LoadResult:
+    """Several loads as one, without the time between them."""
+    rows = np.cumsum([0, *(result.rows[-1] for result in results)])
+    seconds = np.cumsum([0.0, *(result.seconds for result in results)])
+    busy = sum(result.cpu_share * result.seconds for result in results)
+    return LoadResult(
+        np.concatenate([result.rows + before for result, before in zip(results, rows[:-1], strict=True)]),
+        np.concatenate([result.elapsed + before for result, before in zip(results, seconds[:-1], strict=True)]),
+        np.concatenate([result.latencies for result in results]),
+        busy / float(seconds[-1]),
+        clock_error=max(result.clock_error for result in results),
+    )
 
 
 def _slices(phases: Sequence[tuple[int, ...]], slice_rows: int, rows_per_tx: int) -> list[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""A reader that runs after the load: it looks keys up, reads ranges by time, and deletes the oldest rows."""
+"""Readers that run after a load: they look keys up, read ranges by time, and delete rows as an application does."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def read_and_delete(task: ReaderTask) -> list[Reading]:
         keys = keys_in_order(task.sources)
         readings = _reads(session, task, keys) if task.reads else []
         if task.delete:
-            readings.append(_delete(session, task, keys))
+            seconds = delete_keys(session, keys[: task.delete], task.rows_per_tx)
+            readings.append(Reading(Metric.DELETE_SECONDS, seconds, "measured"))
     finally:
         session.close()
     return readings
@@ -102,13 +103,33 @@ def _ranges(session: Session, task: ReaderTask, keys: Keys, random: np.random.Ge
     return float(np.median(times) * 1e6)
 
 
-def _delete(session: Session, task: ReaderTask, keys: Keys) -> Reading:
-    prepared = session.prepare_keys(keys[: task.delete])
+@dataclass(frozen=True, eq=False)
+class DeleteTask:
+    """Which rows of a table to delete."""
+
+    address: Address
+    table: Table
+    sources: tuple[KeySource, ...]
+    rows: NDArray[np.int64]
+    """Places in planned order, from 0."""
+    rows_per_tx: int
+
+
+def delete_rows(task: DeleteTask) -> float:
+    """Deletes them with a session of its own, and returns the seconds that it took."""
+    session = engine(task.address.engine).session(task.address, task.table)
+    try:
+        return delete_keys(session, keys_in_order(task.sources)[task.rows], task.rows_per_tx)
+    finally:
+        session.close()
+
+
+def delete_keys(session: Session, keys: Keys, rows_per_tx: int) -> float:
+    """The seconds of the deletions alone. VerificationError if the rows were not all there."""
+    prepared = session.prepare_keys(keys)
     begin = time.perf_counter()
-    deleted = sum(
-        session.delete(prepared[first : first + task.rows_per_tx]) for first in range(0, task.delete, task.rows_per_tx)
-    )
+    deleted = sum(session.delete(prepared[first : first + rows_per_tx]) for first in range(0, len(keys), rows_per_tx))
     seconds = time.perf_counter() - begin
-    if deleted != task.delete:
-        raise VerificationError(f"{deleted} rows were deleted instead of {task.delete}.")
-    return Reading(Metric.DELETE_SECONDS, seconds, "measured")
+    if deleted != len(keys):
+        raise VerificationError(f"{deleted} rows were deleted instead of {len(keys)}.")
+    return seconds

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keybench.databases.contract.capabilities import ReadsPageOrder
+from keybench.databases.contract.capabilities import ReadsPageOrder, Rebuilds
 from keybench.model.column import Column
 from keybench.model.definition import Theme
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole
+from keybench.runners.trials import verify
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.keys import descending, increasing, lagging, random
 
@@ -90,3 +91,15 @@ def test_every_metric_of_pages_log_and_sizes_is_supplied_or_absent_for_a_reason(
     wanted = {metric for metric in of_every_engine if metric.definition.theme in themes}
     assert (set(supplied) | never) & of_every_engine == wanted
     assert all(reason.endswith(".") for reason in bench.engine.absent.values())
+
+
+def test_an_index_that_can_be_rebuilt_has_the_same_rows_afterwards(bench: Bench, guids: Column) -> None:
+    assert isinstance(bench.admin, Rebuilds) == bench.engine.rebuilds
+    if not isinstance(bench.admin, Rebuilds):
+        return
+    table, keys = bench.table(guids), random(ROWS)
+    bench.measured(table, keys)
+    before = bench.admin.index_bytes(table)
+    bench.admin.rebuild(table, 100)
+    assert bench.admin.index_bytes(table) < before
+    verify.check_table(bench.admin, table, keys)

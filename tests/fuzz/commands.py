@@ -62,7 +62,8 @@ def options(rng: Random, samples: Samples) -> Case:
     if kind < 0.35:
         arguments = ["run", "--dry-run", *_options(rng, _RUN)]
         if rng.random() < 0.3:
-            name = rng.choice(("DB", "ROWS", "SERVER", "MEMORY", "SEED", "KEEP_SERVER", "LAYOUT", "TRIAL_TIMEOUT"))
+            names = ("DB", "ROWS", "SERVER", "MEMORY", "SEED", "KEEP_SERVER", "LAYOUT", "TRIAL_TIMEOUT")
+            name = rng.choice((*names, "POSTGRESQL_BIN", "MARIADB_BIN"))
             environment[f"KEYBENCH_{name}"] = _text(rng).replace("\0", "")
     elif kind < 0.7:
         arguments = _generators(rng)

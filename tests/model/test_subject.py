@@ -12,6 +12,8 @@ TEXTS = {
     Subject.model("split at the middle"): "model: split at the middle",
     Subject.writer("web-1"): "writer web-1",
     Subject.shard(4): "shard 4",
+    Subject(SubjectKind.PHASE, "3 delete"): "phase 3 delete",
+    Subject(SubjectKind.MODEL_PHASE, "3 delete"): "modelled-phase 3 delete",
     Subject.grid(16, 256): "grid 16 processes, 256 rows a tick",
     CLUSTERED: "clustered",
     PARENT: "parent",

@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,17 +52,11 @@ class InsertionRecorder:
         self._server = server
         self._keys_by_row = keys_by_row
         self._begin = 0
-        self._held: mysql_redo_log.Files = {}
 
     def before(self, _table: Table) -> None:
-        """Notes the log's position, and holds MySQL's files on a server of installed programs."""
-        server = self._server
-        if not server.private:
-            return
-        self._begin, _ = log_positions(server)
-        if server.flavour is MYSQL and "data" in server.address.parameters:
-            with suppress(UnreadableLogError):  # `after` says why
-                self._held = mysql_redo_log.files(Path(server.address.parameters["data"], mysql_redo_log.FOLDER))
+        """Notes the log's position."""
+        if self._server.private:
+            self._begin, _ = log_positions(self._server)
 
     def after(self, table: Table) -> Arrivals:
         """The transaction of each row, and the rows in order of insertion, or at least of their transactions."""
@@ -98,12 +90,10 @@ class InsertionRecorder:
         """
         server = self._server
         end = flushed_log(server)
-        with data_file(server, mysql_redo_log.FOLDER if server.flavour is MYSQL else mariadb_redo_log.FILE) as path:
+        log = mysql_redo_log if server.flavour is MYSQL else mariadb_redo_log
+        with data_file(server, log.PLACE) as path:
             assert path is not None, "the table's file has been read"
-            if server.flavour is MYSQL:
-                windows = mysql_redo_log.windows(path, self._begin, end, self._held)
-            else:
-                windows = mariadb_redo_log.windows(path, self._begin, end)
+            windows = log.windows(path, self._begin, end)
             if table.key in ("clustered", "by-date"):
                 widths = (primary_bytes(table) - table.column.width, table.column.width)[not table.by_date :]
                 return rank(Keys(inserted(windows, table_id(server, table), widths, rows), "bytes"), "rfc")

@@ -18,7 +18,7 @@ from keybench.databases.mysql.probes.logged_insertions import ENTRY, FIELDS, UND
 
 Numbers = NDArray[np.int64]
 
-FILE = "ib_logfile0"
+PLACE = "ib_logfile0"
 
 _FORMAT = b"Phys"
 _FIRST_LSN, _ENCRYPTED = slice(8, 16), slice(48, 508)

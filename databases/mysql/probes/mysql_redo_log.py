@@ -6,9 +6,8 @@ bytes, of which header and checksum take 16; positions count them too. The rest 
 (`mysql_log_records`).
 
 A file whose changes are all in the tables is not deleted. It gets a new name at the end of the row, `…_tmp`, and keeps
-its contents until its turn comes again. So the files together hold the last `innodb_redo_log_capacity` bytes. A file
-whose size does not suit that setting is deleted, such as a new server's first one; `held` keeps it readable. See
-docs/internals/arrival-order.md §3.
+its contents until its turn comes again. So the files together hold the last `innodb_redo_log_capacity` bytes, provided
+that all have the size that suits this setting: others are filled with zeros. See docs/internals/arrival-order.md §3.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Blocks = NDArray[np.void]
 Files = dict[int, Blocks]
 """Blocks of each file by the number of its first block, counted from 0."""
 
-FOLDER = "#innodb_redo"
+PLACE = "#innodb_redo"
 
 _FORMAT = 6
 _FORMAT_AT, _FIRST_LSN = slice(0, 4), slice(8, 16)
@@ -46,12 +45,12 @@ _ATTEMPTS, _PAUSE = 5, 0.1
 """The server may rename files while they are looked for."""
 
 
-def windows(folder: Path, begin: int, end: int, held: Files | None = None) -> Iterator[tuple[Bytes, Numbers]]:
+def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers]]:
     """`logged_insertions.Windows` of the log between two positions; UnreadableLogError where it cannot be read.
 
-    Both positions are between mini-transactions. `held` are files that were there at the beginning (`files`).
+    Both positions are between mini-transactions.
     """
-    found = _found(folder, begin, end, held or {})
+    found = _found(folder, begin, end)
     at, last, fresh = _offset(begin), _offset(end), True
     while at < last:
         first = at // BODY
@@ -82,8 +81,8 @@ def _position(offset: int) -> int:
     return offset // BODY * _BLOCK.itemsize + offset % BODY + HEAD
 
 
-def files(folder: Path) -> Files:
-    """All files that have been used, mapped into memory: those that the server deletes can still be read."""
+def _files(folder: Path) -> Files:
+    """All files that have been used, in order."""
     found: Files = {}
     for path in folder.glob("#ib_redo*"):
         try:
@@ -98,19 +97,19 @@ def files(folder: Path) -> Files:
             size = (len(log) - _HEADER_BYTES) // _BLOCK.itemsize * _BLOCK.itemsize
             first = int.from_bytes(head[_FIRST_LSN], "big") // _BLOCK.itemsize
             found[first] = log[_HEADER_BYTES : _HEADER_BYTES + size].view(_BLOCK)
-    return found
+    return dict(sorted(found.items()))
 
 
-def _found(folder: Path, begin: int, end: int, held: Files) -> Files:
+def _found(folder: Path, begin: int, end: int) -> Files:
     """The files that hold the log between two positions, in order."""
     if not folder.is_dir():
         raise UnreadableLogError(_OTHER)
     for attempt in range(_ATTEMPTS):
         time.sleep(_PAUSE * (attempt > 0))
-        found = dict(sorted({**held, **files(folder)}.items()))
+        found = _files(folder)
         first = -(-end // _BLOCK.itemsize)
         for start, blocks in reversed(found.items()):
-            if start < first <= start + len(blocks) and blocks["number"][0] == start % _EPOCH + 1:
+            if start < first <= start + len(blocks):
                 first = start
         if first * _BLOCK.itemsize <= begin:
             return found

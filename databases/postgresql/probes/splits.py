@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from keybench.databases.core.probes import measured
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import log, pages, waldump
-from keybench.databases.postgresql.probes.tables import UnreadableError
+from keybench.databases.postgresql.probes.tables import UnreadableError, index_bytes
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
@@ -24,14 +24,25 @@ class SplitsProbe:
     def __init__(self, server: Queries) -> None:
         self._server = server
         self._begin = ""
+        self._leaves = 1
 
     def before(self, table: Table) -> None:
-        """Notes the log's position. A private server keeps its log from there on until `after`."""
+        """Notes the log's position and the leaves. A private server keeps its log from there on until `after`."""
         log.keep_log(self._server, _SLOT, table)
+        self._leaves = self._leaves_now(table)
         self._begin = log.position(self._server)
 
+    def _leaves_now(self, table: Table) -> int:
+        """An empty index has no page but the first. Pages are read after a checkpoint, so only where there are some."""
+        if index_bytes(self._server, table) <= self._server.page_bytes:
+            return 1
+        try:
+            return max(1, pages.read_index(self._server, table).leaf)
+        except UnreadableError:  # as it will be afterwards
+            return 1
+
     def after(self, table: Table) -> Iterable[Reading]:
-        """The number of splits of each kind; absent if the leaf splits are not one fewer than the leaf pages."""
+        """The number of splits of each kind; absent if they are not as many as the new leaf pages."""
         try:
             end = log.position(self._server)
             capacity = leaf_capacity(table.column, self._server.page_bytes)
@@ -42,8 +53,9 @@ class SplitsProbe:
             return Reading.absent(self.supplies, str(error))
         finally:
             log.release_log(self._server, _SLOT, table)
-        if splits.leaf != leaf - 1:
+        if splits.leaf != leaf - self._leaves:
             return Reading.absent(
-                self.supplies, f"the log shows {splits.leaf} leaf splits, but the index has {leaf} leaf pages."
+                self.supplies,
+                f"the log shows {splits.leaf} leaf splits, but the index has {leaf} leaf pages after {self._leaves}.",
             )
         return measured(self.supplies, (splits.appends, splits.edge, splits.interior, splits.branch))

@@ -68,7 +68,7 @@ class Reference:
         self.dead.add(key)
 
     def clean(self) -> None:
-        self.free, self.freed = self.free + self.freed, []
+        self.free, self.freed = sorted(self.free + self.freed), []
         for page in sorted(self.levels[0], key=lambda one: one.number):
             page.items = [key for key in page.items if key not in self.dead]
             left: Page | None = page

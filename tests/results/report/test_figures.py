@@ -87,6 +87,7 @@ def test_a_complete_run_has_every_figure_of_an_index() -> None:
         "ticks",
         "latency-along",
         "writer-lag",
+        "phases",
     }
     assert {name for name in wanted if found[name].svg} == wanted
 

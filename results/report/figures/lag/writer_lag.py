@@ -17,7 +17,7 @@ from keybench.results.plots.scales import Scale
 from keybench.results.report.figures.captions import join
 from keybench.results.report.figures.figure import Figure, GroupFigure, Styles
 from keybench.results.report.figures.selection import MOST_CLOUDS, evenly_chosen, named_rows
-from keybench.results.report.writer_table import METRICS
+from keybench.results.report.tables.writer_table import METRICS
 from keybench.results.wording import plural
 
 _MOST_NAMED: Final = 24

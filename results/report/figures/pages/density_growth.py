@@ -6,6 +6,7 @@ import numpy as np
 
 from keybench.model.metric import Metric
 from keybench.results.analysis.groups import Group
+from keybench.results.analysis.phases import phases_of
 from keybench.results.plots.curves import Curve, curve_panels
 from keybench.results.plots.scales import Scale
 from keybench.results.report.figures.captions import extremes, gaps, join
@@ -15,7 +16,9 @@ from keybench.results.store.blobs import GROWTH
 from keybench.results.wording import plural, rows_unit
 
 
-def _density_growth(group: Group, styles: Styles, prefix: str) -> Figure:
+def _density_growth(group: Group, styles: Styles, prefix: str) -> Figure | None:
+    if any(phases_of(arm) for arm in group.arms):
+        return None  # the figure of the phases shows it
     title, unit = "Density as the table grows, from the page model", "% of the leaf pages' room, higher is better"
     blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, GROWTH)) and len(blob.arrays["rows"])}
     if not blobs:

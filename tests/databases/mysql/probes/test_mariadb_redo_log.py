@@ -75,7 +75,7 @@ def written(folder: Path, before: bytes, content: bytes, *, form: bytes = b"Phys
     for i in range(max(0, len(data) - CAPACITY), len(data)):
         log[i % CAPACITY] = data[i]
     head = (form + bytes(4) + struct.pack(">Q", FIRST) + b"MariaDB".ljust(32, b"\0") + encrypted).ljust(0x3000, b"\0")
-    path = folder / mariadb_redo_log.FILE
+    path = folder / mariadb_redo_log.PLACE
     path.write_bytes(head + log.tobytes())
     return path
 

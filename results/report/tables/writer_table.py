@@ -11,7 +11,7 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.summary import Summary
 from keybench.results.analysis.writers import summary_of, writers_of
-from keybench.results.report.metric_tables import MARKS, Cell, Column
+from keybench.results.report.tables.metric_tables import MARKS, Cell, Column
 from keybench.results.wording import decimals, heading, number
 
 METRICS: Final = (

@@ -1,0 +1,1 @@
+"""Trials whose index has a past."""

@@ -1,0 +1,126 @@
+"""Trials whose index has a past: on a server with the page model beside it, and by the page model alone."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property, partial
+
+from keybench.databases.contract.capabilities import Rebuilds
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.roles import Admin
+from keybench.databases.registry import engine
+from keybench.errors import UsageError, unexpected
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import MODEL
+from keybench.pagemodels.page_stats import readings
+from keybench.results.store import blobs
+from keybench.runners.measuring import key_positions
+from keybench.runners.measuring.interference import Interference
+from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.shards import Probes
+from keybench.runners.planning.trial_server import Target
+from keybench.runners.planning.trial_tables import trial_tables
+from keybench.runners.trials import verify
+from keybench.runners.trials.model_trial import NOT_MODELLED, WHY_NOT
+from keybench.runners.trials.phases import figures
+from keybench.runners.trials.phases.steps import Step, left, steps
+from keybench.runners.trials.server_trial import FinishedLoad, ServerTrial
+from keybench.runners.trials.trial import Trial
+from keybench.runners.writers import processes
+from keybench.runners.writers.load import LoadResult, joined, load_rows
+from keybench.runners.writers.reader import DeleteTask, delete_rows
+
+
+class PhasesTrial(ServerTrial):
+    """A trial with phases on a server."""
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """What is done."""
+        return steps(self.request, self.plan)
+
+    def load(self, target: Target, admin: Admin) -> FinishedLoad:
+        """Does all phases; the counters are read before and after each."""
+        (one,) = self.tables
+        admin.create(one.table)
+        interference = Interference.before()
+        loads, parts, of_phases = [], [], []
+        for step in self.steps:
+            probes = Probes(admin, [one.table])
+            probes.before()
+            begin = time.monotonic()
+            seconds = None
+            if step.what == "insert":
+                loads.append(self._insert(target, step))
+                seconds = loads[-1].seconds
+            elif step.what == "delete":
+                seconds = self._delete(target, step)
+            elif step.what == "clean":
+                admin.settle(one.table)
+            elif isinstance(admin, Rebuilds):
+                admin.rebuild(one.table, step.fill)
+            seconds = time.monotonic() - begin if seconds is None else seconds
+            of_server, (of_table,) = probes.after()
+            parts.append((step, [*of_server, *of_table]))
+            of_phases += figures.of_phase(step, parts[-1][1], seconds)
+        whole = figures.of_whole(parts)
+        return FinishedLoad(joined(loads), [*interference.after(), *of_phases], [whole], [])
+
+    def verify(self, admin: Admin) -> None:
+        """VerificationError unless the table holds exactly the rows that were not deleted."""
+        (one,) = self.tables
+        verify.check_table(admin, one.table, one.keys[left(self.steps)])
+
+    def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[blobs.Blob]]:  # noqa: ARG002
+        """The page map of the index in the end."""
+        return [], self.page_maps(admin)
+
+    def predict(self, on: Engine, load: FinishedLoad) -> Measured:
+        """What the page model has after each phase."""
+        (one,), known = self.tables, [*load.of_tables[0], *key_positions.absent(figures.NO_POSITION)]
+        try:
+            after = figures.predicted(on, one.table, one.keys, self.steps)
+        except Exception as error:  # what was measured stands, whatever a model does
+            problem = error if isinstance(error, UsageError) else unexpected(error)
+            unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
+            return Measured([*known, unknown], traceback=problem.traceback)
+        beside = figures.of_phases(self.steps, after, beside_server=True)
+        return Measured([*known, *readings(after[-1], MODEL), *beside])
+
+    def _insert(self, target: Target, step: Step) -> LoadResult:
+        first = int(step.rows[0]) if len(step.rows) else 0
+        return load_rows(
+            target.address,
+            self.tables[0].table,
+            self.sources,
+            rows_per_tx=self.request.scenario.load.rows_per_tx,
+            timeout=self.deadline - time.monotonic(),
+            only=range(first, first + len(step.rows)),
+            path=self.path,
+            pool=self.resources.pool,
+            progress=lambda rows: self.resources.progress(first + rows),
+        )
+
+    def _delete(self, target: Target, step: Step) -> float:
+        rows_per_tx = self.request.scenario.load.rows_per_tx
+        task = DeleteTask(target.address, self.tables[0].table, self.sources, step.rows, rows_per_tx)
+        (seconds,) = processes.run_all(delete_rows, [(task,)], timeout=self.deadline - time.monotonic())
+        return float(seconds)
+
+
+class PhasesModelTrial(Trial):
+    """A trial with phases by the page model alone."""
+
+    def measure(self) -> Measured:
+        """Makes the keys and predicts."""
+        (one,), done = trial_tables(self.request, self.plan), steps(self.request, self.plan)
+        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done)
+        absent = partial(Reading.absent, reason=WHY_NOT)
+        of_phases = figures.of_phases(done, after, beside_server=False)
+        positions = key_positions.absent(figures.NO_POSITION)
+        return Measured(
+            [*readings(after[-1]), *absent(NOT_MODELLED), *positions, *of_phases],
+            (),
+            [blobs.page_map(after[-1].page_numbers, after[-1].page_rows, "modelled")],
+        )

@@ -1,0 +1,103 @@
+"""The phases of an index's life in a scenario file: `[[phase]]`, each with one thing to do, one after another."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from keybench.scenarios.parts import Part
+
+Whole = Annotated[float, Field(gt=0, le=1)]
+MOST_PHASES = 1000
+
+What = Literal["insert", "delete", "clean", "rebuild"]
+_DONE = ("insert", "delete", "clean", "rebuild", "repeat")
+
+
+class DeletePart(Part):
+    """Which of the rows that are there go: one of these."""
+
+    oldest: Whole | None = None
+    """The share that was inserted first."""
+    random: Whole | None = None
+    """A random share."""
+    all_but_each: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
+    """All but each nth in order of arrival."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if [self.oldest, self.random, self.all_but_each].count(None) != 2:
+            raise ValueError("give one of oldest, random and all_but_each")
+        return self
+
+
+class RebuildPart(Part):
+    """The key's index is built again, at a fill factor in %."""
+
+    fill: Annotated[int, Field(ge=10, le=100)] = 90
+
+
+class RepeatPart(Part):
+    """The last `phases` phases are done again, so many times."""
+
+    phases: Annotated[int, Field(ge=1, le=100)]
+    times: Annotated[int, Field(ge=1, le=MOST_PHASES)]
+
+
+class PhasePart(Part):
+    """One phase; exactly one of these is given."""
+
+    insert: Whole | None = None
+    """Share of the trial's rows: the next ones. The shares of all phases are 1 together."""
+    delete: DeletePart | None = None
+    clean: Literal[True] | None = None
+    """What the server does about deleted rows later by itself: vacuum, purge."""
+    rebuild: RebuildPart | None = None
+    repeat: RepeatPart | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        given = [name for name in _DONE if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"a phase does one of {', '.join(_DONE)}: this one has {' and '.join(given) or 'none'}")
+        return self
+
+    @property
+    def what(self) -> What:
+        """What is done. Raises ValueError for a repetition, which `expanded` resolves."""
+        for name in _DONE[:-1]:
+            if getattr(self, name) is not None:
+                return name  # type: ignore[return-value]
+        raise ValueError("a repetition is no phase of its own")
+
+
+def expanded(phases: tuple[PhasePart, ...]) -> tuple[PhasePart, ...]:
+    """All phases in order, repetitions written out. ValueError where more are repeated than there are, or too many."""
+    done: list[PhasePart] = []
+    for phase in phases:
+        if phase.repeat is None:
+            done.append(phase)
+            continue
+        if phase.repeat.phases > len(done):
+            raise ValueError(
+                f"{phase.repeat.phases} phases are repeated where there are {len(done)} before: name fewer"
+            )
+        done += done[-phase.repeat.phases :] * phase.repeat.times
+        if len(done) > MOST_PHASES:
+            raise ValueError(f"there are more than {MOST_PHASES} phases: repeat fewer")
+    return tuple(done)
+
+
+def problem(phases: tuple[PhasePart, ...]) -> str:
+    """What is wrong with a scenario's phases, apart from each; empty if nothing is."""
+    try:
+        done = expanded(phases)
+    except ValueError as error:
+        return str(error)
+    shares = [phase.insert for phase in done if phase.insert]
+    if abs(sum(shares) - 1) > 1e-6:
+        return f"the phases insert {sum(shares):.6g} of the rows: their shares have to be 1 together"
+    if not done[0].insert:
+        return "the first phase inserts: nothing else can be done to an empty table"
+    return ""

@@ -1,0 +1,112 @@
+"""Runs whose index has a past: on servers, by the page model alone, and in the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY, MODEL, SubjectKind
+from keybench.results.report.page import render
+from keybench.results.store.database import Store
+from keybench.results.store.records import Trial
+from tests.runners.conftest import Run
+
+MINE = """title = "A past"
+rows = 9000
+start = 2026-01-01T00:00:00Z
+[[phase]]
+insert = 0.5
+[[phase]]
+delete = { oldest = 0.3 }
+[[phase]]
+clean = true
+[[phase]]
+insert = 0.2
+[[phase]]
+delete = { random = 0.2 }
+[[phase]]
+rebuild = { fill = 80 }
+[[phase]]
+insert = 0.3
+"""
+CHECKED = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION, Metric.APPENDS)
+
+
+def trials(folder: Path) -> list[Trial]:
+    with Store.open(str(folder / "keybench-results.sqlite"), write=False) as store:
+        return store.trials(store.run("latest").id)
+
+
+def figures(trial: Trial, kind: SubjectKind) -> dict[tuple[str, Metric], float | None]:
+    return {(r.subject.name, r.metric): r.value for r in trial.readings if r.subject.kind == kind}
+
+
+def test_every_phase_on_a_server_is_as_predicted_and_the_report_shows_it(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(MINE, encoding="utf-8")
+    arguments = ("--scenario", "mine.toml", "--layout", "uuid-v4", "--rows", "6000")
+    done = command("--db", "postgresql", "--server", "embedded", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    measured = {trial.layout: trial for trial in trials(tmp_path)}
+    assert len(measured) == 2
+    for trial in measured.values():
+        server, model = figures(trial, SubjectKind.PHASE), figures(trial, SubjectKind.MODEL_PHASE)
+        assert {name for name, _ in server} == {name for name, _ in model}
+        assert len({name for name, _ in server}) == 7
+        assert model == {about: pytest.approx(server[about], abs=1e-9) for about in model}
+        assert {metric for _, metric in server} >= {*CHECKED, Metric.LOG_BYTES, Metric.PHASE_SECONDS}
+        whole = {(r.subject, r.metric): r.value for r in trial.readings}
+        assert whole[KEY, Metric.APPENDS] == whole[MODEL, Metric.APPENDS]
+        assert whole[KEY, Metric.APPENDS] == sum(server[f"{n} insert", Metric.APPENDS] or 0 for n in (1, 4, 7))
+        assert whole[KEY, Metric.LEAF_PAGES] == server["7 insert", Metric.LEAF_PAGES]
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        html = render(store, [store.run("latest").id])
+    assert "The index after each phase" in html
+    assert "Density along the phases" in html
+    done = command("--db", "postgresql", "--server", "model", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for trial in trials(tmp_path):
+        alone = figures(trial, SubjectKind.PHASE)
+        beside = figures(measured[trial.layout], SubjectKind.MODEL_PHASE)
+        assert alone == beside
+
+
+def test_engines_without_such_a_model_are_measured_and_say_so(command: Run, tmp_path: Path) -> None:
+    without = MINE.replace("[[phase]]\nrebuild = { fill = 80 }\n", "")
+    (tmp_path / "mine.toml").write_text(without, encoding="utf-8")
+    done = command("--db", "sqlite", "--scenario", "mine.toml", "--layout", "uuid-v7")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for trial in trials(tmp_path):
+        assert len(figures(trial, SubjectKind.PHASE)) > 6
+        (missing,) = [r for r in trial.readings if r.subject == MODEL and r.value is None]
+        assert missing.reason == (
+            "No prediction: the page model of SQLite knows no index with a past yet: measure phases on a server, or "
+            "leave sqlite out of --db."
+        )
+
+
+@pytest.mark.parametrize(
+    ("database", "server", "problem"),
+    [
+        (
+            "sqlite",
+            "embedded",
+            "keybench: keybench cannot rebuild an index of SQLite yet, as scenario mine wants: leave sqlite out of "
+            "--db.",
+        ),
+        (
+            "oracle",
+            "model",
+            "keybench: the page model of Oracle knows no index with a past yet, which scenario mine has: measure it on "
+            "a server, or leave oracle out of --db.",
+        ),
+    ],
+)
+def test_what_a_database_cannot_do_is_refused_before_the_start(
+    command: Run, tmp_path: Path, database: str, server: str, problem: str
+) -> None:
+    (tmp_path / "mine.toml").write_text(MINE, encoding="utf-8")
+    done = command("--db", database, "--server", server, "--scenario", "mine.toml", "--layout", "uuid-v7")
+    assert (done.returncode, done.stderr.strip()) == (2, problem)
+    assert not (tmp_path / "keybench-results.sqlite").exists()

@@ -1,0 +1,53 @@
+"""Which rows each phase inserts and deletes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.trials.phases.steps import Step, left, steps
+from keybench.scenarios.files import parse_scenario
+
+TEXT = """title = "t"
+rows = 1000
+start = 2026-01-01T00:00:00Z
+[[phase]]
+insert = 0.7
+[[phase]]
+delete = { oldest = 0.1 }
+[[phase]]
+delete = { random = 0.5 }
+[[phase]]
+rebuild = { fill = 70 }
+[[phase]]
+insert = 0.3
+[[phase]]
+delete = { all_but_each = 50 }
+"""
+
+
+def planned(seed: int = 5, block: int = 1) -> tuple[Step, ...]:
+    scenario = parse_scenario("mine", TEXT, where="mine")
+    request = Request(("sqlite",), {"sqlite": "model"}, scenario, ("uuid-v4",), (), None, 1, "fast", seed, 60.0)
+    return steps(request, TrialPlan(block, 0, "sqlite", "uuid-v4", "binary16", 100, 1000))
+
+
+def test_each_phase_has_its_rows() -> None:
+    done = planned()
+    assert [step.name for step in done] == ["1 insert", "2 delete", "3 delete", "4 rebuild", "5 insert", "6 delete"]
+    assert done[0].rows.tolist() == list(range(700))
+    assert done[1].rows.tolist() == list(range(70))
+    assert len(done[2].rows) == 315
+    assert set(done[2].rows.tolist()) <= set(range(70, 700))
+    assert (done[3].fill, len(done[3].rows)) == (70, 0)
+    assert done[4].rows.tolist() == list(range(700, 1000))
+    kept = left(done)
+    assert len(kept) == -(-615 // 50)
+    before = left(done[:5])
+    assert kept.tolist() == before[::50].tolist()
+
+
+def test_all_layouts_of_a_block_lose_the_same_rows_and_other_blocks_others() -> None:
+    assert np.array_equal(planned()[2].rows, planned()[2].rows)
+    assert not np.array_equal(planned()[2].rows, planned(block=2)[2].rows)
+    assert not np.array_equal(planned()[2].rows, planned(seed=6)[2].rows)

@@ -1,0 +1,76 @@
+"""The phases of an index's life in scenario files."""
+
+from __future__ import annotations
+
+import pytest
+
+from keybench.errors import UsageError
+from keybench.scenarios.files import load_scenario, parse_scenario
+from keybench.scenarios.index_phases import expanded
+
+MINIMAL = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
+
+
+def phases(*lines: str) -> str:
+    return MINIMAL + "".join(f"[[phase]]\n{line}\n" for line in lines)
+
+
+def test_repetitions_are_written_out() -> None:
+    text = phases("insert = 0.2", "insert = 0.1", "clean = true", "repeat = { phases = 2, times = 7 }")
+    assert [one.what for one in expanded(parse_scenario("mine", text, where="mine").phase)] == [
+        "insert",
+        *["insert", "clean"] * 8,
+    ]
+
+
+@pytest.mark.parametrize("name", ["retention", "sparse-delete", "rebuild-waves", "switch-then-rebuild"])
+def test_the_scenarios_that_keybench_brings_insert_all_rows(name: str) -> None:
+    done = expanded(load_scenario(name).phase)
+    assert sum(phase.insert or 0 for phase in done) == pytest.approx(1)
+
+
+BOTH = phases("insert = 1.0", "clean = true\nrebuild = {}")
+WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (phases("insert = 0.5"), "the phases insert 0.5 of the rows: their shares have to be 1 together"),
+        (phases("clean = true", "insert = 1.0"), "the first phase inserts: nothing else can be done to an empty table"),
+        (
+            phases("insert = 1.0", "repeat = { phases = 2, times = 1 }"),
+            "2 phases are repeated where there are 1 before: name fewer",
+        ),
+        (
+            phases("insert = 1.0", "clean = true", "repeat = { phases = 1, times = 1000 }"),
+            "there are more than 1000 phases: repeat fewer",
+        ),
+        (BOTH, "phase.1: a phase does one of insert, delete, clean, rebuild, repeat: this one has clean and rebuild"),
+        (
+            phases("insert = 1.0", "delete = {}"),
+            "phase.1.delete: give one of oldest, random and all_but_each",
+        ),
+        (
+            phases("insert = 1.0", "rebuild = { fill = 9 }"),
+            "phase.1.rebuild.fill: Input should be greater than or equal to 10",
+        ),
+        (phases("insert = 1.5"), "phase.0.insert: Input should be less than or equal to 1"),
+        (
+            phases("insert = 1.0", "delete = { oldest = 1.1 }"),
+            "phase.1.delete.oldest: Input should be less than or equal to 1",
+        ),
+        (
+            phases("insert = 1.0") + WRITERS,
+            "a scenario with phases has one writer, and one table with one row for each key",
+        ),
+        (
+            phases("insert = 1.0") + "[after]\nreads = 5\n",
+            "a scenario with phases sends rows in order, and has no grid, generation or after: leave them out",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_scenario("mine", text, where="mine.toml")
+    assert problem in str(refused.value)
