@@ -166,7 +166,8 @@ def test_a_user_who_may_not_read_statistics_is_told_what_to_grant(engine, admin,
     assert readings[Metric.LEAF_PAGES].reason == (
         "the pages are in the server's files, which keybench reads on its own private servers alone. It reads "
         "mysql.innodb_index_stats on others, which needs innodb_stats_persistent = ON and GRANT SELECT ON "
-        f"mysql.innodb_index_stats ({engine.title}: SELECT command denied to user 'reader'@'localhost' for table {name})."
+        f"mysql.innodb_index_stats ({engine.title}: SELECT command denied to user 'reader'@'localhost' for table "
+        f"{name})."
     )
 
 
