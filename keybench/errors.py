@@ -3,6 +3,7 @@
 KeybenchError            a message that ends with the next step; shown without a traceback
 ├── UsageError           wrong input: exit 2
 ├── EnvironmentMissing   no server, driver, daemon, disk: exit 4
+│   └── RunStopped       and no other trial can work either: the run stops, --resume goes on
 ├── ServerError          a server refused, failed or went away during a trial: that trial's error
 └── VerificationError    a table does not hold what was acknowledged: that trial's error
 """
@@ -36,6 +37,10 @@ class EnvironmentMissing(KeybenchError):
     """Something that the command needs is missing on this machine or does not answer."""
 
     exit_code = 4
+
+
+class RunStopped(EnvironmentMissing):
+    """Something is missing that all trials of the run need. It stops the run and is no single trial's error."""
 
 
 class ServerError(KeybenchError):

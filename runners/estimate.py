@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
+from typing import Literal
 
+from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from keybench.model.names import CONTROL, MODEL_SERVER, RANDOM
@@ -32,14 +34,22 @@ HEAD_ROOM = 500_000_000
 """Bytes that must stay free in addition to what the trials need."""
 
 
-def disk_bytes(request: Request, trials: Sequence[TrialPlan], *, urls: bool = False) -> int:
-    """Bytes of disk that the largest trial needs on this machine, or with `urls` on the user's own servers."""
+Place = Literal["machine", "docker", "url"]
+"""Whose disk: that of private servers (or SQLite), Docker's, or that of the user's own server."""
+
+
+def disk_bytes(request: Request, trials: Sequence[TrialPlan], place: Place = "machine") -> int:
+    """Bytes of disk that the largest trial needs there."""
     needs = [0]
     for trial in trials:
         server = request.servers[trial.database]
-        if server != MODEL_SERVER and is_url(server) == urls:
+        if server != MODEL_SERVER and place == _place(server):
             needs.append(_table_bytes(request, trial, trial.rows))
     return max(needs)
+
+
+def _place(server: str) -> Place:
+    return "url" if is_url(server) else "docker" if server == KIND else "machine"
 
 
 def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
@@ -50,13 +60,16 @@ def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
     return int(rows * sum(sizes))
 
 
-def check_disk(need: int, folder: Path) -> int:
-    """Bytes free in the folder of private servers; EnvironmentMissing if there are too few."""
+_MORE_ROOM = "set KEYBENCH_TMP to a folder with more room"
+
+
+def check_disk(need: int, folder: Path, otherwise: str = _MORE_ROOM) -> int:
+    """Bytes free in the folder of the servers; EnvironmentMissing if there are too few."""
     free = shutil.disk_usage(folder).free
     if need and need + HEAD_ROOM > free:
         raise EnvironmentMissing(
             f"the largest trial needs about {gigabytes(need)} and {gigabytes(HEAD_ROOM)} must stay free, but {folder} "
-            f"has {gigabytes(free)}: use fewer --rows, or set KEYBENCH_TMP to a folder with more room."
+            f"has {gigabytes(free)}: use fewer --rows, or {otherwise}."
         )
     return free
 

@@ -12,6 +12,7 @@ from types import FrameType
 
 from rich.console import Console
 
+from keybench.databases.hosting import docker_api
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError
 from keybench.locked_folder import base_directory
@@ -57,14 +58,23 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
         return
     if announcement := request.scenario.load_path.announcement:
         say(console, announcement)
-    need = estimate.disk_bytes(request, todo)
-    free = estimate.check_disk(need, base_directory())
-    if need:
-        say(console, f"the largest trial needs about {size(need)} of disk; {size(free)} are free")
-    if need := estimate.disk_bytes(request, todo, urls=True):
-        say(
-            console, f"the largest trial needs about {size(need)} of disk on your server, which keybench does not check"
-        )
+    _announce_disk(request, todo, console)
+
+
+def _announce_disk(request: Request, todo: tuple[TrialPlan, ...], console: Console) -> None:
+    """Prints the disk that the trials need where they run; EnvironmentMissing if there is too little."""
+    size, largest = estimate.gigabytes, "the largest trial needs about"
+    if need := estimate.disk_bytes(request, todo):
+        free = estimate.check_disk(need, base_directory())
+        say(console, f"{largest} {size(need)} of disk; {size(free)} are free")
+    if need := estimate.disk_bytes(request, todo, "docker"):
+        if folder := docker_api.data_folder():
+            free = estimate.check_disk(need, folder, "give Docker more room (docker system df shows what it holds)")
+            say(console, f"{largest} {size(need)} of Docker's disk; {size(free)} are free")
+        else:
+            say(console, f"{largest} {size(need)} of Docker's disk, which keybench does not check")
+    if need := estimate.disk_bytes(request, todo, "url"):
+        say(console, f"{largest} {size(need)} of disk on your server, which keybench does not check")
 
 
 def _difference(request: Request, rows: Sequence[int]) -> str:
@@ -131,7 +141,7 @@ def _run(
             store.add_environment(run_id, model_trial.environment(database, chosen))
         if on_servers := [trial for trial in todo if request.on_server(trial.database)]:
             _prepare_servers(request, on_servers, store, run_id, servers, pool, shown, console)
-        resources = Resources(servers.reach, pool, shown.rows)
+        resources = Resources(servers.reach, pool, shown.rows, servers.gone)
         for number, planned in enumerate(todo, start=total - len(todo) + 1):
             shown.begin(number, planned)
             trial = new_trial(request, planned, resources)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.contract.capabilities import Keepable, ReadsSettings
+from keybench.databases.contract.capabilities import ExplainsItsEnd, Keepable, ReadsSettings
 from keybench.databases.contract.options import Profile
 from keybench.databases.contract.roles import Provision
 from keybench.databases.hosting.container import KIND, ContainerServer
@@ -18,6 +19,9 @@ from keybench.results.store.records import Environment
 from keybench.runners.planning import chosen_settings
 from keybench.runners.planning.trial_plan import Request
 from keybench.runners.planning.trial_server import Target
+
+_REPORTED = 3.0
+"""Seconds in which Docker reports the end of a container whose server no longer answers."""
 
 
 class Servers:
@@ -47,6 +51,19 @@ class Servers:
             provision.stop()
             del self._running[database]
         return self._start(database, self._request.profile)
+
+    def gone(self, database: str) -> str:
+        """Why the database's server went away, and the next step, as a sentence; empty if it is there or that is not
+        known."""
+        if database not in self._running:
+            return ""
+        provision, target = self._running[database]
+        if not isinstance(provision, ExplainsItsEnd):
+            return ""
+        deadline = time.monotonic() + _REPORTED
+        while not (why := provision.ended()) and not _answers(target) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return why or provision.ended()
 
     def _start(self, database: str, profile: Profile) -> Target:
         on, server = engine(database), self._request.servers[database]

@@ -169,7 +169,8 @@ def check_room(on: Engine, made: Iterable[Request], size: Size) -> None:
     """EnvironmentMissing, before anything starts, if the largest trial of all loads has too little disk or memory."""
     planned = [(request, plan(request)) for request in made]
     less = " or add --quick," if size == "full" else ""
-    disk = max(estimate.disk_bytes(request, trials) for request, trials in planned)
+    places: tuple[estimate.Place, ...] = ("machine", "docker")
+    disk = max(estimate.disk_bytes(request, trials, place) for request, trials in planned for place in places)
     memory = max(estimate.memory_bytes(request, one, one.rows) for request, trials in planned for one in trials)
     folder = base_directory()
     free = shutil.disk_usage(folder).free

@@ -27,6 +27,15 @@ class Keepable(Protocol):
         ...
 
 
+@runtime_checkable
+class ExplainsItsEnd(Protocol):
+    """A provision that knows why its server went away."""
+
+    def ended(self) -> str:
+        """Why, and the next step, as a sentence; empty if the server runs."""
+        ...
+
+
 # Capabilities of a Session
 
 

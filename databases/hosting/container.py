@@ -15,47 +15,29 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container_reaper, docker_api, docker_daemon
 from keybench.databases.hosting.container_labels import labels_of
+from keybench.databases.hosting.disk_full_hint import with_next_step
 from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, limits
 from keybench.databases.hosting.restored_environment import restored
 from keybench.databases.hosting.secret import keep
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
+from keybench.errors import EnvironmentMissing, KeybenchError, RunStopped, ServerError
 
 if TYPE_CHECKING:
     from testcontainers.core.container import DockerContainer
 
+GIB = 1 << 30
 KIND = "container"
 START_SECONDS = 120.0
 """The longest time from the start of the container to the server's first answer; pulling the image comes before."""
 
 _POLL_SECONDS = 0.1
 _LOG_LINES = 15
-_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-def missing(title: str, instead: str) -> str:
-    """Why no container can be started here, and the alternatives; empty if one can. Returns within 2 s."""
-    otherwise = f"or {instead}"
-    if find_spec("testcontainers") is None:
-        return (
-            f"{title} in a container needs the Python package testcontainers: pip install testcontainers, {otherwise}"
-        )
-    at = urlsplit(docker_daemon.address())
-    if reason := docker_daemon.unreachable():
-        where = f"no daemon answers at {docker_daemon.address()} ({reason})"
-        return f"{title} in a container needs Docker, and {where}: start Docker, {otherwise}"
-    if at.scheme != "unix" and at.hostname not in _HERE:
-        return (
-            f"{title} in a container: the Docker daemon at {docker_daemon.address()} is on another machine, where "
-            f"keybench opens ports on 127.0.0.1 alone: use a daemon here, {otherwise}"
-        )
-    return ""
+_KILLED = 128
+"""Exit statuses above it are signals: somebody else ended the server."""
 
 
 class ContainerServer:
@@ -80,6 +62,7 @@ class ContainerServer:
         self._container: DockerContainer | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
         self._port_here: str | None = None
+        self._seen = time.time()
 
     def configured(self, api_version: str | None = None) -> DockerContainer:
         """The container with its whole configuration, not yet started.
@@ -111,7 +94,7 @@ class ContainerServer:
     def start(self) -> Address:
         """Pulls the image if it is not here, starts the container, and waits until the server answers."""
         if reason := docker_daemon.unreachable():
-            raise EnvironmentMissing(
+            raise RunStopped(
                 f"the Docker daemon at {docker_daemon.address()} does not answer ({reason}): "
                 "start Docker and try again."
             )
@@ -169,6 +152,24 @@ class ContainerServer:
         """Whether the container runs."""
         return self._status() == "running"
 
+    def ended(self) -> str:
+        """Why the server went away, and the next step, as a sentence; empty if nothing happened to its container."""
+        status = self._status()
+        if status == "unknown":
+            return (
+                f"The Docker daemon at {docker_daemon.address()} does not answer: start it, remove the container by "
+                "`keybench clean`, and go on with --resume."
+            )
+        if self._ran_out_of_memory():
+            return f"Its container ran out of memory: give it more than {self._memory()} by --memory."
+        if status == "running":
+            return ""
+        if status != "exited":
+            return "Its container was removed. The next trial starts another."
+        code = self._state()["ExitCode"]
+        last = f" The end of its log:\n{self.log_tail()}\n" if code < _KILLED else " "
+        return with_next_step(f"Its container ended with exit status {code}.{last}The next trial starts another.")
+
     def log_tail(self) -> str:
         """The last lines of its log, without the password."""
         if self._container is None or self._container.status == "not_started":
@@ -217,6 +218,11 @@ class ContainerServer:
             if time.monotonic() > deadline:
                 raise EnvironmentMissing(self._explain(f"did not become ready within {self._timeout:g} s ({reason})"))
             time.sleep(_POLL_SECONDS)
+        if self._ran_out_of_memory():
+            raise EnvironmentMissing(
+                f"the {self._recipe.title} container ran out of memory while it started: give it more than "
+                f"{self._memory()} by --memory."
+            )
         raise EnvironmentMissing(self._explain(f"ended while it started (status: {status})"))
 
     def _explain(self, problem: str) -> str:
@@ -252,6 +258,25 @@ class ContainerServer:
         except (DockerException, RequestException):
             return "unknown"
         return self._container.status
+
+    def _state(self) -> Mapping[str, Any]:
+        """The container's state, as it was last asked for."""
+        assert self._container
+        return dict(self._container.get_wrapped_container().attrs["State"])
+
+    def _ran_out_of_memory(self) -> bool:
+        """Whether the kernel killed a process of the container for its memory limit, since that was last seen."""
+        if self._container is None or "State" not in self._container.get_wrapped_container().attrs:
+            return False
+        killed = bool(self._state().get("OOMKilled"))
+        with suppress(KeybenchError):  # the daemon has gone
+            killed = killed or docker_api.ran_out_of_memory(self.name, self._seen)
+        if killed:
+            self._seen = time.time()
+        return killed
+
+    def _memory(self) -> str:
+        return f"{self._settings.container.memory_bytes / GIB:g} GiB"
 
     def _remove(self) -> None:
         made, self._container = self._container, None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 _FULL = re.compile(r"No space left on device|[Dd]isk full|disk is full|^The table '.*' is full")
-NEXT_STEP = "Free space on the server's disk; private servers are in KEYBENCH_TMP, which can name a larger one."
+NEXT_STEP = (
+    "Free space on the server's disk; private servers are in KEYBENCH_TMP, which can name a larger one, and containers "
+    "in the folder that `docker info` calls Docker Root Dir."
+)
 
 
 def with_next_step(message: str) -> str:

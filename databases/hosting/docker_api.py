@@ -9,6 +9,7 @@ import http.client
 import io
 import json
 import tarfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -64,6 +65,30 @@ def containers() -> Sequence[Container]:
         listed = json.loads(response.read())
     ours = [Container(each["Names"][0].lstrip("/"), each["Image"], each["Labels"]) for each in listed]
     return sorted(ours, key=lambda each: each.name)
+
+
+def data_folder() -> Path | None:
+    """The daemon's folder of images and containers (Docker Root Dir).
+
+    None if this machine has no such folder, as where Docker runs in a virtual machine. Raises EnvironmentMissing if no
+    daemon answers.
+    """
+    with _answer("GET", "/info") as response:
+        if response.status != http.HTTPStatus.OK:
+            raise _refused(response)
+        folder = Path(str(json.loads(response.read()).get("DockerRootDir", "")))
+    return folder if folder.is_absolute() and folder.is_dir() else None
+
+
+def ran_out_of_memory(name: str, since: float) -> bool:
+    """Whether the kernel has killed a process of the container for its memory limit since then (seconds since 1970).
+
+    The state of a container has it only if that was its first process; PostgreSQL's survives the end of a backend.
+    """
+    filters = json.dumps({"container": [name], "event": ["oom"]})
+    query = urlencode({"since": f"{since:.9f}", "until": f"{time.time():.9f}", "filters": filters})
+    with _answer("GET", f"/events?{query}") as response:
+        return response.status == http.HTTPStatus.OK and bool(response.read().strip())
 
 
 def remove(name: str) -> bool:

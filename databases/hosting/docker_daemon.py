@@ -1,4 +1,4 @@
-"""Checks whether a Docker daemon answers, without Docker's client or library.
+"""Checks whether a Docker daemon answers and can be used, without Docker's client or library.
 
 The address is `DOCKER_HOST`, else the address of the current context, else the default socket, as for Docker's own
 client. `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` apply. The request is `GET /_ping` of the Engine API. The daemon
@@ -13,6 +13,7 @@ import json
 import os
 import socket
 import ssl
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from urllib.parse import SplitResult, urlsplit
@@ -21,6 +22,7 @@ DEFAULT_HOST = "unix:///var/run/docker.sock"
 TIMEOUT = 1.5
 """Seconds for the whole check, including the lookup of the host's name."""
 
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORT = 2375
 _TLS_PORT = 2376
 
@@ -39,6 +41,25 @@ def _of_context() -> str:
         return str(json.loads(meta.read_text())["Endpoints"]["docker"]["Host"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
+
+
+def missing(title: str, instead: str) -> str:
+    """Why no container can be started here, and the alternatives; empty if one can. Returns within 2 s."""
+    otherwise = f"or {instead}"
+    if find_spec("testcontainers") is None:
+        return (
+            f"{title} in a container needs the Python package testcontainers: pip install testcontainers, {otherwise}"
+        )
+    at = urlsplit(address())
+    if reason := unreachable():
+        where = f"no daemon answers at {address()} ({reason})"
+        return f"{title} in a container needs Docker, and {where}: start Docker, {otherwise}"
+    if at.scheme != "unix" and at.hostname not in _HERE:
+        return (
+            f"{title} in a container: the Docker daemon at {address()} is on another machine, where "
+            f"keybench opens ports on 127.0.0.1 alone: use a daemon here, {otherwise}"
+        )
+    return ""
 
 
 def unreachable() -> str:

@@ -14,7 +14,7 @@ from keybench.databases.contract.engine import Engine, Verdict
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core.coordination import CoordinationTable
-from keybench.databases.hosting.container import missing as without_containers
+from keybench.databases.hosting.docker_daemon import missing as without_containers
 from keybench.databases.mssql import checks, container, ddl, keys, settings
 from keybench.databases.mssql.connection import drivers
 from keybench.databases.registry import choices_without_docker

@@ -1,4 +1,7 @@
-"""MariaDB or MySQL in a container of Docker's official images. MySQL's has not been run."""
+"""MariaDB or MySQL in a container of Docker's official images.
+
+Docker Hub's own have not been run, only images that `make test-containers` builds to behave as these are documented.
+"""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ MYSQL = Flavour(
         "SELECT i.index_id, i.name, i.table_id FROM information_schema.innodb_indexes i "
         "JOIN information_schema.innodb_tables t USING (table_id) WHERE t.name = %s"
     ),
-    image="mysql:8.4",
+    image="mysql:9.7",
     health=(
         "sh",
         "-c",

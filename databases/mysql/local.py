@@ -16,7 +16,7 @@ from pathlib import Path
 import keybench
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.core import installations
-from keybench.databases.hosting import container
+from keybench.databases.hosting import container, docker_daemon
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
@@ -86,7 +86,7 @@ def account() -> str | None:
 def missing(flavour: Flavour, server: str) -> str:
     """Why no server of that kind can be started here and what would bring one; empty where it can."""
     if server == container.KIND:
-        return container.missing(flavour.title, _alternative(flavour))
+        return docker_daemon.missing(flavour.title, _alternative(flavour))
     if server != "local":
         raise UsageError(
             f"{flavour.name} has no server kind {server!r}: use container, local, or a {flavour.url_schemes[0]}:// URL."

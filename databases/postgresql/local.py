@@ -17,7 +17,7 @@ from pathlib import Path
 
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.core import installations
-from keybench.databases.hosting import container
+from keybench.databases.hosting import container, docker_daemon
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.postgresql.ddl import SCHEMA, USER
@@ -110,7 +110,7 @@ def _instead() -> str:
 def missing(server: str) -> str:
     """Why no server of that kind can be started here, and what would help; empty if one can."""
     if server == container.KIND:
-        return container.missing("PostgreSQL", _instead())
+        return docker_daemon.missing("PostgreSQL", _instead())
     if sys.platform != "linux":
         return "private PostgreSQL servers run on Linux only: give the URL of yours, --server postgresql://user@host/database."
     if find(server):

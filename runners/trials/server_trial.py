@@ -10,6 +10,7 @@ from functools import cached_property
 from keybench.databases.contract.capabilities import ReadsPageOrder
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Admin
+from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
@@ -39,6 +40,8 @@ class Resources:
     pool: WriterPool = LOCAL
     progress: Callable[[int], None] = lambda _: None
     """Called with the number of rows sent so far."""
+    gone: Callable[[str], str] = lambda _: ""
+    """Why a database's server went away, and the next step, as a sentence; empty if it is there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +78,17 @@ class ServerTrial(Trial):
         return divide(self.plan.table(scenario), self.sources, scenario.table.shards)
 
     def measure(self) -> Measured:
-        """Load, verify, read, predict."""
+        """Load, verify, read, predict. The error of a server that went away says why, where that is known."""
+        try:
+            return self._measure()
+        except ServerError as error:
+            if not (why := self.resources.gone(self.plan.database)):
+                raise
+            explained = ServerError(f"{str(error).rstrip('.')}. {why}")
+            explained.traceback = error.traceback
+            raise explained from None
+
+    def _measure(self) -> Measured:
         target = self.resources.reach(self.plan.database)
         self.server = target.server
         self.request = self.request.with_found(self.plan.database, target.settings)

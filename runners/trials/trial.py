@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from keybench.errors import KeybenchError, unexpected
+from keybench.errors import KeybenchError, RunStopped, unexpected
 from keybench.results.store import records
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.trial_plan import Request, TrialPlan
@@ -41,13 +41,15 @@ class Trial(ABC):
         return ()
 
     def run(self) -> records.Trial:
-        """Measures, and gives the record; an error, short of an interruption, is a record without readings."""
+        """Measures, and gives the record; an error, but not RunStopped or an interruption, is one without readings."""
         request, plan = self.request, self.plan
         started, clock = datetime.now(UTC), time.monotonic()
         error, trace, measured = "", "", Measured(())
         try:
             measured = self.measure()
             trace = measured.traceback
+        except RunStopped:
+            raise
         except KeybenchError as problem:
             error, trace = str(problem), problem.traceback
         except MemoryError:

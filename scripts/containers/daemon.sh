@@ -1,13 +1,13 @@
 #!/bin/sh
 # Starts or stops a Docker daemon for this checkout alone: `daemon.sh start`, `daemon.sh stop`. It needs root.
 #
-# Its data, socket and log are in build/docker. It makes one bridge and changes no firewall rule (containers reach no
+# Its data, socket and log are in build/docker, or in the folder that a second argument names. It makes one bridge and changes no firewall rule (containers reach no
 # network; their ports are reached through Docker's proxy), so a daemon of the system is not disturbed. It is never a
 # system service. `. build/docker/environment` makes docker, Compose and keybench use it.
 set -eu
 cd "$(dirname "$0")/../.."
-home=$PWD/build/docker
-number=$(($(printf %s "$PWD" | cksum | cut -d' ' -f1) % 200))
+home=${2:-$PWD/build/docker}
+number=$(($(printf %s "$home" | cksum | cut -d' ' -f1) % 200))
 bridge=kbdocker$number
 
 fail() {
@@ -61,5 +61,5 @@ stop() {
 case ${1:-} in
   start) start ;;
   stop) stop ;;
-  *) fail "write daemon.sh start or daemon.sh stop." ;;
+  *) fail "write daemon.sh start [FOLDER] or daemon.sh stop [FOLDER]." ;;
 esac

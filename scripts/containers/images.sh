@@ -56,7 +56,23 @@ postgresql_18() {
   image postgres:18 "$here/postgresql/wheel.Dockerfile" "$work/wheel"
 }
 
+# scripts/mysql.sh unpacks MySQL into a folder that can be copied.
+mysql() {
+  sh scripts/mysql.sh
+  if [ ! -x build/mysql/bin/mysqldump ]; then
+    echo "note: no image mysql:9.7: build/mysql holds no MySQL; its tests are skipped." >&2
+    return 0
+  fi
+  rm -rf "$work/mysql"
+  mkdir -p "$work/mysql"
+  (cd build/mysql && tar --create --exclude share/data bin lib share) | tar --extract --directory "$work/mysql"
+  cp "$here/mysql/entrypoint.sh" "$work/mysql"
+  image mysql:9.7 "$here/mysql/Dockerfile" "$work/mysql"
+  rm -rf "$work/mysql"
+}
+
 debian
 image postgres:17 "$here/postgresql/Dockerfile" "$here/postgresql"
 image mariadb:11.8 "$here/mariadb/Dockerfile" "$here/mariadb"
 postgresql_18
+mysql

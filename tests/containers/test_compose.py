@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -68,6 +69,21 @@ def test_the_file_asks_for_a_password_and_for_nothing_else() -> None:
     assert refused.returncode != 0
     assert "KEYBENCH_SERVER_PASSWORD" in refused.stderr
     assert "make one as docker-compose.yml says at its top" in refused.stderr
+
+
+def test_a_port_that_is_taken_is_named_and_nothing_is_left(daemon: Daemon) -> None:
+    if not daemon.has(SERVICES["postgresql"]["image"]):
+        pytest.skip("the daemon has no image of PostgreSQL")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 5432))
+        taken.listen()
+        try:
+            refused = compose("up", "--wait", "--pull", "never", "postgresql")
+        finally:
+            compose("down", "--volumes")
+    assert refused.returncode != 0
+    assert "127.0.0.1:5432" in refused.stderr
+    assert "address already in use" in refused.stderr
 
 
 def test_a_healthy_service_takes_logins_and_has_the_settings_of_keybenchs_own_container(service: str) -> None:

@@ -11,10 +11,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from keybench.databases.registry import engine
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY
 from keybench.results.store.database import Store
-from tests.containers.conftest import SMOKE_IMAGE, Daemon
+from keybench.runners.planning.server_choice import resolve
+from keybench.runners.planning.trial_plan import Request
+from tests.containers.conftest import SMOKE_IMAGE, Daemon, trials
+from tests.databases.containers import HAVING
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SMALL = ("--rows", "20000", "--blocks", "1", "--layout", "uuid-v4", "--profile", "fast")
@@ -23,19 +27,21 @@ COUNTED = (
     Metric.BRANCH_PAGES,
     Metric.LEAF_DENSITY,
     Metric.LEAF_FRAGMENTATION,
+    Metric.LEAF_NONADJACENT,
     Metric.APPENDS,
     Metric.EDGE_SPLITS,
     Metric.INTERIOR_SPLITS,
+    Metric.INDEX_BYTES,
 )
+"""Metrics whose values repeat exactly for the same keys."""
 
 
 def figures(folder: Path) -> dict[tuple[str, str], dict[Metric, float | None]]:
     values = {}
-    with Store.open(str(folder / "keybench-results.sqlite"), write=False) as store:
-        for trial in store.trials(store.run("latest").id):
-            assert (trial.status, trial.error) == ("ok", "")
-            given = {reading.metric: reading.value for reading in trial.readings if reading.subject == KEY}
-            values[trial.database, trial.layout] = {metric: given[metric] for metric in COUNTED}
+    for trial in trials(folder):
+        assert (trial.status, trial.error) == ("ok", "")
+        given = {reading.metric: reading.value for reading in trial.readings if reading.subject == KEY}
+        values[trial.database, trial.layout] = {metric: given[metric] for metric in COUNTED}
     return values
 
 
@@ -80,20 +86,37 @@ def test_a_run_on_a_container_leaves_nothing(command: Run, daemon: Daemon) -> No
 def test_containers_are_the_default_and_give_the_figures_of_local_servers(
     command: Run, daemon: Daemon, tmp_path: Path
 ) -> None:
-    both = ("--db", "postgresql,mariadb", *SMALL)
+    here = [db for db in ("postgresql", "mariadb", "mysql") if not engine(db).missing("local")]
+    assert here
+    work = ("--db", ",".join(here), *SMALL)
     with Watch(daemon) as watch:
-        done = command(*both, DOCKER_HOST=daemon.host)
+        done = command(*work, DOCKER_HOST=daemon.host)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "on postgresql (container), mariadb (container)" in done.stdout
+    assert f"on {', '.join(f'{db} (container)' for db in here)}" in done.stdout
+    assert (
+        f"starting {engine(here[-1]).title} in a container; its image is pulled first if it is missing" in done.stdout
+    )
+    assert {trial.server for trial in trials(tmp_path)} == {"container"}
     assert watch.addresses == {"127.0.0.1"}
-    assert len(watch.passwords) == 2
+    assert len(watch.passwords) == len(here)
     for password in watch.passwords:
         assert password not in done.stdout + done.stderr
         for file in tmp_path.iterdir():
             assert password.encode() not in file.read_bytes()
     contained = figures(tmp_path)
-    assert command(*both, "--server", "local").returncode == 0
+    assert command(*work, "--server", "local").returncode == 0
     assert contained == figures(tmp_path)
+    assert all(values[Metric.LEAF_PAGES] for values in contained.values())
+
+
+def test_with_a_daemon_a_container_is_the_first_choice(
+    daemon: Daemon, environment: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = tuple(on.name for on in HAVING if not on.missing("container"))
+    assert len(names) >= 3
+    assert resolve(names, ()) == dict.fromkeys(names, "container")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    assert set(resolve(("postgresql",), ()).values()) <= {"local", "embedded"}
 
 
 def test_another_image_by_its_name(command: Run, daemon: Daemon, tmp_path: Path) -> None:
@@ -101,12 +124,16 @@ def test_another_image_by_its_name(command: Run, daemon: Daemon, tmp_path: Path)
     done = command("--db", "postgresql", "--server", "container", *image, *SMALL, DOCKER_HOST=daemon.host)
     assert done.returncode == 0, done.stdout + done.stderr
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        (environment,) = store.environments(store.run("latest").id)
+        run = store.run("latest")
+        (environment,) = store.environments(run.id)
+    assert Request.from_json(run.definition).container("postgresql").image == "postgres:17"
     assert environment.versions["postgresql"].startswith("17.")
+    assert environment.settings["container_image"] == "postgres:17"
+    assert environment.settings["container_cpus"] == "1"
     assert environment.settings["container_memory_bytes"] == str(2 << 30)
 
 
-@pytest.mark.parametrize("db", ["postgresql", "mariadb"])
+@pytest.mark.parametrize("db", ["postgresql", "mysql"])
 def test_two_runs_at_once(db: str, command: Run, daemon: Daemon, tmp_path: Path) -> None:
     ended: list[subprocess.CompletedProcess[str]] = []
 
@@ -121,19 +148,3 @@ def test_two_runs_at_once(db: str, command: Run, daemon: Daemon, tmp_path: Path)
     for thread in threads:
         thread.join()
     assert [done.returncode for done in ended] == [0, 0], [done.stderr for done in ended]
-
-
-def test_an_image_without_a_password_of_that_name_ends_with_its_log(command: Run, daemon: Daemon) -> None:
-    image = ("--image", "postgresql=mariadb:11.8")
-    done = command("--db", "postgresql", "--server", "container", *image, *SMALL, DOCKER_HOST=daemon.host)
-    assert done.returncode == 4
-    assert done.stderr.startswith("keybench: the PostgreSQL container ended while it started (status: exited).")
-    assert done.stderr.endswith("Fix that, choose another --image for mariadb:11.8, or another --server.\n")
-
-
-def test_an_image_that_is_nowhere(command: Run, daemon: Daemon) -> None:
-    image = ("--image", "postgresql=keybench-none:1")
-    done = command("--db", "postgresql", "--server", "container", *image, *SMALL, DOCKER_HOST=daemon.host)
-    assert done.returncode == 4
-    assert done.stderr.startswith("keybench: the image keybench-none:1 cannot be pulled (")
-    assert "by --image postgresql=NAME:TAG.\n" in done.stderr

@@ -1,16 +1,18 @@
-"""Servers that the tests' daemon starts: this machine's own, with the command and environment of a container."""
+"""Installed servers with a password, started as their images would be: a user's own, for tests by URL."""
 
 from __future__ import annotations
 
 import signal
 import socket
+from collections.abc import Callable
 from typing import Any
 
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.mysql import local as mysql
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.postgresql import local as postgresql
-from tests.databases.daemon import Stop, password
+
+Stop = Callable[[], None]
 
 
 def free_port() -> int:
@@ -19,9 +21,10 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def nothing(_config: dict[str, Any]) -> tuple[int, Stop]:
-    """Starts nothing; the port is closed."""
-    return free_port(), lambda: None
+def password(config: dict[str, Any]) -> str:
+    """The password among the environment variables."""
+    (value,) = [line.partition("=")[2] for line in config["Env"] if "PASSWORD" in line]
+    return value
 
 
 def postgres(config: dict[str, Any], secret: str = "", listen: str = "127.0.0.1") -> tuple[int, Stop]:

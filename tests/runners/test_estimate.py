@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
@@ -81,11 +82,16 @@ def test_pilots_grow_with_the_run(rows: int, total: int, pilots: tuple[int, int]
     assert estimate.pilot_rows(rows, total) == pilots
 
 
-@pytest.mark.parametrize(("urls", "needs"), [(False, 0), (True, 1)])
-def test_the_disk_of_a_url_server_is_not_this_machines(urls: bool, needs: int) -> None:
-    url = {"postgresql": "postgresql://me@h/x"}
-    request = Request(("postgresql",), url, load_scenario("quick"), CONTROL_AND_RANDOM, (), 40_000, 1, "fast", 1, 60.0)
-    assert bool(estimate.disk_bytes(request, plan(request), urls=urls)) == bool(needs)
+@pytest.mark.parametrize(
+    ("server", "place"), [("postgresql://me@h/x", "url"), ("container", "docker"), ("embedded", "machine")]
+)
+def test_each_kind_of_server_needs_a_disk_of_its_own(server: str, place: estimate.Place) -> None:
+    at = {"postgresql": server}
+    request = Request(("postgresql",), at, load_scenario("quick"), CONTROL_AND_RANDOM, (), 40_000, 1, "fast", 1, 60.0)
+    trials = plan(request)
+    needed = {each: estimate.disk_bytes(request, trials, each) for each in get_args(estimate.Place)}
+    assert needed.pop(place) > 0
+    assert set(needed.values()) == {0}
 
 
 @pytest.mark.parametrize(("server", "bytes_per_row"), [("model", 160), ("postgresql://me@h/x", 350)])

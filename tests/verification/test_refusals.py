@@ -5,15 +5,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from keybench.databases.contract.questions import Load
 from keybench.databases.core import model_questions as ask
+from keybench.databases.registry import engine
 from keybench.results.store.database import Store
 from keybench.runners.measuring import machine
-from tests.databases.daemon import listening
+from tests.databases.answering import answering
 from tests.runners.conftest import NO_DOCKER
 from tests.verification.conftest import EQUAL, Verify
 
@@ -45,10 +45,7 @@ def test_no_docker_daemon(verify: Verify, name: str, title: str) -> None:
 
 
 def test_a_licence_that_nobody_has_accepted(verify: Verify) -> None:
-    def start(_: dict[str, Any]) -> Any:
-        raise RuntimeError("no container may start")
-
-    with listening(start) as daemon:
+    with answering() as (host, asked):
         refused(
             verify,
             4,
@@ -57,9 +54,9 @@ def test_a_licence_that_nobody_has_accepted(verify: Verify) -> None:
             "(https://go.microsoft.com/fwlink/?linkid=857698): read them, then add --accept-eula mssql or set "
             "ACCEPT_EULA=Y.",
             "mssql",
-            DOCKER_HOST=daemon.host,
+            DOCKER_HOST=host,
         )
-        assert daemon.configs == []
+        assert set(asked) <= {"GET /_ping"}
 
 
 def test_too_little_disk(verify: Verify, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
@@ -138,3 +135,13 @@ def test_nothing_to_resume(verify: Verify) -> None:
         2,
         "keybench: these results hold no verification: start one with `keybench verify DATABASE`.\n",
     )
+
+
+def test_a_dry_run_explains_the_questions_and_starts_nothing(verify: Verify) -> None:
+    done = verify("mssql", "--dry-run")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = " ".join(done.stdout.split())
+    for question in engine("mssql").questions:
+        assert f"{question.statement}. {question.meaning}" in told
+        assert all(f" {load.name}: scenario {load.scenario}, " in told for load in question.loads)
+    assert list(Path.cwd().iterdir()) == []

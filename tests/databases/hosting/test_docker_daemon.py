@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import tempfile
 import time
@@ -12,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from keybench.databases.hosting import docker_daemon
+from keybench.databases.hosting import docker_api, docker_daemon
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
 
@@ -168,3 +169,16 @@ def test_docker_tls_verify_makes_the_connection_use_tls(monkeypatch: pytest.Monk
 
 def test_the_default_address() -> None:
     assert docker_daemon.address() == "unix:///var/run/docker.sock"
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_the_folder_of_a_daemon_may_be_in_a_virtual_machine(
+    exists: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Docker Desktop's is; a daemon on Linux, which tests/containers has, cannot show that."""
+    folder = tmp_path if exists else Path("/var/lib/docker-in-a-virtual-machine")
+    body = json.dumps({"DockerRootDir": str(folder)}).encode()
+    at, host = tcp()
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with listening(at, answer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body), [])):
+        assert docker_api.data_folder() == (folder if exists else None)
