@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from keybench.databases.mysql.flavour import MYSQL
+
 SCRIPT = Path(__file__).parents[1] / "scripts" / "mysql.sh"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 TOOLS = ("cat", "dirname", "grep", "head", "mkdir", "mv", "rm", "sed", "uname")
@@ -90,3 +92,9 @@ def test_nothing_happens_where_it_is_unpacked(note: Note, tmp_path: Path) -> Non
     done = subprocess.run(command, env={"PATH": "/bin:/usr/bin"}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert sorted(path.name for path in programs.iterdir()) == ["mysqld", "mysqldump"]
+
+
+def test_a_prepared_servers_log_has_the_size_of_keybenchs_servers() -> None:
+    """MySQL fills a file of another size with zeros, and the order of arrival that is in it is lost."""
+    capacity = MYSQL.settings["innodb_redo_log_capacity"]
+    assert re.findall(r"--innodb-redo-log-capacity=(\S+)", SCRIPT.read_text(encoding="utf-8")) == [capacity]

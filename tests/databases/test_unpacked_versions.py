@@ -10,7 +10,7 @@ from benchmarks.fidelity_table import counts, heading
 from keybench.databases.core import installations
 from keybench.databases.registry import engine
 
-ROWS = 20_000
+ROWS = 10_000
 FOUND = [(name, folder) for name in ("postgresql", "mariadb") for folder in installations.unpacked(name)]
 
 pytestmark = pytest.mark.long

@@ -16,7 +16,7 @@ from keybench.databases.registry import engines
 from keybench.results.store.database import Store
 from keybench.verification.loads import loads_of
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
 
 SERVERS = [
     (on, kind) for on in engines().values() for kind in on.servers if kind != "container" and not on.missing(kind)

@@ -10,6 +10,7 @@ import pytest
 
 from keybench.databases.contract.questions import Load
 from keybench.databases.core import model_questions as ask
+from keybench.databases.registry import engine
 from keybench.results.store.database import Store
 from keybench.runners.measuring import machine
 from tests.databases.answering import answering
@@ -134,3 +135,13 @@ def test_nothing_to_resume(verify: Verify) -> None:
         2,
         "keybench: these results hold no verification: start one with `keybench verify DATABASE`.\n",
     )
+
+
+def test_a_dry_run_explains_the_questions_and_starts_nothing(verify: Verify) -> None:
+    done = verify("mssql", "--dry-run")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = " ".join(done.stdout.split())
+    for question in engine("mssql").questions:
+        assert f"{question.statement}. {question.meaning}" in told
+        assert all(f" {load.name}: scenario {load.scenario}, " in told for load in question.loads)
+    assert list(Path.cwd().iterdir()) == []
