@@ -62,7 +62,10 @@ def loads_of(on: Engine) -> tuple[Load, ...]:
 
 
 def server_for(on: Engine, asked: str) -> str:
-    """The server to verify: its kind, or its URL. Raises UsageError or EnvironmentMissing with the next step."""
+    """The server to verify: its kind, or its URL. Raises UsageError or EnvironmentMissing with the next step.
+
+    `auto` takes a container only if nothing else can be had: keybench reads less from a container.
+    """
     if asked == MODEL_SERVER:
         raise UsageError(
             "--server model: a verification compares the page model with a server. Choose one of "
@@ -75,9 +78,10 @@ def server_for(on: Engine, asked: str) -> str:
             f"({reason}): start Docker and give the command again{own}."
         )
     if asked == AUTO:
-        reasons = [on.missing(kind) for kind in on.servers]
-        if all(reasons):
-            raise EnvironmentMissing("\n".join([f"no {on.title} server can be started here:", *reasons]))
+        reasons = {kind: on.missing(kind) for kind in sorted(on.servers, key=lambda kind: kind == KIND)}
+        if all(reasons.values()):
+            raise EnvironmentMissing("\n".join([f"no {on.title} server can be started here:", *reasons.values()]))
+        return next(kind for kind, reason in reasons.items() if not reason)
     return resolve((on.name,), (asked,))[on.name]
 
 
