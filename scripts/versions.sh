@@ -55,7 +55,9 @@ debian() {
 debian_postgresql() {
   debian "$1" "postgresql-$version"
   programs=lib/postgresql/$version/bin
-  for name in postgres initdb pg_waldump; do own_loader "$new/$programs/$name" "$new"; done
+  for program in "$new/$programs"/*; do
+    if head -c 4 "$program" | grep --quiet ELF; then own_loader "$program" "$new"; fi
+  done
   ln -s "$programs" "$new/bin"
 }
 

