@@ -20,7 +20,7 @@ from keybench.scenarios.payload_option import with_payload
 from tests.containers.conftest import SMOKE_IMAGE, Daemon, Second, ended, trials
 from tests.runners.test_kill import start, wait_until_nothing_is_left
 
-WORK = ("--layout", "uuid-v4", "--rows", "20000", "--blocks", "2", "--seed", "5")
+WORK = ("--layout", "uuid-v4", "--rows", "20000", "--blocks", "2", "--seed", "5", "--profile", "fast")
 TRIALS = 2 * 2
 
 

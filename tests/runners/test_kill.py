@@ -42,14 +42,14 @@ def left_over(servers: Path) -> list[str]:
     return processes + [str(path) for path in servers.iterdir()]
 
 
-def wait_until_nothing_is_left(servers: Path, seconds: float = 10) -> None:
+def wait_until_nothing_is_left(servers: Path, seconds: float = 10, swept_later: str = "keybench-run-") -> None:
     """Nothing but, for the next command to sweep, the empty folder of a runner that was killed while it started its
-    fork server."""
+    fork server, or another folder whose name begins with `swept_later`."""
     deadline = time.monotonic() + seconds
     while (remaining := left_over(servers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     if swept := locked_folder.sweep(servers):
-        assert [path for path in swept if not path.name.startswith("keybench-run-")] == []
+        assert [path for path in swept if not path.name.startswith(("keybench-run-", swept_later))] == []
         remaining = left_over(servers)
     assert not remaining
 
