@@ -6,14 +6,15 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import layouts, mariadb, pagemodel, postgresql, report, sqlite, writers
+from benchmarks import innodb, layouts, pagemodel, postgresql, report, sqlite, writers
 from keybench.errors import KeybenchError
 from keybench.runners.measuring.machine import describe
 
 PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "sqlite": sqlite.compare,
     "postgresql": postgresql.compare,
-    "mariadb": mariadb.compare,
+    "mariadb": innodb.compare_mariadb,
+    "mysql": innodb.compare_mysql,
     "layouts": layouts.compare,
     "pagemodel": pagemodel.compare,
     "writers": writers.compare,

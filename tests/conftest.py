@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from keybench.databases.registry import engines
 from keybench.model.keys import Keys
 from keybench.testing.contract.servers import folder_for_servers
 
@@ -27,6 +28,12 @@ _ORDER = {"runners": 0, "notebooks": 0, "contract": 0, "generators": 2}
 if "PYTEST_XDIST_WORKER" not in os.environ:  # those have it from the process that started them
     os.environ["TMPDIR"] = str(folder_for_servers())
     tempfile.tempdir = None
+
+
+def pytest_report_header() -> list[str]:
+    """Names once the servers that cannot be started here. Tests that need them are left out or skipped."""
+    local = [on for on in engines().values() if "local" in on.servers]
+    return [f"without {on.title}: {reason}" for on in local if (reason := on.missing("local"))]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

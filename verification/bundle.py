@@ -28,6 +28,8 @@ from keybench.verification.findings import Finding
 from keybench.verification.log import LOG
 from keybench.verification.private import Private, without_times
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+"""In a command line, such as that of a results database."""
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 ABOUT = """\
@@ -53,7 +55,7 @@ def write_bundle(
     path: Path, on: Engine, store: Store, run_ids: Sequence[str], verdicts: Sequence[Finding], log: Path, server: str
 ) -> None:
     """Writes the file, atomically. Raises UsageError if it cannot be written."""
-    private = Private([server])
+    private = Private([server, *(url for run in run_ids for url in _URL.findall(store.run(run).command))])
     with tempfile.TemporaryDirectory(prefix="keybench-verify-") as folder:
         results = Path(folder) / "results.sqlite"
         with Store.open(str(results), write=True) as copy:

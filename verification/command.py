@@ -26,7 +26,10 @@ def verify(
         str, typer.Argument(metavar="[DATABASE]", help="The database: mssql, oracle, postgresql …")
     ] = "",
     server: Annotated[
-        str, typer.Option(help="auto, a kind (container, local, embedded), or the URL of a server of yours.")
+        str,
+        typer.Option(
+            help="auto (a container only if nothing else can be had), a kind (container, local, embedded), or a URL."
+        ),
     ] = "auto",
     accept_eula: Annotated[
         str, typer.Option(help="Databases whose licence terms you accept; the container of mssql needs it.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import ContainerOptions
 from keybench.databases.contract.questions import Load
-from keybench.databases.hosting import docker_daemon
+from keybench.databases.hosting import docker_api, docker_daemon
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, UsageError
@@ -62,7 +62,10 @@ def loads_of(on: Engine) -> tuple[Load, ...]:
 
 
 def server_for(on: Engine, asked: str) -> str:
-    """The server to verify: its kind, or its URL. Raises UsageError or EnvironmentMissing with the next step."""
+    """The server to verify: its kind, or its URL. Raises UsageError or EnvironmentMissing with the next step.
+
+    `auto` takes a container only if nothing else can be had: keybench reads less from a container.
+    """
     if asked == MODEL_SERVER:
         raise UsageError(
             "--server model: a verification compares the page model with a server. Choose one of "
@@ -75,9 +78,10 @@ def server_for(on: Engine, asked: str) -> str:
             f"({reason}): start Docker and give the command again{own}."
         )
     if asked == AUTO:
-        reasons = [on.missing(kind) for kind in on.servers]
-        if all(reasons):
-            raise EnvironmentMissing("\n".join([f"no {on.title} server can be started here:", *reasons]))
+        reasons = {kind: on.missing(kind) for kind in sorted(on.servers, key=lambda kind: kind == KIND)}
+        if all(reasons.values()):
+            raise EnvironmentMissing("\n".join([f"no {on.title} server can be started here:", *reasons.values()]))
+        return next(kind for kind, reason in reasons.items() if not reason)
     return resolve((on.name,), (asked,))[on.name]
 
 
@@ -165,25 +169,33 @@ def choices_of(run: Run, server: str) -> tuple[Engine, Choices]:
     return engine(name), Choices(given, images, request.memory, request.cpus, size, request.trial_timeout)
 
 
+_MORE_DISK: Final[Mapping[estimate.Place, str]] = {
+    "machine": "set KEYBENCH_TMP to a folder with more room",
+    "docker": "give Docker more room (docker system df shows what it holds)",
+}
+
+
 def check_room(on: Engine, made: Iterable[Request], size: Size) -> None:
     """EnvironmentMissing, before anything starts, if the largest trial of all loads has too little disk or memory."""
     planned = [(request, plan(request)) for request in made]
     less = " or add --quick," if size == "full" else ""
-    places: tuple[estimate.Place, ...] = ("machine", "docker")
-    disk = max(estimate.disk_bytes(request, trials, place) for request, trials in planned for place in places)
+    for place, more in _MORE_DISK.items():
+        need = max(estimate.disk_bytes(request, trials, place) for request, trials in planned)
+        folder = base_directory() if place == "machine" else docker_api.data_folder() if need else None
+        if not need or folder is None:
+            continue
+        free = shutil.disk_usage(folder).free
+        if need + estimate.HEAD_ROOM > free:
+            raise EnvironmentMissing(
+                f"verifying {on.title} needs about {estimate.gigabytes(need)} of disk, and "
+                f"{estimate.gigabytes(estimate.HEAD_ROOM)} must stay free, but {folder} has {estimate.gigabytes(free)}:"
+                f" make room,{less} or {more}."
+            )
     memory = max(estimate.memory_bytes(request, one, one.rows) for request, trials in planned for one in trials)
-    folder = base_directory()
-    free = shutil.disk_usage(folder).free
-    if disk and disk + estimate.HEAD_ROOM > free:
-        raise EnvironmentMissing(
-            f"verifying {on.title} needs about {estimate.gigabytes(disk)} of disk, and "
-            f"{estimate.gigabytes(estimate.HEAD_ROOM)} must stay free, but {folder} has {estimate.gigabytes(free)}: "
-            f"make room,{less} or set KEYBENCH_TMP to a folder with more room."
-        )
     available = machine.available_memory()
     if memory > available:
         raise EnvironmentMissing(
             f"verifying {on.title} needs about {estimate.gigabytes(memory)} of memory, and "
-            f"{estimate.gigabytes(available)} are available: end other programs,{less} or use a machine "
-            "with more memory."
+            f"{estimate.gigabytes(available)} are available: end other programs,{less} or use a machine with more "
+            "memory."
         )

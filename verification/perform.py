@@ -58,8 +58,15 @@ def perform(this: Verification, store: Store, console: LoggedConsole, *, debug: 
     try:
         _measure(this, begun, store, console, debug=debug)
     except KeyboardInterrupt:
-        _finish(this, begun, store, console)
-        say(console, f"go on with: keybench verify --resume {this.id}")
+        if begun:
+            _finish(this, begun, store, console)
+            say(console, f"go on with: keybench verify --resume {this.id}")
+        else:
+            this.log.unlink(missing_ok=True)
+        raise
+    except KeybenchError:
+        if not begun:
+            this.log.unlink(missing_ok=True)
         raise
     verdicts = _finish(this, begun, store, console)
     this.log.unlink(missing_ok=True)  # the bundle has it

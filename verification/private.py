@@ -38,7 +38,7 @@ class Private:
     """Replaces what is private in texts and records."""
 
     def __init__(self, servers: Iterable[str] = ()) -> None:
-        """`servers` are the servers of the verification: their kinds, or URLs without passwords."""
+        """`servers` are those whose user and host are private: URLs without passwords, or kinds, which hold none."""
         places = {
             os.path.expanduser("~"): "~",  # noqa: PTH111 (as the environment spells it)
             str(Path.cwd()): ".",
@@ -48,15 +48,12 @@ class Private:
             str(Path(__file__).resolve().parent.parent): "<keybench>",
             **_places(servers),
         }
-        spelled = {
-            form: put for text, put in places.items() for form in (text, repr(text)[1:-1], os.path.realpath(text))
-        }
-        patterns = [(rf"(?<![\w.]){re.escape(text)}(?![\w-])", put) for text, put in spelled.items()]
+        spelled = {form: put for text, put in places.items() for form in _forms(text) if len(form) >= _SHORTEST}
+        found = [(text, rf"(?<![\w.]){re.escape(text)}(?![\w-])", put) for text, put in spelled.items()]
         passwords = {*secret.of_this_process().values(), *_passwords_of_files()}
-        patterns += [(re.escape(text), "***") for text in passwords]
-        kept = [(pattern, put) for pattern, put in patterns if len(pattern) >= _SHORTEST]
-        kept.sort(key=lambda pair: len(pair[0]), reverse=True)
-        self._longest_first = [(re.compile(pattern), put) for pattern, put in kept]
+        found += [(text, re.escape(text), "***") for text in passwords if len(text) >= _SHORTEST]
+        found.sort(key=lambda one: len(one[0]), reverse=True)
+        self._longest_first = [(re.compile(pattern), put) for _, pattern, put in found]
 
     def text(self, text: str) -> str:
         """The text without what is private."""
@@ -79,6 +76,11 @@ class Private:
             changed = {field.name: self._record(getattr(value, field.name)) for field in fields(value)}
             return replace(value, **changed)
         return value
+
+
+def _forms(text: str) -> set[str]:
+    """How a path may be written: as it is, as Python shows it, and where a link leads."""
+    return {text, repr(text)[1:-1], *([os.path.realpath(text)] if Path(text).is_absolute() else [])}
 
 
 def _passwords_of_files() -> list[str]:

@@ -42,7 +42,7 @@ from keybench.pagemodels.innodb.branch_memory import (
     reorganise,
 )
 from keybench.pagemodels.innodb.segments import allocate, single
-from keybench.pagemodels.innodb.tablespace import Space, reserve
+from keybench.pagemodels.innodb.tablespace import MYSQL, Space, reserve
 
 PUT, DELETE, REMOVE_FIRST, MERGE, LIFT, RELEASE = range(6)
 
@@ -63,6 +63,8 @@ def new_page(tree: Tree, level: int, number: int) -> int:
 def start(tree: Tree, space: Space) -> None:
     """An empty index: one leaf, the root, in a page of the branch segment."""
     tree.leaves[0] = single(space, tree.facts[SEGMENT], 0)
+    if space.facts[MYSQL]:  # which makes room for the segment of the leaves, although it is empty
+        reserve(space, 0)
 
 
 @kernel
@@ -84,7 +86,7 @@ def enter(tree: Tree, space: Space, event: Ints, first: bool) -> int:
     facts[ATTEMPTS] += first
     father = find(tree, event[leaf.WITHIN] + 1, 1)
     if event[leaf.WHAT] == leaf.NEIGHBOUR:
-        facts[NEIGHBOURS] += first
+        facts[NEIGHBOURS] += 1
         pending = defer(tree, 0, PUT, 1, key, other, 1)
         return defer(tree, pending, DELETE, 1, father, other, 1)
     if event[leaf.WHAT] == leaf.UP:

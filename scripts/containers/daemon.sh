@@ -1,9 +1,10 @@
 #!/bin/sh
 # Starts or stops a Docker daemon for this checkout alone: `daemon.sh start`, `daemon.sh stop`. It needs root.
 #
-# Its data, socket and log are in build/docker, or in the folder that a second argument names. It makes one bridge and changes no firewall rule (containers reach no
-# network; their ports are reached through Docker's proxy), so a daemon of the system is not disturbed. It is never a
-# system service. `. build/docker/environment` makes docker, Compose and keybench use it.
+# Its data, socket and log are in build/docker, or in the folder that a second argument names. It makes one bridge and
+# changes no firewall rule (containers reach no network; their ports are reached through Docker's proxy), so a daemon of
+# the system is not disturbed. It is never a system service. `. build/docker/environment` makes docker, Compose and
+# keybench use it.
 set -eu
 cd "$(dirname "$0")/../.."
 home=${2:-$PWD/build/docker}
@@ -55,6 +56,10 @@ stop() {
       sleep 0.1
     done
   fi
+  # dockerd leaves a mount or two behind, and build/ could not be removed then.
+  awk -v home="$home/" 'index($2, home) == 1 { print $2 }' /proc/mounts | sort -r | while read -r left; do
+    umount --lazy "$left"
+  done
   ! ip link show "$bridge" >/dev/null 2>&1 || ip link delete "$bridge"
 }
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from keybench.databases.sqlite.local import EmbeddedServer
+from keybench.errors import EnvironmentMissing
 from keybench.model.metric import Metric
 from keybench.results.store.database import Store
 from keybench.verification import perform
@@ -81,6 +83,23 @@ def test_equal_verdicts_and_what_is_sent_in(verify: Verify, asking: Callable[...
         assert [len(sent.trials(run.id)) for run in sent.runs()] == [2, 2]
     with sqlite3.connect("sent.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM series WHERE metric = 'insert_seconds'").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (EnvironmentMissing("no server."), 4)])
+def test_a_verification_that_measured_nothing_leaves_nothing_but_an_empty_results_file(
+    verify: Verify, asking: Callable[..., None], monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    def start(*_: object) -> None:
+        raise error
+
+    asking(*EQUAL)
+    monkeypatch.setattr(EmbeddedServer, "start", start)
+    done = verify("sqlite")
+    assert done.returncode == code
+    assert "go on with" not in done.stdout
+    assert [path.name for path in Path().iterdir() if "verify" in path.name] == []
+    with Store.open(RESULTS, write=False) as store:
+        assert store.runs() == []
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The order of arrival, by the transaction that inserted each record (DB_TRX_ID) and by the redo log.
 
 Where the log cannot be read or was overwritten, the order is that of the transactions, which get their numbers at their
-first insertion. Overlapping transactions are then told apart, but not how their rows interleaved: exact for
-transactions of one row, approximate for longer ones. Measured with 200,000 rows from four writers on two cores: the
+first insertion. Overlapping transactions are then told apart, but not how their rows interleaved: nearly exact
+for transactions of one row, approximate for longer ones. Measured with 200,000 rows from four writers on two cores: the
 model had 0 to 3.5 % more or fewer leaves than the server, equally many with the order from the log, and 1 to 22 % more
 or fewer with the order by the writers' own clocks (docs/internals/arrival-order.md §2).
 """

@@ -1,16 +1,25 @@
-"""One private MariaDB for all tests, and a loaded table on it."""
+"""Private servers of MariaDB and MySQL for all tests, and a loaded table on one.
 
-from collections.abc import Iterator, Mapping
+A test that asks for `server`, `address` or `admin` runs on each of the two that can be started here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.mariadb import ENGINE
+from keybench.databases.mariadb import ENGINE as MARIADB
+from keybench.databases.mysql import ENGINE as MYSQL
+from keybench.databases.mysql import local
 from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.engine import MySqlEngine
+from keybench.databases.mysql.flavour import flavour_named
 from keybench.databases.mysql.session import MySqlSession, SendMethod
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
@@ -19,11 +28,38 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.testing.contract.servers import Servers
 
+BOTH = (MARIADB, MYSQL)
+HERE = [of for of in BOTH if not of.missing("local")] or [MARIADB]
+"""The engines whose tests run here. tests/conftest.py names those that are left out."""
+
+
+def of_each(names: str, values_of: Callable[[MySqlEngine], Iterable[Any]]) -> pytest.MarkDecorator:
+    """Parametrises a test by the engine and the values of those names that `values_of` gives for it."""
+    rows = [(of, *(row if isinstance(row, tuple) else (row,))) for of in HERE for row in values_of(of)]
+    ids = ["-".join(str(getattr(value, "name", value)) for value in row) for row in rows]
+    return pytest.mark.parametrize(f"engine, {names}", rows, indirect=["engine"], ids=ids)
+
+
+def methods(of: MySqlEngine) -> Sequence[SendMethod]:
+    """The ways to send rows that the engine has: MySQL takes no arrays."""
+    return [method for method in get_args(SendMethod) if of is MARIADB or method != "arrays"]
+
+
+ON_MARIADB = pytest.mark.parametrize("engine", [MARIADB], indirect=True, ids=["mariadb"])
+"""For tests of what MySQL does not have."""
+
+
+@pytest.fixture(scope="session", params=HERE, ids=lambda of: of.name)
+def engine(request: pytest.FixtureRequest) -> MySqlEngine:
+    """One of the two."""
+    assert isinstance(request.param, MySqlEngine)
+    return request.param
+
 
 @pytest.fixture(scope="session")
-def address(servers: Servers) -> Address:
-    """The installed server."""
-    return servers.address(ENGINE, "local")
+def address(engine: MySqlEngine, servers: Servers) -> Address:
+    """Its private server."""
+    return servers.address(engine, "local")
 
 
 @pytest.fixture
@@ -31,6 +67,17 @@ def admin(address: Address) -> Iterator[MySqlAdmin]:
     with_admin = MySqlAdmin(address)
     yield with_admin
     with_admin.close()
+
+
+def programs(address: Address) -> Path | None:
+    """The folder of the clients of a private server; None where they are in PATH."""
+    program = local.program(flavour_named(address.engine))
+    return program.parent if program and address.engine == "mysql" else None
+
+
+def numbers(first: int, last: int) -> str:
+    """The beginning of a query that has the numbers from first to last as `n` of the table `numbers`."""
+    return f"WITH RECURSIVE numbers (n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM numbers WHERE n < {last})"
 
 
 def as_url(address: Address) -> Address:

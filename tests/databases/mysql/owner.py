@@ -1,4 +1,4 @@
-"""A user's own MariaDB server: other people's tables, and a guest who must give a password."""
+"""A user's own server of MariaDB or MySQL: other people's tables, and a guest who must give a password."""
 
 from __future__ import annotations
 
@@ -8,33 +8,43 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql.admin import MySqlAdmin
 from tests.databases.inside import InContainer, InFolder, Inside
+from tests.databases.mysql.conftest import numbers, programs
 
 VOLATILE = {"timestamp", "gtid_binlog_pos", "gtid_current_pos", "gtid_slave_pos"}
+DUMPS = {
+    "mariadb": ["mariadb-dump", "--no-defaults", "--skip-dump-date"],
+    "mysql": ["mysqldump", "--no-defaults", "--skip-dump-date", "--set-gtid-purged=OFF"],
+}
+SYSTEM = {
+    "mariadb": ["--system=users,plugins,udfs,servers"],
+    "mysql": ["mysql", "user", "db", "tables_priv", "columns_priv", "procs_priv", "plugin", "func", "servers"],
+}
 
 
 class Owner:
     """Owns a private server; `guest` may do everything in the database keybench, `stranger` nothing."""
 
-    title = "MariaDB"
     place_of_its_own = "database keybench"
     table = "keybench.keybench_rows"
 
     def __init__(self, address: Address, password: str) -> None:
         self._address = address
         self._contained = KIND in address.parameters
-        self._inside: Inside = InContainer(address) if self._contained else InFolder(address)
+        self._inside: Inside = InContainer(address) if self._contained else InFolder(address, programs(address))
+        self._name = address.engine
         # A container sees guests come from Docker's bridge.
         self._from = "%" if self._contained else "localhost"
         self.wrong_password = "Access denied for user 'guest'@'" + (
             "" if self._contained else "localhost' (using password: YES)"
         )
         self.admin = MySqlAdmin(address)
+        self.title = self.admin.flavour.title
         self._before = bool(self.admin.rows("SHOW DATABASES LIKE 'keybench'"))
         for statement in (
             "DROP DATABASE IF EXISTS keybench",
             "CREATE DATABASE theirs",
             "CREATE TABLE theirs.orders (id INT PRIMARY KEY, note VARCHAR(40))",
-            "INSERT INTO theirs.orders SELECT seq, concat('note ', seq) FROM theirs.seq_1_to_100",
+            f"INSERT INTO theirs.orders {numbers(1, 100)} SELECT n, concat('note ', n) FROM numbers",
             "CREATE VIEW theirs.seen AS SELECT id FROM theirs.orders",
             "CREATE FUNCTION theirs.one() RETURNS INT DETERMINISTIC RETURN 1",
             "CREATE DATABASE keybench2",
@@ -49,8 +59,8 @@ class Owner:
         given = ":" + quote(password, safe="") if password else ""
         at = self._address.parameters
         if self._contained:
-            return f"mariadb://{user}{given}@{at['host']}:{at['port']}"
-        return f"mariadb://{user}{given}@localhost?unix_socket={at['unix_socket']}"
+            return f"{self._name}://{user}{given}@{at['host']}:{at['port']}"
+        return f"{self._name}://{user}{given}@localhost?unix_socket={at['unix_socket']}"
 
     def dump(self) -> str:
         """All databases with their routines, users and the like, and the server's variables."""
@@ -59,9 +69,9 @@ class Owner:
         text = ""
         where = [] if self._contained else ["--socket", self._address.parameters["unix_socket"]]
         password = {"MYSQL_PWD": self._address.secret.reveal()} if self._address.secret else {}
-        for what in (["--databases", *own], ["--system=users,plugins,udfs,servers"]):
-            program = ["mariadb-dump", "--no-defaults", "--skip-dump-date", "--routines", "--events"]
-            text += self._inside.run([*program, *where, "--user=root", *what], password)
+        for what in (["--databases", *own], SYSTEM[self._name]):
+            dump = [*DUMPS[self._name], "--routines", "--events", *where, "--user=root", *what]
+            text += self._inside.run(dump, password)
         variables = dict(self.admin.rows("SHOW GLOBAL VARIABLES"))
         return text + "".join(f"{name}={variables[name]}\n" for name in sorted(variables.keys() - VOLATILE))
 

@@ -19,12 +19,14 @@ from keybench.databases import mariadb, mysql
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.functions import script
 from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.engine import MySqlEngine
 from keybench.errors import UsageError
 from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.model.keys import Keys
+from tests.databases.mysql.conftest import ON_MARIADB, numbers, of_each, programs
 
 DAY = 86_400_000_000
 EPOCH = datetime(1970, 1, 1)
@@ -34,9 +36,9 @@ examples = settings(max_examples=60, deadline=None, suppress_health_check=[Healt
 
 
 @pytest.fixture(scope="module")
-def server(address: Address) -> Iterator[MySqlAdmin]:
+def server(engine: MySqlEngine, address: Address) -> Iterator[MySqlAdmin]:
     admin = MySqlAdmin(address)
-    for statement in statements(script(mariadb.ENGINE)):
+    for statement in statements(script(engine)):
         admin.rows(statement)
     yield admin
     for name in installed(admin):
@@ -99,15 +101,21 @@ def decoded(name: str, key: uuid.UUID) -> int | None:
     return int(parts.ticks[0]) - UNIX_EPOCH
 
 
-@pytest.mark.parametrize(
-    ("suffix", "of"), [("", "rt-comb-postgresql"), ("_uuid", "rt-comb-sql")], ids=["binary", "uuid"]
-)
 @examples
 @given(base=st.uuids(version=4), at=st.integers(0, LAST))
-def test_a_comb_equals_the_layouts(server, suffix, of, base, at) -> None:
-    key = made(server, f"create_comb{suffix}", base, at)
-    assert key == expected(of, base, at * 10)
-    assert read(server, f"date_from_comb{suffix}", key) == at // 1000 * 1000
+def test_a_comb_equals_the_layouts(server, base, at) -> None:
+    key = made(server, "create_comb", base, at)
+    assert key == expected("rt-comb-postgresql", base, at * 10)
+    assert read(server, "date_from_comb", key) == at // 1000 * 1000
+
+
+@ON_MARIADB
+@examples
+@given(base=st.uuids(version=4), at=st.integers(0, LAST))
+def test_a_comb_for_uuid_equals_the_layouts(server, base, at) -> None:
+    key = made(server, "create_comb_uuid", base, at)
+    assert key == expected("rt-comb-sql", base, at * 10)
+    assert read(server, "date_from_comb_uuid", key) == at // 1000 * 1000
 
 
 @examples
@@ -146,19 +154,22 @@ def test_any_legacy_comb_is_read_as_the_layout_reads_it(server, days, units, res
             assert abs(found * 10 - ticks) <= 10
 
 
-@pytest.mark.parametrize(
-    ("function", "key", "told"),
-    [
-        ("date_from_comb", "018e5f3b-ff48-47cc-b5ba-d01c25cc63a7", "2024-03-21 04:19:11.304000"),
-        ("date_from_comb_uuid", "d01c25cc-63a7-47cc-b5ba-018e5f3bff48", "2024-03-21 04:19:11.304000"),
-        ("date_from_comb_legacy", "91900186-2cc4-4502-9bf0-e25afe33db2d", "2002-01-10 23:40:35"),
-        ("date_from_comb", "e677d21f-dbff-4000-8000-000000000000", "9999-12-31 23:59:59.999000"),
-        ("date_from_comb", "e677d21f-dc00-4000-8000-000000000000", "None"),
-        ("date_from_comb_legacy", "00000000-0001-4000-8000-000000000000", "1900-01-01 00:00:00.003333"),
-        ("date_from_comb_legacy", "ffff018b-8200-4000-8000-000000000000", "2079-06-07 00:00:00"),
-        ("date_from_comb_legacy", "ffff018b-8201-4000-8000-000000000000", "None"),
-        ("date_from_comb_legacy", "ffffffff-ffff-4000-8000-000000000000", "None"),
-    ],
+def calls(names: str, *functions: tuple[str, ...]) -> pytest.MarkDecorator:
+    """Each call on each engine that has its function."""
+    return of_each(names, lambda of: [call for call in functions if of is mariadb.ENGINE or "uuid" not in call[0]])
+
+
+@calls(
+    "function, key, told",
+    ("date_from_comb", "018e5f3b-ff48-47cc-b5ba-d01c25cc63a7", "2024-03-21 04:19:11.304000"),
+    ("date_from_comb_uuid", "d01c25cc-63a7-47cc-b5ba-018e5f3bff48", "2024-03-21 04:19:11.304000"),
+    ("date_from_comb_legacy", "91900186-2cc4-4502-9bf0-e25afe33db2d", "2002-01-10 23:40:35"),
+    ("date_from_comb", "e677d21f-dbff-4000-8000-000000000000", "9999-12-31 23:59:59.999000"),
+    ("date_from_comb", "e677d21f-dc00-4000-8000-000000000000", "None"),
+    ("date_from_comb_legacy", "00000000-0001-4000-8000-000000000000", "1900-01-01 00:00:00.003333"),
+    ("date_from_comb_legacy", "ffff018b-8200-4000-8000-000000000000", "2079-06-07 00:00:00"),
+    ("date_from_comb_legacy", "ffff018b-8201-4000-8000-000000000000", "None"),
+    ("date_from_comb_legacy", "ffffffff-ffff-4000-8000-000000000000", "None"),
 )
 @pytest.mark.parametrize("zone", ["+00:00", "+05:45"])
 def test_known_combs(server, function: str, key: str, told: str, zone: str) -> None:
@@ -168,13 +179,11 @@ def test_known_combs(server, function: str, key: str, told: str, zone: str) -> N
     server.rows("SET time_zone = DEFAULT")
 
 
-@pytest.mark.parametrize(
-    ("function", "reader", "kind"),
-    [
-        ("new_comb", "date_from_comb", "BINARY(16) DEFAULT ''"),
-        ("new_comb_legacy", "date_from_comb_legacy", "BINARY(16) DEFAULT ''"),
-        ("new_comb_uuid", "date_from_comb_uuid", "UUID DEFAULT UUID()"),
-    ],
+@calls(
+    "function, reader, kind",
+    ("new_comb", "date_from_comb", "BINARY(16) DEFAULT ''"),
+    ("new_comb_legacy", "date_from_comb_legacy", "BINARY(16) DEFAULT ''"),
+    ("new_comb_uuid", "date_from_comb_uuid", "UUID DEFAULT UUID()"),
 )
 def test_by_a_trigger_each_row_gets_a_key_of_its_time(server, function: str, reader: str, kind: str) -> None:
     server.rows(f"CREATE TABLE keybench.orders (n INT AUTO_INCREMENT UNIQUE, id {kind} PRIMARY KEY)")
@@ -184,7 +193,7 @@ def test_by_a_trigger_each_row_gets_a_key_of_its_time(server, function: str, rea
     server.rows("SET time_zone = '+05:45'")
     begin = datetime.now(UTC).replace(tzinfo=None)
     for first in range(0, 3000, 1000):
-        server.rows(f"INSERT INTO keybench.orders (n) SELECT seq FROM seq_{first + 1}_to_{first + 1000}")
+        server.rows(f"INSERT INTO keybench.orders (n) {numbers(first + 1, first + 1000)} SELECT n FROM numbers")
         time.sleep(0.01)
     end = datetime.now(UTC).replace(tzinfo=None)
     keys = server.rows(f"SELECT id, {reader}(id), n FROM keybench.orders ORDER BY n")
@@ -203,41 +212,47 @@ def test_by_a_trigger_each_row_gets_a_key_of_its_time(server, function: str, rea
 
 @pytest.mark.parametrize("function", ["new_comb", "new_comb_legacy"])
 def test_all_rows_of_a_statement_share_one_time(server, function: str) -> None:
-    keys = server.rows(f"SELECT {function}(), SLEEP(IF(seq < 5, 0.01, 0)) FROM seq_1_to_100")
+    keys = server.rows(f"{numbers(1, 100)} SELECT {function}(), SLEEP(IF(n < 5, 0.01, 0)) FROM numbers")
     assert len({key[:6] for key, _ in keys}) == 1
     assert len({key for key, _ in keys}) == 100
 
 
-def test_null_gives_null(server) -> None:
-    for call in (
-        "create_comb(NULL, NOW(6))",
-        "create_comb(x'00', NULL)",
-        "create_comb_legacy(NULL, NOW(6))",
-        "create_comb_legacy(x'00', NULL)",
-        "create_comb_uuid(NULL, NOW(6))",
-        "date_from_comb(NULL)",
-        "date_from_comb_legacy(NULL)",
-        "date_from_comb_uuid(NULL)",
-    ):
-        assert server.value(f"SELECT {call}") is None, call
+@calls(
+    "function, given",
+    ("create_comb", "NULL, NOW(6)"),
+    ("create_comb", "x'00', NULL"),
+    ("create_comb_legacy", "NULL, NOW(6)"),
+    ("create_comb_legacy", "x'00', NULL"),
+    ("create_comb_uuid", "NULL, NOW(6)"),
+    ("date_from_comb", "NULL"),
+    ("date_from_comb_legacy", "NULL"),
+    ("date_from_comb_uuid", "NULL"),
+)
+def test_null_gives_null(server, function: str, given: str) -> None:
+    assert server.value(f"SELECT {function}({given})") is None
 
 
+@ON_MARIADB
 def test_installing_again_changes_nothing(server) -> None:
     before = installed(server)
     for statement in statements(script(mariadb.ENGINE)):
         server.rows(statement)
     assert installed(server) == before
-    assert set(mariadb.ENGINE.functions()) < set(before)
 
 
-@pytest.mark.parametrize("name", ["", *mariadb.ENGINE.functions()])
-def test_the_printed_script_is_installed_by_the_client(address: Address, name: str) -> None:
-    client = shutil.which("mariadb") or shutil.which("mysql")
+def test_all_functions_are_installed(engine: MySqlEngine, server) -> None:
+    assert set(engine.functions()) < set(installed(server))
+
+
+@of_each("name", lambda of: ["", *of.functions()])
+def test_the_printed_script_is_installed_by_the_client(engine: MySqlEngine, address: Address, name: str) -> None:
+    path = programs(address)
+    client = shutil.which("mysql", path=path) if path else shutil.which("mariadb") or shutil.which("mysql")
     if client is None:
-        pytest.skip("no client beside the installed MariaDB")
-    command = [sys.executable, "-m", "keybench.databases", "sql", "mariadb", *([name] if name else [])]
+        pytest.skip(f"no client beside the installed {engine.title}")
+    command = [sys.executable, "-m", "keybench.databases", "sql", engine.name, *([name] if name else [])]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert printed == script(mariadb.ENGINE, name)
+    assert printed == script(engine, name)
     with closing(MySqlAdmin(address)) as admin:
         admin.rows("CREATE DATABASE printed")
         try:
@@ -246,7 +261,7 @@ def test_the_printed_script_is_installed_by_the_client(address: Address, name: s
             assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
             names = admin.rows("SELECT routine_name FROM information_schema.routines WHERE routine_schema = 'printed'")
             assert {name} - {""} <= {each for (each,) in names}
-            assert name or set(mariadb.ENGINE.functions()) <= {each for (each,) in names}
+            assert name or set(engine.functions()) <= {each for (each,) in names}
         finally:
             admin.rows("DROP DATABASE printed")
 

@@ -1,6 +1,6 @@
 """Keys that the server makes: rows are sent without them, and each row has one."""
 
-from typing import get_args
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from keybench.databases import mariadb, mysql
 from keybench.databases.contract.capabilities import MakesKeys
 from keybench.databases.mysql import ddl, keys
 from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, number
 from keybench.databases.mysql.session import MySqlSession, SendMethod
 from keybench.errors import ServerError, UsageError
@@ -16,13 +17,18 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import ServerKeys, Table
+from tests.databases.mysql.conftest import ON_MARIADB, methods, of_each
 
 ROWS = 2501
 HERE = [made for made in mariadb.ENGINE.server_keys if made.min_version < 101_100]
 
 
-def table(made: ServerKeys, key: str = "clustered") -> Table:
-    return Table("trial", mariadb.ENGINE.column(made.column), 20, key, server_keys=made)  # type: ignore[arg-type]
+def here(of: MySqlEngine) -> list[ServerKeys]:
+    return HERE if of is mariadb.ENGINE else list(of.server_keys)
+
+
+def table(of: MySqlEngine, made: ServerKeys, key: str = "clustered") -> Table:
+    return Table("trial", of.column(made.column), 20, key, server_keys=made)  # type: ignore[arg-type]
 
 
 def loaded(admin: MySqlAdmin, on: Table, path: SendMethod) -> np.ndarray:
@@ -41,37 +47,38 @@ def loaded(admin: MySqlAdmin, on: Table, path: SendMethod) -> np.ndarray:
     return np.array([value for _, _, value in sorted(by_payload, key=lambda row: arrived[row[0]])])
 
 
-@pytest.mark.parametrize("path", get_args(SendMethod))
-@pytest.mark.parametrize("made", HERE, ids=lambda made: made.name)
-def test_each_row_has_a_key_of_its_own(admin, made: ServerKeys, path: SendMethod) -> None:
-    on = table(made)
+@of_each("made, path", lambda of: product(here(of), methods(of)))
+def test_each_row_has_a_key_of_its_own(engine, admin, made: ServerKeys, path: SendMethod) -> None:
+    on = table(engine, made)
     assert len(set(loaded(admin, on, path).tolist())) == ROWS
     stored = np.concatenate(list(admin.stored_keys(on)))
     assert len(np.unique(stored, axis=0)) == ROWS
 
 
-@pytest.mark.parametrize("path", get_args(SendMethod))
-def test_auto_increment_counts(admin, path: SendMethod) -> None:
-    made = loaded(admin, table(HERE[0]), path)
+@of_each("path", methods)
+def test_auto_increment_counts(engine, admin, path: SendMethod) -> None:
+    made = loaded(admin, table(engine, HERE[0]), path)
     assert (made[0], np.diff(made).min() >= 1) == (1, True)
 
 
+@ON_MARIADB
 def test_uuid_is_of_version_1_and_ascends_in_a_uuid_column(admin) -> None:
     (made,) = [made for made in HERE if made.name == "server-uuid-v1"]
-    texts = loaded(admin, table(made), "load data")
+    texts = loaded(admin, table(mariadb.ENGINE, made), "load data")
     data = np.frombuffer(bytes.fromhex("".join(texts.tolist()).replace("-", "")), np.uint8).reshape(-1, 16)
     assert set(data[:, 6] >> 4) == {1}
     words = [tuple(row) for row in sort_words(Keys(data, "uuid"), "mariadb").tolist()]
     assert words == sorted(words)
-    on = table(made)
+    on = table(mariadb.ENGINE, made)
     assert [str(text) for (text,) in admin.rows(f"SELECT `key` FROM {ddl.name(on)} ORDER BY `key`")] == texts.tolist()
 
 
-def test_a_nonclustered_index_of_guids_is_made_too(admin) -> None:
-    (made,) = [made for made in HERE if made.name == "server-uuid-v1"]
-    assert len(loaded(admin, table(made, "nonclustered"), "load data")) == ROWS
+def test_a_nonclustered_index_of_guids_is_made_too(engine, admin) -> None:
+    made = next(made for made in here(engine) if made.name.startswith("server-uuid-v1"))
+    assert len(loaded(admin, table(engine, made, "nonclustered"), "load data")) == ROWS
 
 
+@ON_MARIADB
 @pytest.mark.parametrize("name", ["server-uuid-v4", "server-uuidv7"])
 def test_a_server_that_is_too_old_says_so(admin, name: str) -> None:
     (made,) = [made for made in mariadb.ENGINE.server_keys if made.name == name]
@@ -79,7 +86,7 @@ def test_a_server_that_is_too_old_says_so(admin, name: str) -> None:
     if number(version) >= made.min_version:
         pytest.skip(f"this MariaDB is {version} and makes them")
     with pytest.raises(ServerError) as refused:
-        admin.create(table(made))
+        admin.create(table(mariadb.ENGINE, made))
     shown = ".".join(version.partition("-")[0].split("."))
     assert str(refused.value) == (
         f"{name} keys are made by MariaDB 11.7 and newer, and this server is {shown}: "
@@ -87,11 +94,11 @@ def test_a_server_that_is_too_old_says_so(admin, name: str) -> None:
     )
 
 
-def test_a_second_auto_increment_is_refused(admin) -> None:
+def test_a_second_auto_increment_is_refused(engine, admin) -> None:
     with pytest.raises(UsageError) as refused:
-        admin.create(table(HERE[0], "nonclustered"))
+        admin.create(table(engine, HERE[0], "nonclustered"))
     assert str(refused.value) == (
-        "MariaDB makes server-identity keys only where the key is the table's primary key, because a table has "
+        f"{engine.title} makes server-identity keys only where the key is the table's primary key, because a table has "
         'only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
     )
 

@@ -13,7 +13,7 @@ from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, key_bytes, leaf_record
 from keybench.testing.contract.keys import increasing, random, taken_by
-from tests.databases.mysql.conftest import send
+from tests.databases.mysql.conftest import of_each, send
 
 
 def version4(keys: Keys) -> Keys:
@@ -38,11 +38,9 @@ def test_default_columns_are_the_engines_own_types(on) -> None:
 
 
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
-@pytest.mark.parametrize(
-    ("column", "payload"), [*((column.name, 0) for column in ENGINE.columns), ("binary16", 255), ("binary16", 256)]
-)
-def test_sizes_of_records_are_the_servers(admin, column, role, payload) -> None:
-    sized, keys = taken_by(ENGINE.column(column), version4(random(40)))
+@of_each("column, payload", lambda of: [*((on.name, 0) for on in of.columns), ("binary16", 255), ("binary16", 256)])
+def test_sizes_of_records_are_the_servers(engine, admin, column, role, payload) -> None:
+    sized, keys = taken_by(engine.column(column), version4(random(40)))
     on = Table("trial", sized, payload, role)
     admin.create(on)
     send(admin.address, on, keys)
@@ -51,7 +49,7 @@ def test_sizes_of_records_are_the_servers(admin, column, role, payload) -> None:
     assert (index_pages.leaf, index_pages.branch) == (1, 0)
     size = leaf_record(key_bytes(on.column), payload, role)
     assert index_pages.density == pytest.approx(100 * 40 * size / LEAF_BYTES, abs=1e-9)
-    index, everything = ENGINE.bytes_per_row(on.column, payload, role)
+    index, everything = engine.bytes_per_row(on.column, payload, role)
     assert size < index < everything
 
 

@@ -19,7 +19,7 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.testing.contract.keys import increasing, random, taken_by
-from tests.databases.mysql.conftest import as_url, send
+from tests.databases.mysql.conftest import ON_MARIADB, as_url, send
 from tests.databases.mysql.test_order import version4
 
 FIRST, CAPACITY = 44_000, 12_000
@@ -199,6 +199,7 @@ def test_damage_is_noticed_or_harmless(tmp_path_factory, content) -> None:
         ("char36", "nonclustered"),
     ],
 )
+@ON_MARIADB
 def test_one_writers_order_is_that_of_its_rows(admin, column: str, role: str) -> None:
     sized, keys = taken_by(ENGINE.column(column), version4(random(700)))
     on = Table("trial", sized, 20, role)  # type: ignore[arg-type]
@@ -212,6 +213,7 @@ def test_one_writers_order_is_that_of_its_rows(admin, column: str, role: str) ->
     assert arrivals.near == ""
 
 
+@ON_MARIADB
 def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
     on = Table("trial", ENGINE.column("bigint"), 0)
     admin.create(on)
@@ -228,6 +230,7 @@ def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
     assert arrivals.sequence.tolist() == sorted(arrivals.transactions.tolist())
 
 
+@ON_MARIADB
 def test_a_users_own_server_gives_no_order(address) -> None:
     outside = MySqlAdmin(as_url(address))
     try:

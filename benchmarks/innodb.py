@@ -1,11 +1,12 @@
-"""MariaDB: our session's ways to send rows, relative to the `mariadb` client with the same rows and transactions.
+"""MariaDB and MySQL: our session's ways to send rows, relative to the server's own client with the same transactions.
 
-The client's INSERTs of many rows are compared with our arrays (the default for MariaDB) and with our INSERTs of many
-rows (the default for MySQL); its LOAD DATA with our LOAD DATA.
+The client's INSERTs of many rows are compared with our arrays (the default for MariaDB, which MySQL lacks) and with our
+INSERTs of many rows; its LOAD DATA with our LOAD DATA (the default for MySQL).
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +16,11 @@ from time import perf_counter
 
 from benchmarks import pairs
 from keybench.databases.contract.roles import Address
-from keybench.databases.mariadb import ENGINE
+from keybench.databases.mariadb import ENGINE as MARIADB
+from keybench.databases.mysql import ENGINE as MYSQL
+from keybench.databases.mysql import local
+from keybench.databases.mysql.engine import MySqlEngine
+from keybench.databases.mysql.flavour import flavour_named
 from keybench.databases.mysql.session import MySqlSession, SendMethod
 from keybench.databases.mysql.session import statements as packed
 from keybench.errors import EnvironmentMissing
@@ -23,30 +28,37 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
-TARGETS: dict[SendMethod, float] = {"load data": 1.05, "arrays": 0.80, "insert": 1.05}
+TARGETS: dict[str, dict[SendMethod, float]] = {
+    "mariadb": {"load data": 1.05, "arrays": 0.80, "insert": 1.05},
+    "mysql": {"load data": 1.05, "insert": 0.85},
+}
 LAYOUTS = ("uuid-v4", "uuid-v7")
 
 
-def compare(rows: int, repetitions: int) -> Iterator[str]:
+def compare(on: MySqlEngine, rows: int, repetitions: int) -> Iterator[str]:
     """The lines of this part of the report; one line with the reason if no server is installed."""
-    if reason := ENGINE.missing("local"):
-        yield f"\nMariaDB: left out, {reason}"
+    if reason := on.missing("local"):
+        yield f"\n{on.title}: left out, {reason}"
         return
-    provision = ENGINE.provision("local", ENGINE.settings("durable", "default"))
+    provision = on.provision("local", on.settings("durable", "default"))
     address = provision.start()
     try:
-        yield "\nMariaDB: our LOAD DATA and INSERTs ÷ the mariadb client's; then arrays, the default, ÷ LOAD DATA"
+        arrays = "; then arrays, the default, ÷ LOAD DATA" if "arrays" in TARGETS[on.name] else ""
+        yield f"\n{on.title}: our LOAD DATA and INSERTs ÷ the {on.name} client's{arrays}"
         wide = f"binary(16) + {pairs.PAYLOAD} characters"
         yield f"  {rows:,} rows, {wide}, {pairs.ROWS_PER_TX:,} rows a transaction, durable settings"
         with tempfile.TemporaryDirectory() as scratch:
-            yield from _measure(address, Path(scratch), rows, repetitions)
+            yield from _measure(on, address, Path(scratch), rows, repetitions)
     finally:
         provision.stop()
 
 
-def _measure(address: Address, scratch: Path, rows: int, repetitions: int) -> Iterator[str]:
-    admin = ENGINE.admin(address)
-    table = Table("benchmark", ENGINE.column("binary16"), pairs.PAYLOAD)
+compare_mariadb, compare_mysql = partial(compare, MARIADB), partial(compare, MYSQL)
+
+
+def _measure(on: MySqlEngine, address: Address, scratch: Path, rows: int, repetitions: int) -> Iterator[str]:
+    admin = on.admin(address)
+    table = Table("benchmark", on.column("binary16"), pairs.PAYLOAD)
 
     def ours(keys: Keys, way: SendMethod) -> float:
         admin.create(table)
@@ -65,12 +77,13 @@ def _measure(address: Address, scratch: Path, rows: int, repetitions: int) -> It
 
     for layout in LAYOUTS:
         keys = pairs.keys(layout, rows)
-        for way, target in TARGETS.items():
+        for way, target in TARGETS[on.name].items():
             script = _script(table, keys, way, scratch)
             pair = pairs.interleave(repetitions, partial(ours, keys, way), partial(theirs, script))
             yield pair.line(f"{layout} {way}", target)
-        pair = pairs.interleave(repetitions, partial(ours, keys, "arrays"), partial(ours, keys, "load data"))
-        yield pair.line(f"{layout} ways", 1.0)
+        if "arrays" in TARGETS[on.name]:
+            pair = pairs.interleave(repetitions, partial(ours, keys, "arrays"), partial(ours, keys, "load data"))
+            yield pair.line(f"{layout} ways", 1.0)
     admin.drop(table)
     admin.close()
 
@@ -95,11 +108,15 @@ def _script(table: Table, keys: Keys, way: SendMethod, scratch: Path) -> Path:
 def _client(address: Address, script: Path) -> float:
     """Seconds of the client's whole run, with its start (about 10 ms)."""
     given = address.parameters
-    command = ["mariadb", "--no-defaults", "--local-infile=1", "--max-allowed-packet=1G"]
+    beside = local.program(flavour_named(address.engine))
+    own = shutil.which(address.engine, path=beside.parent) if beside else None
+    command = [own or address.engine, "--no-defaults", "--local-infile=1", "--max-allowed-packet=1G"]
     command += [f"--socket={given['unix_socket']}", f"--user={given['user']}", given["database"]]
     begin = perf_counter()
     with script.open("rb") as statements:
         done = subprocess.run(command, stdin=statements, capture_output=True, check=False)
     if done.returncode:
-        raise EnvironmentMissing(f"the mariadb client failed: {done.stderr.decode('utf-8', 'replace').strip()}")
+        raise EnvironmentMissing(
+            f"the {address.engine} client failed: {done.stderr.decode('utf-8', 'replace').strip()}"
+        )
     return perf_counter() - begin

@@ -1,4 +1,4 @@
-"""The whole command on a private MariaDB, small."""
+"""The whole command on a private MariaDB and MySQL, small."""
 
 from __future__ import annotations
 
@@ -17,35 +17,47 @@ from keybench.runners.planning.columns import columns_for
 from tests.runners.test_run import OF_OLDER_RUNS
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-pytestmark = pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB server is installed")
+DATABASES = ("mariadb", pytest.param("mysql", marks=pytest.mark.long))
+pytestmark = pytest.mark.usefixtures("database")
 SOME_ENGINES = {*OF_OLDER_RUNS, *(metric for metric in Metric if metric.definition.some_engines)}
 LATER = {Metric.DELETE_SECONDS, Metric.REFILL_SECONDS, Metric.REFILLED_INDEX_BYTES}
 
 
+@pytest.fixture(params=DATABASES)
+def database(request: pytest.FixtureRequest) -> str:
+    """The engine's name."""
+    if reason := engine(request.param).missing("local"):
+        pytest.skip(reason)
+    return str(request.param)
+
+
+ON_MARIADB = pytest.mark.parametrize("database", ["mariadb"], indirect=True)
+
+
 @pytest.mark.long
 def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
-    command: Run, tmp_path: Path, servers_folder: Path
+    command: Run, tmp_path: Path, servers_folder: Path, database: str
 ) -> None:
-    done = command("--db", "mariadb", "--layout", "all", "--rows", "600", "--blocks", "1", "--profile", "fast")
+    done = command("--db", database, "--layout", "all", "--rows", "3000", "--blocks", "1", "--profile", "fast")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         run = store.run("latest")
         trials = store.trials(run.id)
         (environment,) = store.environments(run.id)
-    assert environment.database == "mariadb"
-    assert "MariaDB" in environment.versions["mariadb"]
+    assert environment.database == database
+    assert ("MariaDB" in environment.versions[database]) == (database == "mariadb")
     assert {trial.layout for trial in trials} == {known.name for known in layouts().values()}
     for trial in trials:
-        assert (trial.status, trial.database, trial.server) == ("ok", "mariadb", "local")
+        assert (trial.status, trial.database, trial.server) == ("ok", database, "local")
         given = {reading.metric: reading for reading in trial.readings}
         assert not set(Metric) - set(given) - LATER - {*SOME_ENGINES, *of_theme(Theme.KEYS), *of_theme(Theme.MACHINE)}
         assert given[Metric.LEAF_PAGES].value
     assert not list(servers_folder.iterdir())
 
 
-def test_a_refill_after_deletions(command: Run, tmp_path: Path) -> None:
-    done = command("--db", "mariadb", "--layout", "uuid-v4", "--scenario", "refill", "--rows", "5000", "--blocks", "1")
+def test_a_refill_after_deletions(command: Run, tmp_path: Path, database: str) -> None:
+    done = command("--db", database, "--layout", "uuid-v4", "--scenario", "refill", "--rows", "5000", "--blocks", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         trials = store.trials(store.run("latest").id)
@@ -54,6 +66,7 @@ def test_a_refill_after_deletions(command: Run, tmp_path: Path) -> None:
         assert (trial.status, set(Metric) - given) == ("ok", {*of_theme(Theme.KEYS), *SOME_ENGINES})
 
 
+@ON_MARIADB
 def test_asking_for_uuid_by_name_explains_what_it_refuses(command: Run) -> None:
     assert columns_for(engine("mariadb"), layout("jhtodd-end"), []) == ["binary16"]
     done = command(
