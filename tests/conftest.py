@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from keybench.databases.registry import engines
 from keybench.model.keys import Keys
@@ -22,6 +23,10 @@ from keybench.testing.contract.servers import folder_for_servers
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that; tests that
 # interrupt a program could not be run so.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests assert no times: on a busy machine a property may be slow, and so may be the making of its examples.
+settings.register_profile("keybench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("keybench")
 
 _ORDER = {"runners": 0, "notebooks": 0, "contract": 0, "generators": 2}
 

@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 from keybench.generators.core.clock import VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Layout, Stream, layout
 from keybench.generators.core.process import Process
-
-settings.register_profile("generators", deadline=None)
-settings.load_profile("generators")
 
 Opened = Callable[..., Stream]
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from keybench.databases.core.probes import measured
 from keybench.databases.mysql.connection import Queries
+from keybench.databases.mysql.flavour import MYSQL
+from keybench.databases.mysql.probes.arrival_order import log_positions
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -18,7 +21,9 @@ _LOG_COUNTER = "Innodb_os_log_written"
 class LogProbe:
     """Bytes written to the redo log. Server-wide: other work on the server counts too.
 
-    MariaDB 10.11 counts the bytes by which the log's position moved; older ones and MySQL count whole blocks.
+    MariaDB 10.11 counts the bytes by which the log's position moved; older ones count whole blocks. MySQL's counter has
+    no bytes that are still in memory, where a server that writes its log once a second keeps them: there the log's
+    position itself is read, by users who may (PROCESS).
     """
 
     server_wide = True
@@ -30,11 +35,17 @@ class LogProbe:
 
     def before(self, _table: Table) -> None:
         """Notes the counter."""
-        self._begin = self._server.status(_LOG_COUNTER)
+        self._begin = self._position()
 
     def after(self, _table: Table) -> Iterable[Reading]:
         """The difference."""
-        return measured(self.supplies, [self._server.status(_LOG_COUNTER) - self._begin])
+        return measured(self.supplies, [self._position() - self._begin])
+
+    def _position(self) -> int:
+        if self._server.flavour is MYSQL:
+            with suppress(ServerError):
+                return log_positions(self._server)[0]
+        return self._server.status(_LOG_COUNTER)
 
 
 class CacheProbe:
