@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from keybench import locked_folder
 from keybench.errors import UsageError
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 
-KILLS = 10
 WORK = ("--layout", "uuid-v4,uuid-v7,rt-comb-sql", "--rows", "20000", "--blocks", "3", "--seed", "5")
 TRIALS = 2 * 4 * 3
 
@@ -62,12 +62,13 @@ def recorded(folder: Path) -> list[Trial]:
         return []
 
 
+@pytest.mark.parametrize("kills", [6, pytest.param(40, marks=pytest.mark.long)])
 def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
-    tmp_path: Path, servers_folder: Path, variables: dict[str, str]
+    tmp_path: Path, servers_folder: Path, variables: dict[str, str], kills: int
 ) -> None:
     chance = random.Random(20261120)
     kept: list[Trial] = []
-    for _ in range(KILLS):
+    for _ in range(kills):
         resume = ("--resume", "latest") if kept or recorded(tmp_path) else WORK
         runner = start(tmp_path, variables, *resume)
         try:
