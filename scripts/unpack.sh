@@ -14,6 +14,16 @@ unpacking_needs() {
   [ -r $keyring ] || echo "it is unpacked from Debian's packages, and this machine has no $keyring"
 }
 
+# The mirror that this machine takes Debian from; nothing if there is none. Before its first `apt-get update`, apt does not
+# know which of its sources are Debian's: on a Debian, the first that is not the security archive is taken.
+mirror_of_debian() {
+  found=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null | head -n 1)
+  if [ -z "$found" ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null; then
+    found=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -v security | head -n 1)
+  fi
+  echo "$found"
+}
+
 # unpack FOLDER SUITE PACKAGE...: the packages of that suite of Debian, and all that they depend on, below FOLDER/root.
 # It calls `note REASON`, which must end the script, where that cannot work; FOLDER/log has what the programs said.
 unpack() {
@@ -21,14 +31,14 @@ unpack() {
   shift 2
   why=$(unpacking_needs)
   [ -z "$why" ] || note "$why"
-  # The machine's own mirror of Debian. Before its first `apt-get update`, apt does not know which one that is.
-  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null | head -n 1)
+  mirror=$(mirror_of_debian)
+  [ -n "$mirror" ] || note "it is unpacked from Debian's packages, and this machine's apt knows no mirror of Debian"
   rm -rf "$work"
   mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial" "$work/root"
   : >"$work/apt/status"
   cat >"$work/apt/debian.sources" <<END
 Types: deb
-URIs: ${mirror:-http://deb.debian.org/debian}
+URIs: $mirror
 Suites: $suite
 Components: main
 Signed-By: $keyring

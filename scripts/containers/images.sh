@@ -7,6 +7,8 @@ set -eu
 cd "$(dirname "$0")/../.."
 # shellcheck source=/dev/null
 . build/docker/environment
+# shellcheck source=scripts/unpack.sh
+. scripts/unpack.sh
 here=scripts/containers
 work=$PWD/build/docker/work
 python=${KEYBENCH_PYTHON:-.venv/bin/python}
@@ -21,10 +23,11 @@ there() { docker image inspect "$1" >/dev/null 2>&1; }
 debian() {
   there "$base" && return 0
   echo "building $base"
-  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | head -n 1)
+  mirror=$(mirror_of_debian)
+  [ -n "$mirror" ] || { echo "no images: this machine's apt knows no mirror of Debian." >&2; exit 4; }
   rm -rf "${work:?}/$release"
   debootstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
-    "$release" "$work/$release" "${mirror:-http://deb.debian.org/debian}" >"$work/debootstrap.log" ||
+    "$release" "$work/$release" "$mirror" >"$work/debootstrap.log" ||
     { tail -n 5 "$work/debootstrap.log" >&2; exit 4; }
   printf '#!/bin/sh\nexit 101\n' >"$work/$release/usr/sbin/policy-rc.d" # packages start no service
   chmod 755 "$work/$release/usr/sbin/policy-rc.d"
