@@ -36,7 +36,7 @@ servers: env
 # mypy and the compilation of the kernels take one processor each. tests/conftest.py orders the test files.
 test: servers
 	@$(MAKE) --no-print-directory --jobs 2 lint kernels
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder -m "not long"
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
 test-all: servers lint
 	$(BIN)/python -m pytest

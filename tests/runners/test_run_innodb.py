@@ -56,6 +56,7 @@ def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
     assert not list(servers_folder.iterdir())
 
 
+@pytest.mark.long
 def test_a_refill_after_deletions(command: Run, tmp_path: Path, database: str) -> None:
     done = command("--db", database, "--layout", "uuid-v4", "--scenario", "refill", "--rows", "5000", "--blocks", "1")
     assert done.returncode == 0, done.stdout + done.stderr
