@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
+from math import ceil, inf
 from typing import Annotated, Any, Self
 
 from pydantic import AwareDatetime, Field, field_validator, model_validator
@@ -170,6 +170,11 @@ class Scenario(Part):
     def connections(self) -> int:
         """Connections that the writers keep open: one for each table that a writer's rows go to."""
         return sum(len(writer.tables(self.table.shards)) for writer in self.writer)
+
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows of which each phase that inserts has one."""
+        return max((ceil(1 / phase.insert) for phase in self.phase if phase.insert), default=1)
 
     def with_equal_writers(self, n: int) -> Scenario:
         """The same work divided among n equal writers; UsageError if the scenario defines its own."""

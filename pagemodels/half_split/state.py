@@ -75,19 +75,16 @@ class SplitState:
 
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the index by one that is built from these keys, in any order."""
-        present = np.zeros(self._keys, np.bool_)
-        present[ranks] = True
-        self._replace(present, fill)
+        self._replace(self._marked(ranks), fill)
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that is built from the keys that are present."""
         self._replace(self._present, fill)
 
     def insert(self, ranks: Integers) -> None:
-        """Inserts keys in order of arrival. UsageError for a rank that is present or out of range."""
-        taken = self._present | self._dead
-        if len(ranks) and (int(ranks.min()) < 0 or int(ranks.max()) >= self._keys or bool(taken[ranks].any())):
-            raise UsageError(f"keys are inserted once, by ranks below {self._keys:,}: leave out those that were there.")
+        """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
+        if bool((self._marked(ranks) & (self._present | self._dead)).any()):
+            raise UsageError("some of the keys are there already, or not cleaned up yet: leave them out.")
         self._present[ranks] = True
         self._levels[0].insert_from(0, ranks, NO_SIZES)
         self._make_branches()
@@ -95,7 +92,7 @@ class SplitState:
 
     def delete(self, ranks: Integers) -> None:
         """Deletes keys. Their entries stay in the pages until `clean`. UsageError for a key that is not there."""
-        if len(ranks) and (int(ranks.min()) < 0 or int(ranks.max()) >= self._keys or not self._present[ranks].all()):
+        if bool((self._marked(ranks) & ~self._present).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._present[ranks] = False
         self._dead[ranks] = True
@@ -136,6 +133,17 @@ class SplitState:
             fragmentation=self._model.fragmentation,
             branch_pages=sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels[1:]),
         )
+
+    def _marked(self, ranks: Integers) -> NDArray[np.bool_]:
+        """(keys,): whether each key is one of these. UsageError for ranks that are no keys, or that come twice."""
+        marked = np.zeros(self._keys, np.bool_)
+        if not len(ranks):
+            return marked
+        if int(ranks.min()) >= 0 and int(ranks.max()) < self._keys:
+            marked[ranks] = True
+        if int(np.count_nonzero(marked)) != len(ranks):
+            raise UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
+        return marked
 
     def _rules(self, levels: int) -> list[Rule]:
         return [self._leaf] + [self._model.branch] * (levels - 1)

@@ -175,6 +175,10 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
             "--blocks, layouts or databases."
         )
     for rows in {cell.rows for cell in cells}:
+        if rows < (least := request.scenario.least_rows):
+            raise UsageError(
+                f"{rows} rows are too few for the phases of scenario {request.scenario.name}: give {least}."
+            )
         if problem := timeline.too_long(request.scenario.phases(rows)):
             raise UsageError(f"scenario {request.scenario.name}: {problem}.")
     trials: list[TrialPlan] = []

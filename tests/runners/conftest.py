@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 
 from keybench import cli
 from keybench.runners.command import app
@@ -56,15 +57,17 @@ def command(variables: dict[str, str], tmp_path: Path) -> Run:
     return run
 
 
-@pytest.fixture
-def refused(
-    variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def in_this_process(
+    app: typer.Typer,
+    variables: dict[str, str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Run:
-    """`keybench run …` in an empty folder, for what it says before it does anything: in this process, since its start
-    takes a hundred times as long."""
+    """Runs a command to its end in a folder with these variables alone."""
 
     def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        monkeypatch.chdir(tmp_path)
+        monkeypatch.chdir(folder)
         for name in os.environ.keys() - variables.keys():
             monkeypatch.delenv(name)
         for name, value in {**variables, **changes}.items():
@@ -76,3 +79,12 @@ def refused(
         return subprocess.CompletedProcess(arguments, int(end.value.code or 0), out, err)
 
     return run
+
+
+@pytest.fixture
+def refused(
+    variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """`keybench run …` in an empty folder, for what it says before it does anything: in this process, since its start
+    takes a hundred times as long."""
+    return in_this_process(app, variables, tmp_path, monkeypatch, capsys)

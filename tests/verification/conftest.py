@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from keybench import cli
 from keybench.databases import registry
 from keybench.databases.contract.questions import Answer, Load, Question
 from keybench.databases.core import model_questions as ask
 from keybench.testing.contract.servers import folder_for_servers
 from keybench.verification import loads
 from keybench.verification.command import app
-from tests.runners.conftest import environment
+from tests.runners.conftest import environment, in_this_process
 
 Verify = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -52,17 +50,4 @@ def verify(
     variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Verify:
     """Runs the command to its end."""
-
-    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        monkeypatch.chdir(tmp_path)
-        for name in os.environ.keys() - variables.keys():
-            monkeypatch.delenv(name)
-        for name, value in {**variables, **changes}.items():
-            monkeypatch.setenv(name, value)
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            cli.run(app, arguments)
-        out, err = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, int(end.value.code or 0), out, err)
-
-    return run
+    return in_this_process(app, variables, tmp_path, monkeypatch, capsys)

@@ -12,7 +12,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.definition import Theme
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
-from keybench.model.reading import Origin, Reading
+from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
@@ -67,10 +67,9 @@ def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step]) -> li
 def of_phases(steps: Sequence[Step], after: Sequence[PageStats], *, beside_server: bool) -> list[Reading]:
     """The model's figures of each phase. Splits are those of the phase."""
     listed, before = [], dict.fromkeys(SPLITS, 0.0)
-    origin: Origin = "modelled"
     for step, stats in zip(steps, after, strict=True):
         subject = modelled(step) if beside_server else measured(step)
-        own = {reading.metric: reading for reading in readings(stats, subject, origin=origin)}
+        own = {reading.metric: reading for reading in readings(stats, subject)}
         listed += [own[metric] for metric in _PAGES if metric in own]
         if step.what == "insert":
             listed += [replace(own[metric], value=(own[metric].value or 0) - before[metric]) for metric in SPLITS]

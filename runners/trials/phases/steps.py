@@ -37,7 +37,8 @@ def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
         rows = np.empty(0, np.int64)
         if part.insert:
             share += part.insert
-            end = plan.rows if share > 1 - 1e-6 else round(plan.rows * share)
+            # To the nearest row, halves up: `round` would leave a phase of one row without any.
+            end = plan.rows if share > 1 - 1e-6 else int(plan.rows * share + 0.5 + 1e-9)
             rows, sent = np.arange(sent, end, dtype=np.int64), end
             present = np.append(present, rows)
         if part.delete:

@@ -89,7 +89,7 @@ class PhasesTrial(ServerTrial):
         return Measured([*known, *readings(after[-1], MODEL), *beside])
 
     def _insert(self, target: Target, step: Step) -> LoadResult:
-        first = int(step.rows[0]) if len(step.rows) else 0
+        first = int(step.rows[0])
         return load_rows(
             target.address,
             self.tables[0].table,
@@ -103,6 +103,8 @@ class PhasesTrial(ServerTrial):
         )
 
     def _delete(self, target: Target, step: Step) -> float:
+        if not len(step.rows):
+            return 0.0
         rows_per_tx = self.request.scenario.load.rows_per_tx
         task = DeleteTask(target.address, self.tables[0].table, self.sources, step.rows, rows_per_tx)
         (seconds,) = processes.run_all(delete_rows, [(task,)], timeout=self.deadline - time.monotonic())

@@ -110,3 +110,14 @@ def test_what_a_database_cannot_do_is_refused_before_the_start(
     done = command("--db", database, "--server", server, "--scenario", "mine.toml", "--layout", "uuid-v7")
     assert (done.returncode, done.stderr.strip()) == (2, problem)
     assert not (tmp_path / "keybench-results.sqlite").exists()
+
+
+@pytest.mark.parametrize(("rows", "code"), [("4", 2), ("5", 0)])
+def test_each_phase_that_inserts_needs_a_row(command: Run, tmp_path: Path, rows: str, code: int) -> None:
+    (tmp_path / "mine.toml").write_text(MINE, encoding="utf-8")
+    done = command(
+        "--db", "postgresql", "--server", "embedded", "--scenario", "mine.toml", "--rows", rows, "--layout", "uuid-v7"
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    if code:
+        assert done.stderr.strip() == "keybench: 4 rows are too few for the phases of scenario mine: give 5."

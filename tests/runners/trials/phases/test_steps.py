@@ -26,10 +26,10 @@ delete = { all_but_each = 50 }
 """
 
 
-def planned(seed: int = 5, block: int = 1) -> tuple[Step, ...]:
-    scenario = parse_scenario("mine", TEXT, where="mine")
+def planned(seed: int = 5, block: int = 1, text: str = TEXT, rows: int = 1000) -> tuple[Step, ...]:
+    scenario = parse_scenario("mine", text, where="mine")
     request = Request(("sqlite",), {"sqlite": "model"}, scenario, ("uuid-v4",), (), None, 1, "fast", seed, 60.0)
-    return steps(request, TrialPlan(block, 0, "sqlite", "uuid-v4", "binary16", 100, 1000))
+    return steps(request, TrialPlan(block, 0, "sqlite", "uuid-v4", "binary16", 100, rows))
 
 
 def test_each_phase_has_its_rows() -> None:
@@ -51,3 +51,11 @@ def test_all_layouts_of_a_block_lose_the_same_rows_and_other_blocks_others() -> 
     assert np.array_equal(planned()[2].rows, planned()[2].rows)
     assert not np.array_equal(planned()[2].rows, planned(block=2)[2].rows)
     assert not np.array_equal(planned()[2].rows, planned(seed=6)[2].rows)
+
+
+def test_no_phase_that_inserts_is_without_a_row() -> None:
+    text = TEXT.partition("[[phase]]")[0] + "[[phase]]\ninsert = 0.1\n[[phase]]\nrepeat = { phases = 1, times = 9 }\n"
+    for rows in range(10, 40):
+        counts = [len(step.rows) for step in planned(text=text, rows=rows)]
+        assert sum(counts) == rows
+        assert min(counts) >= 1
