@@ -114,6 +114,15 @@ class KeepsState(Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsSizedState(Protocol):
+    """A `SizedByValue` whose index can be built, deleted from, cleaned and rebuilt."""
+
+    def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
+        """An empty index, into which keys of these sizes (`SizedByValue.sizes`) will come; by rank: (keys,)."""
+        ...
+
+
 def given_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.int64]:
     """The lengths of so many payloads; UsageError if there are none, or not one for each row."""
     if lengths is None or len(lengths) != rows:

@@ -15,8 +15,8 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.model.table import Table
-from keybench.pagemodels.contract import KeepsState
 from keybench.pagemodels.page_stats import PageStats, readings
+from keybench.pagemodels.predict import empty_state
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.trials.phases.steps import Step
 
@@ -44,13 +44,13 @@ def modelled(step: Step) -> Subject:
 
 def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step]) -> list[PageStats]:
     """The index after each step; `keys` are in planned order. UsageError if the engine's model knows no past."""
-    model = on.page_model(table)
-    if not isinstance(model, KeepsState):
+    ranks, after = ranked(sort_words(keys, table.column.order)), []
+    state = empty_state(on.page_model(table), keys, ranks)
+    if state is None:
         raise UsageError(
             f"the page model of {on.title} knows no index with a past yet: measure phases on a server, or leave "
             f"{on.name} out of --db."
         )
-    ranks, state, after = ranked(sort_words(keys, table.column.order)), model.state(len(keys)), []
     for step in steps:
         if step.what == "insert":
             state.insert(ranks[step.rows])
