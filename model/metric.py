@@ -197,6 +197,18 @@ class Metric(StrEnum):
     PHASE_SECONDS = "phase_seconds", Definition(
         "Time of the phase", "s", "lower", "Time of one phase of an index's life.", Theme.AFTERWARDS, some_engines=True
     )
+    REBUILD_FREES = "rebuild_frees", Definition(
+        "Pages that a rebuild would free", "%", "lower",
+        "Share of the pages of the key's index that building it anew would save, at the engine's own fill factor. "
+        "Below 0: it would take more pages.",
+        Theme.AFTERWARDS, some_engines=True,
+    )
+    STRANDED = "stranded", Definition(
+        "Free room out of reach", "%", "lower",
+        "Free room on leaf pages where none of the rows lies that were inserted last, as a share of all leaf pages' "
+        "room.",
+        Theme.AFTERWARDS, some_engines=True,
+    )
     REFILLED_INDEX_BYTES = "refilled_index_bytes", _afterwards(
         "Key's index after refill", "bytes", "lower",
         "Size of the key's index after deleting the oldest part and inserting new rows.",
