@@ -190,7 +190,7 @@ class Metric(StrEnum):
     DELETE_SECONDS = "delete_seconds", _afterwards(
         "Delete the oldest", "s", "lower", "Time to delete the oldest part of the rows."
     )
-    REFILL_SECONDS = "refill_seconds", _afterwards("Refill", "s", "lower", "Time to insert new rows after the deletion.")
+    REFILL_SECONDS = "refill_seconds", _afterwards("Refill", "s", "lower", "Time to insert rows after the deletion.")
     PHASE_SECONDS = "phase_seconds", _phase("Time of the phase", "s", "lower", "Time of one phase of an index's life.")
     REBUILD_FREES = "rebuild_frees", _phase(
         "Pages that a rebuild would free", "%", "lower",
