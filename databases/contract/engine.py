@@ -55,6 +55,8 @@ class Engine(ABC):
     """Whether its admins are `Rebuilds`."""
     fills: range = range(10, 101)
     """The fill factors, in %, at which they can."""
+    default_fill: int = 100
+    """The fill factor, in %, at which it builds an index if nobody says otherwise."""
     page_bytes: int = 0
     """Size of an index page; 0 if the size of an empty index shows it."""
     caveat: str = ""

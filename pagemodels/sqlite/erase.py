@@ -1,4 +1,4 @@
-"""The loop over rows that are deleted from a b-tree (btree.c, sqlite3BtreeDelete; docs/internals/sqlite.md §5)."""
+"""The loop over rows that are deleted from a b-tree (btree.c, sqlite3BtreeDelete; docs/internals/sqlite.md §7)."""
 
 from __future__ import annotations
 
