@@ -114,6 +114,37 @@ class KeepsState(Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsSizedState(Protocol):
+    """A `SizedByValue` whose index can be built, deleted from, cleaned and rebuilt."""
+
+    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+        """Bytes of the entry of each key: (n,)."""
+        ...
+
+    def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
+        """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""
+        ...
+
+
+def state_of(
+    model: object, ranks: NDArray[np.int64], keys: Keys, lengths: NDArray[np.int64] | None = None
+) -> IndexState | None:
+    """An empty index for all of these keys, which have these ranks; None if the model knows no index with a past.
+
+    `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike.
+    """
+    if lengths is not None and isinstance(model, TakesPayloads):
+        model = model.with_payloads(lengths)
+    if isinstance(model, KeepsState):
+        return model.state(len(keys))
+    if not isinstance(model, KeepsSizedState):
+        return None
+    by_rank = np.empty(len(keys), np.uint16)
+    by_rank[ranks] = model.sizes(keys)
+    return model.sized_state(by_rank)
+
+
 def given_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.int64]:
     """The lengths of so many payloads; UsageError if there are none, or not one for each row."""
     if lengths is None or len(lengths) != rows:

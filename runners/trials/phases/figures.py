@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
@@ -15,7 +18,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.model.table import Table
-from keybench.pagemodels.contract import KeepsState
+from keybench.pagemodels.contract import state_of
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.trials.phases.steps import Step
@@ -42,15 +45,20 @@ def modelled(step: Step) -> Subject:
     return Subject(SubjectKind.MODEL_PHASE, step.name)
 
 
-def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step]) -> list[PageStats]:
-    """The index after each step; `keys` are in planned order. UsageError if the engine's model knows no past."""
-    model = on.page_model(table)
-    if not isinstance(model, KeepsState):
+def predicted(
+    on: Engine, table: Table, keys: Keys, steps: Sequence[Step], lengths: NDArray[np.int64] | None = None
+) -> list[PageStats]:
+    """The index after each step; `keys` are in planned order. UsageError if the engine's model knows no past.
+
+    `lengths`: characters of the rows' payloads, in planned order; None if all rows have the same.
+    """
+    ranks = ranked(sort_words(keys, table.column.order))
+    state, after = state_of(on.page_model(table), ranks, keys, lengths), []
+    if state is None:
         raise UsageError(
             f"the page model of {on.title} knows no index with a past yet: measure phases on a server, or leave "
             f"{on.name} out of --db."
         )
-    ranks, state, after = ranked(sort_words(keys, table.column.order)), model.state(len(keys)), []
     for step in steps:
         if step.what == "insert":
             state.insert(ranks[step.rows])
