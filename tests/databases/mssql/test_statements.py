@@ -27,6 +27,7 @@ PINNED = Path(__file__).with_name("statements.sql")
 
 OPAQUE = (
     "ALTER DATABASE",
+    "ALTER INDEX",
     "EXEC ",
     "SET XACT_ABORT",
     "SET NOCOUNT",
