@@ -13,9 +13,6 @@ from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.pagemodels.contract import (
     BesideTableByDate,
-    IndexState,
-    KeepsSizedState,
-    KeepsState,
     PageModel,
     RepeatsKeys,
     SizedByValue,
@@ -64,12 +61,3 @@ def predict(
     if isinstance(model, SizedByValue):
         return model.insert(ranks, checkpoints, sizes=model.sizes(keys))
     return model.insert(ranks, checkpoints)
-
-
-def empty_state(model: PageModel | SizedByValue, keys: Keys, ranks: NDArray[np.int64]) -> IndexState | None:
-    """An index with a past into which these keys will come, with their ranks; None if the model knows no past."""
-    if isinstance(model, SizedByValue) and isinstance(model, KeepsSizedState):
-        sizes = np.empty(len(keys), np.uint16)
-        sizes[ranks] = model.sizes(keys)
-        return model.sized_state(sizes)
-    return model.state(len(keys)) if isinstance(model, KeepsState) else None

@@ -229,8 +229,8 @@ def _check_phases(request: Request) -> None:
         wanted = [built.fill for phase in phases if (built := phase.build or phase.rebuild) and built.fill]
         if others := [fill for fill in wanted if fill not in on.fills]:
             raise UsageError(
-                f"{on.title} builds an index only at {_spelled(on.fills)} %, and scenario {request.scenario.name} wants "
-                f"{others[0]} %: leave {name} out of --db, or fill out of the scenario."
+                f"{on.title} builds an index only at {_spelled(on.fills)} %, and scenario {request.scenario.name} "
+                f"wants {others[0]} %: leave {name} out of --db, or fill out of the scenario."
             )
 
 

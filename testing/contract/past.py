@@ -18,9 +18,8 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState
+from keybench.pagemodels.contract import IndexState, empty_index
 from keybench.pagemodels.page_stats import readings
-from keybench.pagemodels.predict import empty_state
 from keybench.pagemodels.ranking import ranked
 from keybench.testing.contract.bench import Bench
 
@@ -109,14 +108,14 @@ def both(bench: Bench, column: Column, keys: Keys, *, payload: int = 0, compared
     except UsageError as reason:
         pytest.skip(str(reason))
     ranks = ranked(sort_words(keys, column.order))
-    state = empty_state(model, keys, ranks)
-    if state is None:
+    empty = empty_index(model, ranks, keys)
+    if empty is None:
         pytest.skip(f"the page model of {bench.engine.title} knows no index with a past")
     bench.admin.create(table)
     if not isinstance(bench.admin, ReadsPageOrder) or not bench.admin.page_order(table):
         pytest.skip(f"this {bench.engine.title} does not show the pages of an index")
     with closing(bench.session(table)) as session:
-        yield compared(bench, table, session, keys[np.argsort(ranks)], ranks, state)
+        yield compared(bench, table, session, keys[np.argsort(ranks)], ranks, empty())
 
 
 def history(it: Both, rows: int) -> None:
