@@ -11,13 +11,7 @@ from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.column import Column
 from keybench.model.keys import Keys
-from keybench.pagemodels.contract import (
-    BesideTableByDate,
-    PageModel,
-    RepeatsKeys,
-    SizedByValue,
-    TakesPayloads,
-)
+from keybench.pagemodels.contract import BesideTableByDate, PageModel, RepeatsKeys, SizedByValue, TakesPayloads
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
 
