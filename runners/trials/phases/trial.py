@@ -86,7 +86,7 @@ class PhasesTrial(ServerTrial):
         """What the page model has after each phase."""
         (one,), known = self.tables, [*load.of_tables[0], *key_positions.absent(figures.NO_POSITION)]
         try:
-            after = figures.predicted(on, one.table, one.keys, self.steps)
+            after = figures.predicted(on, one.table, one.keys, self.steps, one.lengths())
         except Exception as error:  # what was measured stands, whatever a model does
             problem = error if isinstance(error, UsageError) else unexpected(error)
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
@@ -130,7 +130,7 @@ class PhasesModelTrial(Trial):
     def measure(self) -> Measured:
         """Makes the keys and predicts."""
         (one,), done = trial_tables(self.request, self.plan), steps(self.request, self.plan)
-        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done)
+        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done, one.lengths())
         last, absent = after[-1].stats, partial(Reading.absent, reason=WHY_NOT)
         of_phases = figures.of_phases(done, after, beside_server=False)
         positions = key_positions.absent(figures.NO_POSITION)
