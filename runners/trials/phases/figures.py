@@ -15,7 +15,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.model.table import Table
-from keybench.pagemodels.contract import KeepsState
+from keybench.pagemodels.contract import KeepsState, delete
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.trials.phases.steps import Step
@@ -42,8 +42,11 @@ def modelled(step: Step) -> Subject:
     return Subject(SubjectKind.MODEL_PHASE, step.name)
 
 
-def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step]) -> list[PageStats]:
-    """The index after each step; `keys` are in planned order. UsageError if the engine's model knows no past."""
+def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step], rows_per_tx: int) -> list[PageStats]:
+    """The index after each step; `keys` are in planned order, and `rows_per_tx` are deleted at a time.
+
+    UsageError if the engine's model knows no past.
+    """
     model = on.page_model(table)
     if not isinstance(model, KeepsState):
         raise UsageError(
@@ -55,7 +58,7 @@ def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step]) -> li
         if step.what == "insert":
             state.insert(ranks[step.rows])
         elif step.what == "delete":
-            state.delete(ranks[step.rows])
+            delete(state, ranks[step.rows], rows_per_tx)
         elif step.what == "clean":
             state.clean()
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import cached_property, partial
 
-from keybench.databases.contract.capabilities import Rebuilds
+from keybench.databases.contract.capabilities import HoldsCleaning, Rebuilds
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Admin
 from keybench.databases.registry import engine
@@ -55,6 +55,8 @@ class PhasesTrial(ServerTrial):
                 loads.append(self._insert(target, step))
                 seconds = loads[-1].seconds
             elif step.what == "delete":
+                if isinstance(admin, HoldsCleaning):
+                    admin.hold_cleaning()
                 seconds = self._delete(target, step)
             elif step.what == "clean":
                 admin.settle(one.table)
@@ -80,7 +82,7 @@ class PhasesTrial(ServerTrial):
         """What the page model has after each phase."""
         (one,), known = self.tables, [*load.of_tables[0], *key_positions.absent(figures.NO_POSITION)]
         try:
-            after = figures.predicted(on, one.table, one.keys, self.steps)
+            after = figures.predicted(on, one.table, one.keys, self.steps, self.request.scenario.load.rows_per_tx)
         except Exception as error:  # what was measured stands, whatever a model does
             problem = error if isinstance(error, UsageError) else unexpected(error)
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
@@ -117,7 +119,8 @@ class PhasesModelTrial(Trial):
     def measure(self) -> Measured:
         """Makes the keys and predicts."""
         (one,), done = trial_tables(self.request, self.plan), steps(self.request, self.plan)
-        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done)
+        rows_per_tx = self.request.scenario.load.rows_per_tx
+        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done, rows_per_tx)
         absent = partial(Reading.absent, reason=WHY_NOT)
         of_phases = figures.of_phases(done, after, beside_server=False)
         positions = key_positions.absent(figures.NO_POSITION)
