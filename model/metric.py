@@ -33,6 +33,7 @@ _splits = partial(Definition, theme=Theme.SPLITS, exact=True)
 _position = partial(Definition, theme=Theme.POSITION, exact=True)
 _storage = partial(Definition, theme=Theme.STORAGE)
 _afterwards = partial(Definition, theme=Theme.AFTERWARDS)
+_phase = partial(Definition, theme=Theme.AFTERWARDS, some_engines=True)
 _contention = partial(Definition, theme=Theme.CONTENTION, some_engines=True)
 _machine = partial(Definition, theme=Theme.MACHINE)
 
@@ -187,15 +188,17 @@ class Metric(StrEnum):
         "Time a row to read a window of successive rows by a key range; only where key order is time order.",
     )
     DELETE_SECONDS = "delete_seconds", _afterwards(
-        "Delete the oldest", "s", "lower",
-        "Time to delete the oldest part of the rows.",
+        "Delete the oldest", "s", "lower", "Time to delete the oldest part of the rows."
     )
-    REFILL_SECONDS = "refill_seconds", _afterwards(
-        "Refill", "s", "lower",
-        "Time to insert new rows after the deletion.",
+    REFILL_SECONDS = "refill_seconds", _afterwards("Refill", "s", "lower", "Time to insert rows after the deletion.")
+    PHASE_SECONDS = "phase_seconds", _phase("Time of the phase", "s", "lower", "Time of one phase of an index's life.")
+    REBUILD_FREES = "rebuild_frees", _phase(
+        "Pages that a rebuild would free", "%", "lower",
+        "Share of the index's pages that a rebuild at the engine's own fill factor saves. Below 0: it takes more.",
     )
-    PHASE_SECONDS = "phase_seconds", Definition(
-        "Time of the phase", "s", "lower", "Time of one phase of an index's life.", Theme.AFTERWARDS, some_engines=True
+    STRANDED = "stranded", _phase(
+        "Free room out of reach", "%", "lower",
+        "Share of the leaf pages' room that is free and on pages where no row lies that the last insertion brought.",
     )
     REFILLED_INDEX_BYTES = "refilled_index_bytes", _afterwards(
         "Key's index after refill", "bytes", "lower",

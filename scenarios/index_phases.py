@@ -11,8 +11,16 @@ from keybench.scenarios.parts import Part
 Whole = Annotated[float, Field(gt=0, le=1)]
 MOST_PHASES = 1000
 
-What = Literal["insert", "delete", "clean", "rebuild"]
-_DONE = ("insert", "delete", "clean", "rebuild", "repeat")
+What = Literal["build", "insert", "delete", "clean", "rebuild"]
+_DONE = ("build", "insert", "delete", "clean", "rebuild", "repeat")
+
+
+class BuildPart(Part):
+    """Rows fill the empty table, and the key's index is built from them in order, at a fill factor in %."""
+
+    share: Whole
+    """Of the trial's rows: the first ones."""
+    fill: Annotated[int, Field(ge=10, le=100)] = 90
 
 
 class DeletePart(Part):
@@ -48,8 +56,13 @@ class RepeatPart(Part):
 class PhasePart(Part):
     """One phase; exactly one of these is given."""
 
+    build: BuildPart | None = None
     insert: Whole | None = None
     """Share of the trial's rows: the next ones. The shares of all phases are 1 together."""
+    layout: str = ""
+    """The layout of the keys that this phase inserts; empty for the measured one."""
+    days_ahead: Annotated[float, Field(ge=-36_500, le=36_500)] = 0.0
+    """By how many days the clock of those who make these keys is ahead of the time."""
     delete: DeletePart | None = None
     clean: Literal[True] | None = None
     """What the server does about deleted rows later by itself: vacuum, purge."""
@@ -61,7 +74,19 @@ class PhasePart(Part):
         given = [name for name in _DONE if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"a phase does one of {', '.join(_DONE)}: this one has {' and '.join(given) or 'none'}")
+        if self.own_keys and not self.share:
+            raise ValueError("layout and days_ahead are about the keys that a phase inserts: it has no insert or build")
         return self
+
+    @property
+    def share(self) -> float:
+        """Share of the trial's rows that come in this phase; 0 if none come."""
+        return self.build.share if self.build else self.insert or 0.0
+
+    @property
+    def own_keys(self) -> bool:
+        """Whether its keys are of another layout, or of another time, than those of the trial."""
+        return bool(self.layout or self.days_ahead)
 
     @property
     def what(self) -> What:
@@ -95,9 +120,21 @@ def problem(phases: tuple[PhasePart, ...]) -> str:
         done = expanded(phases)
     except ValueError as error:
         return str(error)
-    shares = [phase.insert for phase in done if phase.insert]
-    if abs(sum(shares) - 1) > 1e-6:
-        return f"the phases insert {sum(shares):.6g} of the rows: their shares have to be 1 together"
-    if not done[0].insert:
-        return "the first phase inserts: nothing else can be done to an empty table"
+    share = sum(phase.share for phase in done)
+    if abs(share - 1) > 1e-6:
+        return f"the phases insert {share:.6g} of the rows: their shares have to be 1 together"
+    if not done[0].share:
+        return "the first phase inserts or builds: nothing else can be done to an empty table"
+    if any(phase.build for phase in done[1:]):
+        return "only the first phase builds the index: use rebuild later"
     return ""
+
+
+def last_rows(phases: tuple[PhasePart, ...], rows: int) -> list[int]:
+    """How many of so many rows have come after each phase, repetitions written out."""
+    after, share = [], 0.0
+    for phase in expanded(phases):
+        share += phase.share
+        # To the nearest row, halves up: `round` would leave a phase of one row without any.
+        after.append(rows if share > 1 - 1e-6 else int(rows * share + 0.5 + 1e-9))
+    return after

@@ -122,6 +122,8 @@ class Scenario(Part):
             return "a scenario with phases has one writer, and one table with one row for each key"
         if self.grid or self.generation or not self.after.nothing or not self.load_path.in_order:
             return "a scenario with phases sends rows in order, and has no grid, generation or after: leave them out"
+        if any(phase.own_keys for phase in self.phase) and (self.before or self.writer[0].restarts):
+            return "phases with a layout or days_ahead say whose keys come when: leave out before and restarts"
         return index_phases.problem(self.phase)
 
     def _timeline_problem(self) -> str:
@@ -159,7 +161,8 @@ class Scenario(Part):
         """Whether keys must carry the scenario's own time: because writers come and go, differ in rate, have their own
         clocks, divide work among them, or change the layout, or because servers restart."""
         unlike = len({writer.rate for writer in self.writer}) > 1 or not all(writer.plain for writer in self.writer)
-        return unlike or self.deal.mode != "own-rates" or self.before is not None or bool(self.server.restarts)
+        switched = self.before is not None or any(phase.own_keys for phase in self.phase)
+        return unlike or self.deal.mode != "own-rates" or switched or bool(self.server.restarts)
 
     @property
     def rate(self) -> float:
@@ -174,7 +177,13 @@ class Scenario(Part):
     @property
     def least_rows(self) -> int:
         """The fewest rows of which each phase that inserts has one."""
-        return max((ceil(1 / phase.insert) for phase in self.phase if phase.insert), default=1)
+        return max((ceil(1 / phase.share) for phase in self.phase if phase.share), default=1)
+
+    @property
+    def other_layouts(self) -> tuple[str, ...]:
+        """Layouts of keys that share the table with those of the measured layout."""
+        named = [self.before.layout if self.before else "", *(phase.layout for phase in self.phase)]
+        return tuple(dict.fromkeys(name for name in named if name))
 
     def with_equal_writers(self, n: int) -> Scenario:
         """The same work divided among n equal writers; UsageError if the scenario defines its own."""

@@ -67,7 +67,7 @@ def test_the_scenarios_of_the_documents_are_valid_and_drawn_as_shown() -> None:
     assert parse_scenario("mine", first, where="docs").rows == 1_000_000
     head = first.partition("[table]")[0]
     assert parse_scenario("mine", head + varying, where="docs").table.payload
-    assert len(parse_scenario("mine", head + past, where="docs").phase) == 7
+    assert len(parse_scenario("mine", head + past, where="docs").phase) == 8
     timed = parse_scenario("mine", second, where="docs")
     (drawing,) = blocks(ROOT / "docs" / "scenarios.md", "text")
     assert drawing.splitlines() == lines(timed, 4_500_000)

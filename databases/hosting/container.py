@@ -57,10 +57,11 @@ class ContainerServer:
         self._settings = settings
         self._prepare = prepare
         self._timeout = timeout
-        # The prefix guarantees letters of both cases and digits: SQL Server refuses passwords with fewer kinds.
+        # The prefix guarantees letters of both cases and digits, as SQL Server demands.
         self._password = f"Kb1{secrets.token_urlsafe(24)}"
         self._container: DockerContainer | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
+        self._asked = False  # the daemon, to make the container; it has not answered
         self._port_here: str | None = None
         self._seen = time.time()
 
@@ -106,9 +107,12 @@ class ContainerServer:
             self._pull()
             if not self._settings.container.keep:
                 self._reaper = container_reaper.start(self.name)
+            self._asked = True
             self._container.start()
+            self._asked = False
             return self._wait(time.monotonic() + self._timeout)
         except (DockerException, RequestException) as error:
+            self._asked = self._asked and not isinstance(error, DockerException)
             self.stop()
             raise EnvironmentMissing(
                 f"Docker cannot start the {self._recipe.title} container ({self._message(error)}): fix that, "
@@ -283,11 +287,10 @@ class ContainerServer:
         if made is None:
             return
         made.get_docker_client().client.close()
+        end = container_reaper.leave  # an interrupted request may still create the container
         with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
-            if docker_api.remove(self.name):
-                # If there was none, the reaper stays, because an interrupted request may still create the container.
-                container_reaper.stop(self._reaper)
-                self._reaper = None
+            end = container_reaper.stop if docker_api.remove(self.name) or not self._asked else end
+        end(self._reaper)
 
     def _message(self, error: Exception) -> str:
         explained = getattr(error, "explanation", None) or str(error)

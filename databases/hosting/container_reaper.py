@@ -21,6 +21,9 @@ _POLL_SECONDS = 0.25
 _RETRY_SECONDS = 10.0
 """How long it retries after the runner has ended, because the daemon may still be creating the container."""
 
+_left: list[subprocess.Popen[bytes]] = []
+"""Reapers that nobody will stop."""
+
 
 def start(name: str) -> subprocess.Popen[bytes] | None:
     """Starts the reaper of the container `name`; None on Windows."""
@@ -40,6 +43,12 @@ def stop(reaper: subprocess.Popen[bytes] | None) -> None:
     if reaper:
         reaper.kill()
         reaper.wait()
+
+
+def leave(reaper: subprocess.Popen[bytes] | None) -> None:
+    """Lets the reaper do its work after the runner's end. Whoever asked for the container is done with it."""
+    if reaper:
+        _left.append(reaper)
 
 
 def watch(runner: int, name: str) -> None:

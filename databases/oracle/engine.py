@@ -116,6 +116,7 @@ ENGINE = Oracle(
     servers=("container",),
     paths=("rows", "bulk"),
     page_bytes=8192,
+    default_fill=90,
     url_schemes=("oracle",),
     drivers=("oracledb",),
     server_keys=keys.MADE,

@@ -103,6 +103,7 @@ ENGINE = PostgreSQL(
     drivers=("psycopg",),
     server_keys=keys.MADE,
     rebuilds=True,
+    default_fill=90,
     settable=settings.SETTABLE,
     absent={Metric.SPLIT_COUNTER: "PostgreSQL counts no page splits: keybench reads them, by kind, from its log."},
     questions=(

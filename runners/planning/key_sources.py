@@ -20,9 +20,11 @@ from keybench.runners.planning.key_servers import KeyServer, key_servers
 from keybench.runners.planning.row_arrivals import Share, shares
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.writer_clock import clock_readings
+from keybench.scenarios.index_phases import PhasePart, expanded, last_rows
 from keybench.scenarios.writers import ClockPart, WriterPart
 
 _TICKS_PER_MICROSECOND = 10
+_TICKS_PER_DAY = 86_400 * TICKS_PER_SECOND
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class WriterProcess:
     rows: int
     started: int
     """When it starts and its generator reads the clock: ticks since the trial's first moment."""
+    ahead: int = 0
+    """By how many ticks its clock is ahead of the writer's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,7 @@ class KeySource:
         streams, first = [], 0
         for number, part in enumerate(self.writer.processes):
             end = first + part.rows
-            streams.append(self._stream(number, part, slice(first, end), readings[first:end]))
+            streams.append(self._stream(number, part, slice(first, end), readings[first:end] + part.ahead))
             first = end
         rows = [part.rows for part in self.writer.processes]
         return streams[0] if len(streams) == 1 else ConsecutiveStreams(streams, rows)
@@ -113,7 +117,7 @@ class KeySource:
             process = replace(process, pid=process.pid + number * writer.of)
             entropy = entropy.partition(number, of=len(writer.processes))
         started = clock_readings(writer.clock, np.array([part.started]), writer.start)
-        return made.stream(process, VirtualClock(readings, start=int(started[0])), entropy)
+        return made.stream(process, VirtualClock(readings, start=int(started[0]) + part.ahead), entropy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +142,8 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
     plans = [
         WriterPlan(
             part.id, i, len(all_shares), len(share.arrivals) - share.rows, start, share.arrivals, share.phases,
-            _processes(request, trial, part, share, switch), part.clock, part.shard,
+            _of_phases(request.scenario.phase, trial, share) or _processes(request, trial, part, share, switch),
+            part.clock, part.shard,
             _row_shards(part, len(share.arrivals), (request.seed, trial.block, i)),
         )
         for i, (part, share) in enumerate(zip(scenario.writer, all_shares, strict=True))
@@ -184,8 +189,7 @@ def _servers(
     request: Request, trial: TrialPlan, start: int, all_shares: Sequence[Share]
 ) -> tuple[KeyServer | None, ...]:
     """The server that makes each writer's keys; None for each if the trial has no layout whose keys a server makes."""
-    before = request.scenario.before
-    names = [trial.layout, *([before.layout] if before else [])]
+    names = [trial.layout, *request.scenario.other_layouts]
     if any(name not in server_keys.known() and layout(name).one_counter for name in names):
         return key_servers(request.scenario, start, all_shares)
     return (None,) * len(all_shares)
@@ -225,3 +229,26 @@ def _processes(
     edges = [0, *np.searchsorted(share.arrivals, [tick for tick, _ in begun[1:]]).tolist(), len(share.arrivals)]
     processes = [WriterProcess(name, b - a, tick) for (tick, name), (a, b) in zip(begun, pairwise(edges), strict=True)]
     return tuple(process for process in processes if process.rows) or tuple(processes[-1:])
+
+
+def _of_phases(phases: tuple[PhasePart, ...], trial: TrialPlan, share: Share) -> tuple[WriterProcess, ...]:
+    """The processes of the only writer, where phases have keys of their own; else empty.
+
+    A new process starts where layout or clock change, but a counter and keys without a time know no clock.
+    """
+    if trial.layout == CONTROL or not any(phase.own_keys for phase in phases):
+        return ()
+    processes: list[WriterProcess] = []
+    first = 0
+    for phase, end in zip(expanded(phases), last_rows(phases, len(share.arrivals)), strict=True):
+        made = layout(phase.layout or trial.layout)
+        timeless = made.reads_clock == "never" or made.one_counter
+        ahead = 0 if timeless else round(phase.days_ahead * _TICKS_PER_DAY)
+        last = processes[-1] if processes else None
+        if last and (last.layout, last.ahead) == (made.name, ahead):
+            processes[-1] = replace(last, rows=last.rows + end - first)
+        elif end > first:
+            started = int(share.arrivals[first]) if first else share.started
+            processes.append(WriterProcess(made.name, end - first, started, ahead))
+        first = end
+    return tuple(processes)

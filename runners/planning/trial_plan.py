@@ -164,7 +164,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     cells = _cells(request)
     generation = request.scenario.generation
     count = max(generation.threads) if generation else len(request.scenario.writer)
-    _check_before(request)
+    _check_other_layouts(request)
     _check_key_role(request)
     _check_phases(request)
     if too_small := [cell.rows for cell in cells if cell.rows < count]:
@@ -188,17 +188,15 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     return tuple(trials)
 
 
-def _check_before(request: Request) -> None:
-    """UsageError if a layout cannot share a column with the layout that fills the table first."""
-    if not request.scenario.before:
-        return
-    before = layout(request.scenario.before.layout)
-    for name in request.layouts:
-        if name != CONTROL and layout(name).kind != before.kind:
-            raise UsageError(
-                f"{name} keys cannot follow {before.name} in one column, as scenario {request.scenario.name} wants: "
-                f"leave the layout out."
-            )
+def _check_other_layouts(request: Request) -> None:
+    """UsageError if a layout cannot share a column with others that the table holds."""
+    for other in map(layout, request.scenario.other_layouts):
+        for name in request.layouts:
+            if name != CONTROL and layout(name).kind != other.kind:
+                raise UsageError(
+                    f"{name} keys cannot share a column with {other.name} keys, as scenario {request.scenario.name} "
+                    "wants: leave the layout out."
+                )
 
 
 def _check_key_role(request: Request) -> None:
@@ -223,7 +221,7 @@ def _check_phases(request: Request) -> None:
                     f"the page model of {on.title} knows no index with a past yet, which scenario "
                     f"{request.scenario.name} has: measure it on a server, or leave {name} out of --db."
                 )
-        elif not on.rebuilds and any(phase.rebuild for phase in phases):
+        elif not on.rebuilds and any(phase.rebuild or phase.build for phase in phases):
             raise UsageError(
                 f"keybench cannot rebuild an index of {on.title} yet, as scenario {request.scenario.name} wants: "
                 f"leave {name} out of --db."

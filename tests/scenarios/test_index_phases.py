@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from keybench.errors import UsageError
-from keybench.scenarios.files import load_scenario, parse_scenario
-from keybench.scenarios.index_phases import expanded
+from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names
+from keybench.scenarios.index_phases import expanded, last_rows
 
 MINIMAL = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
 
@@ -23,10 +23,16 @@ def test_repetitions_are_written_out() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["retention", "sparse-delete", "rebuild-waves", "switch-then-rebuild"])
-def test_the_scenarios_that_keybench_brings_insert_all_rows(name: str) -> None:
-    done = expanded(load_scenario(name).phase)
-    assert sum(phase.insert or 0 for phase in done) == pytest.approx(1)
+def test_scenarios_with_phases_that_keybench_brings() -> None:
+    named = {name for name in scenario_names() if load_scenario(name).phase}
+    assert named >= {"retention", "sparse-delete", "rebuild-waves", "switch-then-rebuild", "switch-rebuild-later"}
+    assert named >= {"queue-churn", "future-key", "convert-old-keys", "index-built"}
+
+
+def test_rows_come_in_phases_to_the_nearest_row() -> None:
+    text = phases("build = { share = 0.25 }", "clean = true", "insert = 0.1", "repeat = { phases = 1, times = 5 }")
+    done = parse_scenario("mine", text + "[[phase]]\ninsert = 0.15\n", where="mine").phase
+    assert last_rows(done, 30) == [8, 8, 11, 14, 17, 20, 23, 26, 30]
 
 
 BOTH = phases("insert = 1.0", "clean = true\nrebuild = {}")
@@ -37,7 +43,10 @@ WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
     ("text", "problem"),
     [
         (phases("insert = 0.5"), "the phases insert 0.5 of the rows: their shares have to be 1 together"),
-        (phases("clean = true", "insert = 1.0"), "the first phase inserts: nothing else can be done to an empty table"),
+        (
+            phases("clean = true", "insert = 1.0"),
+            "the first phase inserts or builds: nothing else can be done to an empty table",
+        ),
         (
             phases("insert = 1.0", "repeat = { phases = 2, times = 1 }"),
             "2 phases are repeated where there are 1 before: name fewer",
@@ -46,7 +55,11 @@ WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
             phases("insert = 1.0", "clean = true", "repeat = { phases = 1, times = 1000 }"),
             "there are more than 1000 phases: repeat fewer",
         ),
-        (BOTH, "phase.1: a phase does one of insert, delete, clean, rebuild, repeat: this one has clean and rebuild"),
+        (
+            BOTH,
+            "phase.1: a phase does one of build, insert, delete, clean, rebuild, repeat: this one has clean and "
+            "rebuild",
+        ),
         (
             phases("insert = 1.0", "delete = {}"),
             "phase.1.delete: give one of oldest, random and all_but_each",
@@ -54,6 +67,22 @@ WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
         (
             phases("insert = 1.0", "rebuild = { fill = 9 }"),
             "phase.1.rebuild.fill: Input should be greater than or equal to 10",
+        ),
+        (
+            phases("insert = 0.5", "build = { share = 0.5 }"),
+            "only the first phase builds the index: use rebuild later",
+        ),
+        (
+            phases("insert = 1.0", 'clean = true\nlayout = "uuid-v4"'),
+            "phase.1: layout and days_ahead are about the keys that a phase inserts: it has no insert or build",
+        ),
+        (
+            phases("insert = 1.0\ndays_ahead = 40_000"),
+            "phase.0.days_ahead: Input should be less than or equal to 36500",
+        ),
+        (
+            phases("insert = 1.0\ndays_ahead = 1") + '[before]\nlayout = "uuid-v4"\nshare = 0.5\n',
+            "phases with a layout or days_ahead say whose keys come when: leave out before and restarts",
         ),
         (phases("insert = 1.5"), "phase.0.insert: Input should be less than or equal to 1"),
         (

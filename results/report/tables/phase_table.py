@@ -22,6 +22,8 @@ METRICS: Final = (
     Metric.APPENDS,
     Metric.EDGE_SPLITS,
     Metric.INTERIOR_SPLITS,
+    Metric.STRANDED,
+    Metric.REBUILD_FREES,
     Metric.LOG_BYTES,
     Metric.PHASE_SECONDS,
 )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
@@ -18,6 +21,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState, delete
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.ranking import ranked
+from keybench.runners.trials.phases.reach import Reach
 from keybench.runners.trials.phases.steps import Step
 
 NO_POSITION: Final = "Rows are deleted on the way: no insert has a position in the finished index."
@@ -42,7 +46,22 @@ def modelled(step: Step) -> Subject:
     return Subject(SubjectKind.MODEL_PHASE, step.name)
 
 
-def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step], rows_per_tx: int) -> list[PageStats]:
+@dataclass(frozen=True, eq=False)
+class After:
+    """The index in the model after a phase."""
+
+    stats: PageStats
+    stranded: float | None
+    rebuild_frees: float
+    """Share of its pages, in %, that a rebuild as the engine does it by itself would free."""
+
+
+def ranks_of(table: Table, keys: Keys) -> NDArray[np.int64]:
+    """The ranks of keys in the server's order."""
+    return ranked(sort_words(keys, table.column.order))
+
+
+def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step], rows_per_tx: int) -> list[After]:
     """The index after each step; `keys` are in planned order, and `rows_per_tx` are deleted at a time.
 
     UsageError if the engine's model knows no past.
@@ -53,9 +72,12 @@ def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step], rows_
             f"the page model of {on.title} knows no index with a past yet: measure phases on a server, or leave "
             f"{on.name} out of --db."
         )
-    ranks, state, after = ranked(sort_words(keys, table.column.order)), model.state(len(keys)), []
+    ranks, state, after = ranks_of(table, keys), model.state(len(keys)), []
+    reach = Reach(ranks)
     for step in steps:
-        if step.what == "insert":
+        if step.what == "build":
+            state.build(ranks[step.rows], step.fill)
+        elif step.what == "insert":
             state.insert(ranks[step.rows])
         elif step.what == "delete":
             delete(state, ranks[step.rows], rows_per_tx)
@@ -63,20 +85,27 @@ def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step], rows_
             state.clean()
         else:
             state.rebuild(step.fill)
-        after.append(state.stats())
+        reach.take(step)
+        stats, fresh = state.stats(), model.state(len(keys))
+        fresh.build(reach.present, on.default_fill)
+        pages, needed = (one.leaf_pages + one.branch_pages for one in (stats, fresh.stats()))
+        after.append(After(stats, reach.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages))
     return after
 
 
-def of_phases(steps: Sequence[Step], after: Sequence[PageStats], *, beside_server: bool) -> list[Reading]:
+def of_phases(steps: Sequence[Step], after: Sequence[After], *, beside_server: bool) -> list[Reading]:
     """The model's figures of each phase. Splits are those of the phase."""
     listed, before = [], dict.fromkeys(SPLITS, 0.0)
-    for step, stats in zip(steps, after, strict=True):
+    for step, one in zip(steps, after, strict=True):
         subject = modelled(step) if beside_server else measured(step)
-        own = {reading.metric: reading for reading in readings(stats, subject)}
+        own = {reading.metric: reading for reading in readings(one.stats, subject)}
         listed += [own[metric] for metric in _PAGES if metric in own]
-        if step.what == "insert":
+        if step.what == "insert":  # a build splits nothing
             listed += [replace(own[metric], value=(own[metric].value or 0) - before[metric]) for metric in SPLITS]
         before = {metric: own[metric].value or 0.0 for metric in SPLITS}
+        listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", "", subject))
+        if one.stranded is not None:
+            listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", "", subject))
     return listed
 
 
@@ -90,9 +119,10 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
                 continue
             metric, about = reading.metric, reading.metric.definition
             counted = about.theme in _SUMS and not about.of_index and metric != Metric.TABLE_BYTES
-            if not counted or step.what == "insert":
+            adds = step.what == "insert" if about.theme == Theme.SPLITS else step.inserts  # a build splits nothing
+            if not counted or adds:
                 listed[metric] = reading
-            if counted and step.what == "insert" and reading.value is not None:
+            if counted and adds and reading.value is not None:
                 sums[metric] = sums.get(metric, 0.0) + reading.value
     return [
         replace(reading, value=sums[metric]) if metric in sums and reading.value is not None else reading
@@ -100,9 +130,11 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
     ]
 
 
-def of_phase(step: Step, part: Iterable[Reading], seconds: float) -> list[Reading]:
+def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
     """The server's figures of one phase."""
     wanted = [*_PAGES, Metric.INDEX_BYTES, Metric.LOG_BYTES, *(SPLITS if step.what == "insert" else ())]
     own = {reading.metric: reading for reading in part if reading.subject == KEY}
     listed = [replace(own[metric], subject=measured(step)) for metric in wanted if metric in own]
+    if stranded is not None:
+        listed.append(Reading(Metric.STRANDED, stranded, "derived", "", measured(step)))
     return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", "", measured(step))]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from functools import cached_property, partial
 
-from keybench.databases.contract.capabilities import HoldsCleaning, Rebuilds
+from keybench.databases.contract.capabilities import HoldsCleaning, ReadsPageOrder, Rebuilds
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Admin
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.subject import MODEL
+from keybench.model.subject import KEY, MODEL
+from keybench.model.table import Table
 from keybench.pagemodels.page_stats import readings
 from keybench.results.store import blobs
 from keybench.runners.measuring import key_positions
@@ -24,6 +26,7 @@ from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.trials import verify
 from keybench.runners.trials.model_trial import NOT_MODELLED, WHY_NOT
 from keybench.runners.trials.phases import figures
+from keybench.runners.trials.phases.reach import Reach
 from keybench.runners.trials.phases.steps import Step, left, steps
 from keybench.runners.trials.server_trial import FinishedLoad, ServerTrial
 from keybench.runners.trials.trial import Trial
@@ -45,27 +48,30 @@ class PhasesTrial(ServerTrial):
         (one,) = self.tables
         admin.create(one.table)
         interference = Interference.before()
-        loads, parts, of_phases = [], [], []
+        loads, parts, of_phases, reach = [], [], [], Reach(figures.ranks_of(one.table, one.keys))
         for step in self.steps:
             probes = Probes(admin, [one.table])
             probes.before()
             begin = time.monotonic()
             seconds = None
-            if step.what == "insert":
+            if step.inserts:
                 loads.append(self._insert(target, step))
                 seconds = loads[-1].seconds
+                if step.what == "build":
+                    seconds += self._rebuild(admin, step)
             elif step.what == "delete":
                 if isinstance(admin, HoldsCleaning):
                     admin.hold_cleaning()
                 seconds = self._delete(target, step)
             elif step.what == "clean":
                 admin.settle(one.table)
-            elif isinstance(admin, Rebuilds):
-                admin.rebuild(one.table, step.fill)
+            else:
+                self._rebuild(admin, step)
             seconds = time.monotonic() - begin if seconds is None else seconds
             of_server, (of_table,) = probes.after()
             parts.append((step, [*of_server, *of_table]))
-            of_phases += figures.of_phase(step, parts[-1][1], seconds)
+            reach.take(step)
+            of_phases += figures.of_phase(step, parts[-1][1], seconds, _stranded(admin, one.table, reach, of_table))
         whole = figures.of_whole(parts)
         return FinishedLoad(joined(loads), [*interference.after(), *of_phases], [whole], [])
 
@@ -88,7 +94,7 @@ class PhasesTrial(ServerTrial):
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
             return Measured([*known, unknown], traceback=problem.traceback)
         beside = figures.of_phases(self.steps, after, beside_server=True)
-        return Measured([*known, *readings(after[-1], MODEL), *beside])
+        return Measured([*known, *readings(after[-1].stats, MODEL), *beside])
 
     def _insert(self, target: Target, step: Step) -> LoadResult:
         first = int(step.rows[0])
@@ -103,6 +109,13 @@ class PhasesTrial(ServerTrial):
             pool=self.resources.pool,
             progress=lambda rows: self.resources.progress(first + rows),
         )
+
+    def _rebuild(self, admin: Admin, step: Step) -> float:
+        """Seconds. An index that is built again is the one that would have been built after the rows."""
+        begin = time.monotonic()
+        if isinstance(admin, Rebuilds):
+            admin.rebuild(self.tables[0].table, step.fill)
+        return time.monotonic() - begin
 
     def _delete(self, target: Target, step: Step) -> float:
         if not len(step.rows):
@@ -121,11 +134,20 @@ class PhasesModelTrial(Trial):
         (one,), done = trial_tables(self.request, self.plan), steps(self.request, self.plan)
         rows_per_tx = self.request.scenario.load.rows_per_tx
         after = figures.predicted(engine(self.plan.database), one.table, one.keys, done, rows_per_tx)
-        absent = partial(Reading.absent, reason=WHY_NOT)
+        last, absent = after[-1].stats, partial(Reading.absent, reason=WHY_NOT)
         of_phases = figures.of_phases(done, after, beside_server=False)
         positions = key_positions.absent(figures.NO_POSITION)
         return Measured(
-            [*readings(after[-1]), *absent(NOT_MODELLED), *positions, *of_phases],
+            [*readings(last), *absent(NOT_MODELLED), *positions, *of_phases],
             (),
-            [blobs.page_map(after[-1].page_numbers, after[-1].page_rows, "modelled")],
+            [blobs.page_map(last.page_numbers, last.page_rows, "modelled")],
         )
+
+
+def _stranded(admin: Admin, table: Table, reach: Reach, found: Iterable[Reading]) -> float | None:
+    """`Reach.stranded` of the index on the server; None if its pages cannot be read."""
+    densities = [one.value for one in found if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY)]
+    order = admin.page_order(table) if isinstance(admin, ReadsPageOrder) else None
+    if order is None or not densities or densities[0] is None:
+        return None
+    return reach.stranded(order.rows, densities[0])

@@ -30,6 +30,8 @@ OF_THE_SOURCES = {
     "todd-80-bits", "hot-2106", "hot-2158", "rt-comb-uuidv7",
 }  # fmt: skip
 """Further figures of the four documents on key generators."""
+OF_A_PAST = {"medplum-not-worse"}
+"""About indexes that are not filled from nothing."""
 
 QUESTIONS = [(claim, question) for claim in claims() for question in claim.question]
 ASKED = [(claim, question) for claim, question in QUESTIONS if question.compare != "computed"]
@@ -37,7 +39,7 @@ ASKED = [(claim, question) for claim, question in QUESTIONS if question.compare 
 
 def test_every_collected_claim_is_there_exactly_once() -> None:
     assert len(PUBLISHED) == 126
-    assert Counter(claim.id for claim in claims()) == Counter([*PUBLISHED, *OF_THE_SOURCES])
+    assert Counter(claim.id for claim in claims()) == Counter([*PUBLISHED, *OF_THE_SOURCES, *OF_A_PAST])
 
 
 @cache

@@ -125,6 +125,35 @@ def test_an_application_that_changes_its_layout() -> None:
     assert keys_in_order(sources(work, "bigint-identity")).data.tolist() == list(range(1, 1001))
 
 
+PHASES = """
+[[phase]]
+insert = 0.4
+layout = "uuid-v4"
+[[phase]]
+insert = 0.1
+[[phase]]
+insert = 0.1
+days_ahead = 3652.5
+[[phase]]
+insert = 0.4
+"""
+
+
+def test_phases_with_keys_of_their_own() -> None:
+    work = scenario(PHASES)
+    keys, random = (keys_in_order(sources(work, name)) for name in ("uuid-v7", "uuid-v4"))
+    assert (keys.data[:, 6] >> 4).tolist() == [4] * 400 + [7] * 600
+    assert len(np.unique(keys.data, axis=0)) == len(np.unique(random.data, axis=0)) == 1000
+    own = keys[400:]
+    seen = layout("uuid-v7").decode(own).ticks
+    assert seen is not None
+    days = (seen - ticks_of(work.start)) / (86_400 * SECOND)
+    assert np.array_equal(np.round(days, 1), [0.0] * 100 + [3652.5] * 100 + [0.0] * 400)
+    assert (np.diff(rank(own, "rfc")[[*range(100), *range(200, 600)]]) > 0).all()
+    assert keys_in_order(sources(work, "bigint-identity")).data.tolist() == list(range(1, 1001))
+    assert np.array_equal(random.data[:400], keys.data[:400])
+
+
 def test_a_layout_that_cannot_follow_in_the_same_column_is_refused() -> None:
     request = Request(
         ("sqlite",),
@@ -138,6 +167,6 @@ def test_a_layout_that_cannot_follow_in_the_same_column_is_refused() -> None:
         3,
         6.0,
     )
-    said = r"^ksuid-text keys cannot follow uuid-v4 in one column, as scenario mine wants: leave the layout out\.$"
+    said = r"^ksuid-text keys cannot share a column with uuid-v4 keys, as scenario mine wants: leave the layout out\.$"
     with pytest.raises(UsageError, match=said):
         plan(request)
