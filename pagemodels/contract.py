@@ -11,8 +11,9 @@ and entries whose size neither the table nor the key fixes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -129,6 +130,37 @@ class KeepsState(Protocol):
     def state(self, keys: int) -> IndexState:
         """An empty index, into which so many keys will come in all."""
         ...
+
+
+@runtime_checkable
+class KeepsSizedState(Protocol):
+    """A `SizedByValue` whose index can be built, deleted from, cleaned and rebuilt."""
+
+    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+        """Bytes of the entry of each key: (n,)."""
+        ...
+
+    def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
+        """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""
+        ...
+
+
+def empty_index(
+    model: object, ranks: NDArray[np.int64], keys: Keys, lengths: NDArray[np.int64] | None = None
+) -> Callable[[], IndexState] | None:
+    """What makes an empty index for all of these keys, which have these ranks; None if the model knows no past.
+
+    `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike.
+    """
+    if lengths is not None and isinstance(model, TakesPayloads):
+        model = model.with_payloads(lengths)
+    if isinstance(model, KeepsState):
+        return partial(model.state, len(keys))
+    if not isinstance(model, KeepsSizedState):
+        return None
+    by_rank = np.empty(len(keys), np.uint16)
+    by_rank[ranks] = model.sizes(keys)
+    return partial(model.sized_state, by_rank)
 
 
 def given_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.int64]:

@@ -171,6 +171,10 @@ class MssqlAdmin:
         while int(self.connection.value(GHOSTS, ddl.name(table), index) or 0) and time.monotonic() < deadline:
             time.sleep(0.5)
 
+    def rebuild(self, table: Table, fill: int) -> None:
+        """ALTER INDEX … REBUILD at a FILLFACTOR, which later splits do not know of."""
+        self.connection.run(ddl.rebuild(table, fill, self.options))
+
     def close(self) -> None:
         """Closes the connections."""
         self._log_holder.close()

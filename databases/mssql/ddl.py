@@ -97,6 +97,12 @@ def create(table: Table, options: Options) -> str:
     return f"CREATE TABLE {name(table)} ({', '.join(defined)})"
 
 
+def rebuild(table: Table, fill: int, options: Options) -> str:
+    """The statement that builds the key's index again; the table itself where the key is clustered."""
+    how = f"FILLFACTOR = {int(fill)}, PAD_INDEX = {options.pad_index.upper()}"
+    return f"ALTER INDEX [{index_name(table)}] ON {name(table)} REBUILD WITH ({how})"
+
+
 def columns(table: Table) -> tuple[str, ...]:
     """The columns in the order in which rows are sent, without a key that the server makes."""
     key = () if table.server_keys else ("created", "[key]") if table.by_date else ("[key]",)

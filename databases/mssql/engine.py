@@ -96,8 +96,8 @@ class SqlServer(Engine):
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index or heap that holds the key; the model's `Parameters` are the parameters.
 
-        The table's settings, else the environment's options, give the defaults of two: what is beneath a nonclustered
-        key, and row versions.
+        The table's settings, else the environment's options, give the defaults of three: what is beneath a nonclustered
+        key, row versions, and PAD_INDEX.
         """
         from keybench.pagemodels.mssql.model import Parameters, page_model
 
@@ -131,6 +131,7 @@ ENGINE = SqlServer(
     url_schemes=("mssql", "sqlserver"),
     drivers=("mssql_python", "pyodbc"),
     server_keys=keys.MADE,
+    rebuilds=True,
     settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
     questions=checks.QUESTIONS,

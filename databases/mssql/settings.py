@@ -7,6 +7,7 @@ All other settings have the server's defaults. Options come from a URL's query o
 | `driver` | `KEYBENCH_MSSQL_DRIVER` | `mssql-python` (preferred where installed) or `pyodbc` |
 | `odbc_driver` | `KEYBENCH_MSSQL_ODBC_DRIVER` | for pyodbc: the name or the path of Microsoft's ODBC driver |
 | `fill_factor` | `KEYBENCH_MSSQL_FILL_FACTOR` | 1 … 100 of the key's index; only rebuilds use it, inserts do not |
+| `pad_index` | `KEYBENCH_MSSQL_PAD_INDEX` | `on`: rebuilds leave free space above the leaves too |
 | `sequential_key` | `KEYBENCH_MSSQL_SEQUENTIAL_KEY` | `on`: OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index |
 | `row_versioning` | `KEYBENCH_MSSQL_ROW_VERSIONING` | `off`, `rcsi`, `snapshot` or `adr`: each adds 14 bytes to a row |
 | `beneath` | `KEYBENCH_MSSQL_BENEATH` | under a nonclustered key: `clustered` (a bigint, by arrival) or `heap` |
@@ -58,6 +59,7 @@ def statements(settings: Settings) -> tuple[str, ...]:
 
 _CHOICES = {
     "driver": ("auto", "mssql-python", "pyodbc"),
+    "pad_index": ("off", "on"),
     "sequential_key": ("off", "on"),
     "row_versioning": ("off", "rcsi", "snapshot", "adr"),
     "beneath": ("heap", "clustered"),
@@ -73,6 +75,7 @@ class Options:
     driver: str = "auto"
     odbc_driver: str = ""
     fill_factor: str = "100"
+    pad_index: str = "off"
     sequential_key: str = "off"
     row_versioning: str = "off"
     beneath: str = "heap"
@@ -115,6 +118,9 @@ SETTABLE = (
         "fill_factor", "FILLFACTOR of the key's index: only rebuilds use it", "100", "table", numbers=range(1, 101)
     ),
     Setting(
+        "pad_index", "PAD_INDEX: rebuilds leave free space above the leaves too", "off", "table", _CHOICES["pad_index"]
+    ),
+    Setting(
         "sequential_key", "OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index", "off", "table", _CHOICES["sequential_key"]
     ),
 )
@@ -134,4 +140,8 @@ def model_parameters(settings: Mapping[str, str]) -> dict[str, str | bool]:
     """The page model's parameters for a table with these settings, else those of the environment."""
     chosen = options(settings)
     beneath = "bigint" if chosen.beneath == "clustered" else "heap"
-    return {"beneath": beneath, "row_versions": chosen.row_versioning != "off"}
+    return {
+        "beneath": beneath,
+        "row_versions": chosen.row_versioning != "off",
+        "pad_index": chosen.pad_index == "on",
+    }

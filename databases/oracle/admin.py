@@ -106,6 +106,10 @@ class OracleAdmin:
     def settle(self, table: Table) -> None:
         """Nothing: deleted entries are removed when their block is next written to, never in the background."""
 
+    def rebuild(self, table: Table, fill: int) -> None:
+        """ALTER INDEX … REBUILD, or ALTER TABLE … MOVE of an index-organised table, at a PCTFREE of 100 − `fill`."""
+        self.connection.run(ddl.rebuild(table, fill))
+
     def close(self) -> None:
         """Closes the connection."""
         self.connection.close()

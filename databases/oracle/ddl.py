@@ -83,6 +83,15 @@ def create(table: Table, options: Options) -> tuple[str, ...]:
     )
 
 
+def rebuild(table: Table, fill: int) -> str:
+    """The statement that builds the key's index again. Oracle rebuilds no primary index of an index-organised table
+    (ORA-28650): such a table moves instead."""
+    pctfree = f"PCTFREE {100 - int(fill)}"
+    if table.key == "clustered":
+        return f"ALTER TABLE {name(table)} MOVE {pctfree}"
+    return f'ALTER INDEX "{index_name(table)}" REBUILD {pctfree}'
+
+
 def is_unique(table: Table, options: Options) -> bool:
     """Whether the key's index is declared unique."""
     return table.key == "clustered" or (options.unique == "yes" and table.key != "fk")

@@ -120,6 +120,7 @@ ENGINE = Oracle(
     url_schemes=("oracle",),
     drivers=("oracledb",),
     server_keys=keys.MADE,
+    rebuilds=True,
     settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
     questions=checks.QUESTIONS,

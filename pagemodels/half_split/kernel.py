@@ -116,8 +116,8 @@ def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int
 
 
 @kernel
-def _split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int) -> None:
-    """Splits the leaf in `slot`, which has no room for `rank`. The new page takes the upper part."""
+def split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int, new: int) -> None:
+    """Splits the leaf in `slot`, which has no room for `rank`. The new page takes the upper part, in a free slot."""
     cells, slots, births, kinds = leaves.cells, leaves.slots, leaves.births, leaves.kinds
     content, state, scratch = leaves.content, leaves.state, leaves.scratch
     count = slots[slot, COUNT]
@@ -144,8 +144,6 @@ def _split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, r
         select(scratch, items, keep)
     separator = scratch[keep]
 
-    new = state[USED_SLOTS]
-    state[USED_SLOTS] = new + 1
     lower, upper = slots[slot, LOWER], slots[slot, UPPER]
     after, before = slots[slot, NEXT], slots[slot, PREVIOUS]
     if upper - separator <= separator - lower:
@@ -218,10 +216,11 @@ def insert(
             slots[slot, COUNT] = count + 1
             slots[slot, USED] = used
             continue
-        if state[USED_SLOTS] == len(slots):
+        new = state[USED_SLOTS]
+        if new == len(slots):
             return i
-        time = start + (times[i] if timed else i)
-        _split(leaves, rules, sizes, slot, rank, time)
+        state[USED_SLOTS] = new + 1
+        split(leaves, rules, sizes, slot, rank, start + (times[i] if timed else i), new)
         last = state[LAST]
     return len(ranks)
 

@@ -25,7 +25,8 @@ class LeafRange:
     """The leaves of a range of ranks, low … high − 1, in memory that grows as needed."""
 
     def __init__(self, low: int, high: int, rule: Rule, slots: int) -> None:
-        self.low, self.high, self._rules = low, high, rule.compiled()
+        self.low, self.high, self.rules = low, high, rule.compiled()
+        self._whole = False
         shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
         self.leaves = Leaves(
             cells=np.zeros(max(1, (high - low + (1 << shift) - 1) >> shift), np.int32),
@@ -42,13 +43,43 @@ class LeafRange:
     @classmethod
     def whole(cls, n: int, rule: Rule) -> LeafRange:
         """One empty leaf for all n ranks, and room for as many leaves as ordinary splits make."""
-        half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
-        new = cls(0, n, rule, min(n, n // half + n // (half * 16)) + 2)
-        leaves = new.leaves
-        leaves.slots[0] = 0
-        leaves.slots[0, [kernel.UPPER, kernel.NEXT, kernel.PREVIOUS]] = n, -1, -1
-        leaves.births[0], leaves.kinds[0], leaves.state[USED_SLOTS] = -1, FIRST, 1
+        new = cls.of_all(n, rule, cls.usual(n, rule))
+        new.leaves.slots[0] = 0
+        new.leaves.births[0], new.leaves.kinds[0] = -1, FIRST
+        new.link(np.zeros(1, np.int64), np.zeros(1, np.int64))
         return new
+
+    @classmethod
+    def of_all(cls, n: int, rule: Rule, slots: int) -> LeafRange:
+        """So many slots for leaves of all n ranks, none linked yet."""
+        new = cls(0, n, rule, slots)
+        new._whole = True
+        return new
+
+    @staticmethod
+    def usual(n: int, rule: Rule) -> int:
+        """How many leaves ordinary splits make at most of n ranks. Memory that is never written to is never taken."""
+        half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
+        return min(n, n // half + n // (half * 16)) + 2
+
+    def link(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
+        """Makes these slots, 0 … n − 1 in key order, the leaves, with these lower borders."""
+        leaves, uppers = self.leaves, np.append(lowers[1:], self.high)
+        leaves.slots[slots, kernel.LOWER], leaves.slots[slots, kernel.UPPER] = lowers, uppers
+        leaves.slots[slots, kernel.NEXT] = np.append(slots[1:], -1)
+        leaves.slots[slots, kernel.PREVIOUS] = np.append(-1, slots[:-1])
+        firsts = self.low + (np.arange(len(leaves.cells)) << leaves.shift)
+        leaves.cells[:] = slots[np.minimum(np.searchsorted(uppers, firsts, side="right"), len(slots) - 1)]
+        leaves.state[USED_SLOTS], leaves.state[LAST] = len(slots), slots[-1]
+
+    def keep(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
+        """Keeps only these slots, given in key order, with these lower borders. The others have to be empty."""
+        renamed, beyond = slots.copy(), slots >= len(slots)
+        renamed[beyond] = np.setdiff1d(np.arange(len(slots)), slots)
+        for name in _PER_SLOT:
+            values = getattr(self.leaves, name)
+            values[renamed[beyond]] = values[slots[beyond]]
+        self.link(renamed, lowers)
 
     def used(self, field: int) -> NDArray[np.int32]:
         """A field of the slots in use."""
@@ -63,12 +94,12 @@ class LeafRange:
     ) -> None:
         """Inserts ranks of this range that arrive as rows start + times, or one after another from start."""
         while True:
-            done = kernel.insert(self.leaves, self._rules, sizes, ranks, times, start)
+            done = kernel.insert(self.leaves, self.rules, sizes, ranks, times, start)
             if done == len(ranks):
                 return
             ranks, times = ranks[done:], times[done:]
             start += 0 if len(times) else done
-            self._grow()
+            self.grow()
 
     def insert_from(self, row: int, ranks: NDArray[np.int64], sizes: NDArray[np.uint16]) -> None:
         """Inserts those of the ranks from `row` on that lie in this range.
@@ -76,11 +107,11 @@ class LeafRange:
         Many rows at a time are sorted by groups of leaves beforehand. The rows of one group follow one another in their
         order of arrival, so that the group stays in the cache; rows of different groups do not depend on one another.
         """
-        n, everything = len(ranks), self.high - self.low == len(ranks)
+        n = len(ranks)
         while row < n:
             rows: NDArray[Any] = ranks[row : row + max(_CHUNK, min(row // 2, n // 8))]
             uppers, inside, times = self._groups(), rows, _NO_TIMES
-            if not everything:
+            if not self._whole:
                 inside, times = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
                 m = kernel.within(rows, self.low, self.high, inside, times)
                 inside, times = inside[:m], times[:m]
@@ -115,7 +146,8 @@ class LeafRange:
         kernel.regroup(groups, ranks, times, kept, places)
         return kept, places
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
+        """Makes room for half as many slots again."""
         slots = len(self.leaves.slots) + len(self.leaves.slots) // 2 + 16
         larger: dict[str, Any] = {}
         for name in _PER_SLOT:

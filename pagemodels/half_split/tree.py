@@ -24,7 +24,8 @@ _LEAVES_PER_THREAD = 64
 _IMBALANCE = 1.1
 """How much of its share a thread may get at most."""
 
-NO_SIZES = np.empty(0, np.uint16)
+Sizes = NDArray[np.uint16]
+NO_SIZES: Sizes = np.empty(0, np.uint16)
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def _level(ranges: Sequence[LeafRange]) -> Level:
     return Level(np.concatenate(births), np.concatenate(kinds), np.concatenate(rows))
 
 
-def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: NDArray[np.uint16] = NO_SIZES, threads: int = 1) -> Level:
+def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, threads: int = 1) -> Level:
     """One level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival.
 
     `sizes`: uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. The level is

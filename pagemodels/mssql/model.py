@@ -5,14 +5,20 @@ passes half its rows to a new one; branch pages do so at the right edge too. Two
 parameters here, named in the engine's `model_variants`: what share of the rows stays, and whether insertions that
 ascend inside the index split at the insertion point, as Sybase ASE, from which SQL Server comes, can be told to do.
 
+A build (ALTER INDEX … REBUILD) fills leaves to the fill factor, and pages above them as well if PAD_INDEX is on; splits
+that come later do not know of either. Deleted rows stay as ghosts until the ghost cleanup removes them. It deallocates
+pages that it empties, but not the first of the index. Pages are never merged. How far empty pages really go is told in
+two ways, so it is a parameter.
+
 Physical page numbers follow the sequence of allocations, leaf before branch page. Mixed extents, other tables and the
 allocation maps are not modelled, so `fragmentation` is exact only as far as the table is alone in its file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +28,17 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.kernel import ALONE
-from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
+from keybench.pagemodels.half_split.page_deletion import KEEP_EMPTY, PageDeletion, drop_empty
 from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.sorted_build import SortedBuild
+from keybench.pagemodels.half_split.state import Rules
+from keybench.pagemodels.half_split.stateful import StatefulSizedSplitModel, StatefulSplitModel
 from keybench.pagemodels.mssql import records as rows
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 
 _LOCATORS = {"heap": rows.RID, "int": 4, "bigint": 8}
+_DELETIONS = {"freed": PageDeletion(drop_empty, waits=False), "kept": KEEP_EMPTY}
+FILL_FACTORS = range(1, 101)
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,10 @@ class Parameters:
     """What a nonclustered key's table is: a `heap`, or clustered by an ascending `int` or `bigint`."""
     rid_varies: bool = False
     """Whether index rows charge a heap's RID as a column of variable length (32 instead of 28 bytes for a GUID)."""
+    pad_index: bool = False
+    """Whether a rebuild leaves the free space of the fill factor on pages above the leaves too."""
+    empty_pages: str = "freed"
+    """What the ghost cleanup does to a page that it empties: `freed`; or `kept`, as a test of 2012 shows."""
     threads: int = 1
     """Cores to use."""
 
@@ -61,6 +76,7 @@ class Parameters:
             ("payload", ("char", "varchar")),
             ("structure", ("index", "heap")),
             ("beneath", tuple(_LOCATORS)),
+            ("empty_pages", tuple(_DELETIONS)),
         ):
             if getattr(self, name) not in known:
                 raise unknown_name(name, getattr(self, name), known)
@@ -123,14 +139,15 @@ def varying_index(empty: int, more: int, branch: int, given: Parameters) -> Size
         at_insertion=given.split_point == "insertion_point",
         smallest=smallest,
     )
-    model = SplitModel(
+    model = StatefulSplitModel(
+        rules=_rules(lambda fill: rows.PAGE_BYTES * fill // 100, branch, leaf, given),
         leaf=leaf,
         branch=_rule(rows.rows_a_page(branch), 0, 0.5),
         density=lambda _n, used, pages: rows.space_used(used, pages),
         fragmentation="not adjacent",
         threads=given.threads,
     )
-    return SizedSplitModel(
+    return StatefulSizedSplitModel(
         model,
         lambda keys: np.full(len(keys), smallest, np.uint16),
         lambda lengths: np.where(lengths > 0, lengths + more, 0),
@@ -139,14 +156,30 @@ def varying_index(empty: int, more: int, branch: int, given: Parameters) -> Size
 
 def index(leaf: int, branch: int, given: Parameters) -> PageModel:
     """An index with leaf and non-leaf rows of so many bytes."""
-    fraction = given.split_fraction
-    return SplitModel(
-        leaf=_rule(rows.rows_a_page(leaf), ALONE, fraction, at_insertion=given.split_point == "insertion_point"),
+    at_insertion = given.split_point == "insertion_point"
+    rule = _rule(rows.rows_a_page(leaf), ALONE, given.split_fraction, at_insertion=at_insertion)
+    return StatefulSplitModel(
+        rules=_rules(partial(rows.rows_a_built_page, leaf), branch, rule, given),
+        leaf=rule,
         branch=_rule(rows.rows_a_page(branch), 0, 0.5),
         density=lambda n, _used, pages: rows.space_used(n * (leaf + rows.SLOT), pages),
         fragmentation="not adjacent",
         threads=given.threads,
     )
+
+
+def _rules(room: Callable[[int], int], branch: int, leaf: Rule, given: Parameters) -> Rules:
+    """What happens besides splits; `room`: of a leaf that is built at a fill factor in %."""
+
+    def checked(fill: int) -> int:
+        if fill not in FILL_FACTORS:
+            raise UsageError(f"FILLFACTOR of SQL Server is between 1 and 100, not {fill}: 100 leaves no free space.")
+        return room(fill)
+
+    def above(fill: int) -> int:
+        return rows.rows_a_built_branch_page(branch, fill if given.pad_index else 100)
+
+    return Rules(SortedBuild(checked, above, lambda _fill: leaf), _DELETIONS[given.empty_pages])
 
 
 def _rule(room: int, keep_append: int, fraction: float, *, at_insertion: bool = False) -> Rule:

@@ -60,6 +60,19 @@ def rows_a_page(row: int) -> int:
     return PAGE_BYTES // (row + SLOT)
 
 
+def rows_a_built_page(row: int, fill: int) -> int:
+    """Rows that a build leaves on a leaf page at a fill factor in %: all but the free rows that Microsoft's estimate
+    subtracts, which are rounded down. At least one."""
+    free = PAGE_BYTES * (100 - fill) // (100 * (row + SLOT))
+    return max(1, rows_a_page(row) - free)
+
+
+def rows_a_built_branch_page(row: int, fill: int) -> int:
+    """Rows that a build leaves on a page above the leaves: there is always room for one more, and there are never less
+    than two (CREATE INDEX, PAD_INDEX). `fill`: 100 without PAD_INDEX."""
+    return max(2, min(rows_a_page(row) - 1, rows_a_built_page(row, fill)))
+
+
 def rows_a_heap_page(row: int) -> int:
     """Rows of a page of a heap. It gets none once more than 95 % of it is used, which its PFS byte tells."""
     enough = PAGE_BYTES * _HEAP_SHARE_PERCENT // (100 * (row + SLOT)) + 1

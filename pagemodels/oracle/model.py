@@ -4,6 +4,9 @@ A key above all present that finds the rightmost leaf full gets a new leaf of it
 splits`). Any other full leaf passes half its bytes to a new one (counted with the others in `leaf node splits`).
 `right_edge` 50-50 is what Oracle 9i did with keys that were committed one by one (bug 3196414, mended in 10g).
 
+A build (ALTER INDEX … REBUILD) leaves PCTFREE % of the leaves free and fills branch blocks. Deleted entries stay until
+another entry comes into their leaf. A leaf that has only such entries is used again where another one splits.
+
 `clustered` keys are index-organised tables without overflow; `nonclustered` ones are a heap with an index, the usual
 case. Branch blocks are an approximation: Oracle cuts their keys to what tells two leaves apart, which depends on the
 values, and the model keeps them whole. A leaf has the initial transaction slots only; several writers at once can make
@@ -12,7 +15,9 @@ it have more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +28,13 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.kernel import ALONE
-from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
+from keybench.pagemodels.half_split.page_deletion import KEEP_EMPTY
 from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.sorted_build import SortedBuild
+from keybench.pagemodels.half_split.state import Rules
+from keybench.pagemodels.half_split.stateful import StatefulSizedSplitModel, StatefulSplitModel
 from keybench.pagemodels.oracle import records as entries
+from keybench.pagemodels.oracle.state import OracleState
 
 _BRANCH_BYTES = 8028
 _BRANCH_ENTRY = 2 + 4 + 1
@@ -33,6 +42,8 @@ _BRANCH_ENTRY = 2 + 4 + 1
 _RIGHT_EDGES = ("90-10", "50-50")
 _SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER = 1, 4, 12
 _MOST_SLOTS = 169
+FILLS = range(1, 101)
+"""In %: what PCTFREE leaves."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +90,11 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
     room = _room(given, entry)
     half = max(1, (room + 1) // 2)
     append = ALONE if given.right_edge == "90-10" else half
-    return SplitModel(
-        leaf=Rule(room, room, append, half, half),
+    leaf = Rule(room, room, append, half, half)
+    return StatefulSplitModel(
+        rules=_rules(lambda pctfree: max(1, entries.built_bytes(given.initrans, pctfree) // entry), leaf, width),
+        kind=OracleState,
+        leaf=leaf,
         branch=_branch(width),
         density=lambda n, _used, pages: 100 * n * entry / (pages * entries.leaf_bytes(given.initrans)),
         threads=given.threads,
@@ -102,13 +116,16 @@ def _of_any_sizes(table: Table, given: Parameters) -> SizedByValue:
     _room(given, _entry(table, given, most))
     room, smallest = entries.leaf_bytes(given.initrans), none + (least if numbers else 0)
     append = ALONE if given.right_edge == "90-10" else 0
-    model = SplitModel(
-        leaf=Rule(room, room, append, smallest=smallest),
+    leaf = Rule(room, room, append, smallest=smallest)
+    model = StatefulSplitModel(
+        rules=_rules(partial(entries.built_bytes, given.initrans), leaf, usual),
+        kind=OracleState,
+        leaf=leaf,
         branch=_branch(usual),
         density=lambda _n, used, pages: 100 * used / (pages * room),
         threads=given.threads,
     )
-    return SizedSplitModel(model, sizes, entries.column_bytes_of if varying else None)
+    return StatefulSizedSplitModel(model, sizes, entries.column_bytes_of if varying else None)
 
 
 def _entry(table: Table, given: Parameters, key: int) -> int:
@@ -126,6 +143,17 @@ def _room(given: Parameters, entry: int) -> int:
             "modelled: use a smaller payload."
         )
     return room
+
+
+def _rules(room: Callable[[int], int], leaf: Rule, key: int) -> Rules:
+    """What happens besides splits; `room`: of a leaf that is built with so many % free."""
+
+    def checked(fill: int) -> int:
+        if fill not in FILLS:
+            raise UsageError(f"Oracle's PCTFREE is between 0 and 99: a fill of {fill} % is impossible.")
+        return room(100 - fill)
+
+    return Rules(SortedBuild(checked, lambda _fill: _branch(key).room, lambda _fill: leaf), KEEP_EMPTY)
 
 
 def _branch(key: int) -> Rule:

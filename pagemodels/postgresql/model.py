@@ -22,11 +22,13 @@ from dataclasses import dataclass
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.foreign_key_index import repeated
-from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.half_split.page_deletion import PageDeletion
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.state import SortedBuild, SplitState
+from keybench.pagemodels.half_split.state import Rules
+from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+from keybench.pagemodels.postgresql.page_deletion import delete_empty
 from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, PAGE_OVERHEAD, entry_bytes
 from keybench.pagemodels.postgresql.sorted_build import BRANCH_FILLFACTOR, FILLFACTORS, sorted_build
 from keybench.pagemodels.postgresql.split_point import HEAP_TID, between_keys, split_rule
@@ -47,17 +49,6 @@ class Parameters:
     def __post_init__(self) -> None:
         if self.fillfactor not in FILLFACTORS:
             raise UsageError(f"an index's fillfactor is between 10 and 100, not {self.fillfactor}: the default is 90.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class NbtreeModel(SplitModel):
-    """The index of keys that come once; a `KeepsState`."""
-
-    sorted_build: SortedBuild
-
-    def state(self, keys: int) -> IndexState:
-        """An empty index, into which so many keys will come."""
-        return SplitState(self, self.sorted_build, keys)
 
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
@@ -87,8 +78,8 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     leaf = leaf_rule(given.fillfactor)
     if table.key == "fk":
         leaf = between_keys(leaf, space, item, given.fillfactor, table.children)
-    model = NbtreeModel(
-        sorted_build=sorted_build(item, _TRUNCATED, leaf_rule),
+    model = StatefulSplitModel(
+        rules=Rules(sorted_build(item, _TRUNCATED, leaf_rule), PageDeletion(delete_empty, waits=True)),
         leaf=leaf,
         branch=split_rule(space, item, _TRUNCATED, BRANCH_FILLFACTOR, 0),
         density=lambda rows, _used, pages: _density(space, (rows + pages - 1) * item, pages),

@@ -11,7 +11,7 @@ from functools import partial
 
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.state import SortedBuild
+from keybench.pagemodels.half_split.sorted_build import SortedBuild
 from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, PAGE_OVERHEAD
 from keybench.pagemodels.postgresql.split_point import HEAP_TID
 
@@ -26,7 +26,7 @@ def sorted_build(item: int, first_of_branch: int, rule: Callable[[int], Rule]) -
     too.
     """
     branch = _kept(item, first_of_branch, 0, BRANCH_FILLFACTOR)
-    return SortedBuild(leaf=partial(_kept, item, item, HEAP_TID), branch=branch, rule=rule)
+    return SortedBuild(partial(_kept, item, item, HEAP_TID), lambda _fill: branch, rule, overlap=1)
 
 
 def _kept(item: int, first: int, reserve: int, fill: int) -> int:

@@ -18,7 +18,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.model.table import Table
-from keybench.pagemodels.contract import KeepsState, delete
+from keybench.pagemodels.contract import delete, empty_index
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.trials.phases.reach import Reach
@@ -61,19 +61,28 @@ def ranks_of(table: Table, keys: Keys) -> NDArray[np.int64]:
     return ranked(sort_words(keys, table.column.order))
 
 
-def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step], rows_per_tx: int) -> list[After]:
+def predicted(
+    on: Engine,
+    table: Table,
+    keys: Keys,
+    steps: Sequence[Step],
+    rows_per_tx: int,
+    lengths: NDArray[np.int64] | None = None,
+) -> list[After]:
     """The index after each step; `keys` are in planned order, and `rows_per_tx` are deleted at a time.
 
-    UsageError if the engine's model knows no past.
+    `lengths`: characters of the rows' payloads, in planned order; None if all rows have the same. UsageError if the
+    engine's model knows no past.
     """
-    model = on.page_model(table)
-    if not isinstance(model, KeepsState):
+    ranks = ranks_of(table, keys)
+    empty = empty_index(on.page_model(table), ranks, keys, lengths)
+    if empty is None:
         raise UsageError(
             f"the page model of {on.title} knows no index with a past yet: measure phases on a server, or leave "
             f"{on.name} out of --db."
         )
-    ranks, state, after = ranks_of(table, keys), model.state(len(keys)), []
-    reach = Reach(ranks)
+    state, reach = empty(), Reach(ranks)
+    after: list[After] = []
     for step in steps:
         if step.what == "build":
             state.build(ranks[step.rows], step.fill)
@@ -86,7 +95,7 @@ def predicted(on: Engine, table: Table, keys: Keys, steps: Sequence[Step], rows_
         else:
             state.rebuild(step.fill)
         reach.take(step)
-        stats, fresh = state.stats(), model.state(len(keys))
+        stats, fresh = state.stats(), empty()
         fresh.build(reach.present, on.default_fill)
         pages, needed = (one.leaf_pages + one.branch_pages for one in (stats, fresh.stats()))
         after.append(After(stats, reach.stranded(stats.page_rows, stats.density), 100 * (pages - needed) / pages))

@@ -88,7 +88,8 @@ class PhasesTrial(ServerTrial):
         """What the page model has after each phase."""
         (one,), known = self.tables, [*load.of_tables[0], *key_positions.absent(figures.NO_POSITION)]
         try:
-            after = figures.predicted(on, one.table, one.keys, self.steps, self.request.scenario.load.rows_per_tx)
+            rows_per_tx = self.request.scenario.load.rows_per_tx
+            after = figures.predicted(on, one.table, one.keys, self.steps, rows_per_tx, one.lengths())
         except Exception as error:  # what was measured stands, whatever a model does
             problem = error if isinstance(error, UsageError) else unexpected(error)
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
@@ -133,7 +134,7 @@ class PhasesModelTrial(Trial):
         """Makes the keys and predicts."""
         (one,), done = trial_tables(self.request, self.plan), steps(self.request, self.plan)
         rows_per_tx = self.request.scenario.load.rows_per_tx
-        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done, rows_per_tx)
+        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done, rows_per_tx, one.lengths())
         last, absent = after[-1].stats, partial(Reading.absent, reason=WHY_NOT)
         of_phases = figures.of_phases(done, after, beside_server=False)
         positions = key_positions.absent(figures.NO_POSITION)

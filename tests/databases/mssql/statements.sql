@@ -45,6 +45,7 @@ SELECT index_id, SUM(used_page_count) * 8192 FROM sys.dm_db_partition_stats WHER
 SELECT STRING_AGG(CONVERT(varchar(max), CAST([key] AS binary(16)), 2), '') FROM (SELECT [key], (ROW_NUMBER() OVER (ORDER BY [key]) - 1) / 4000 AS piece FROM [keybench].[rows]) AS numbered GROUP BY piece;
 SELECT CONVERT(varchar(max), CAST([key] AS binary(16)), 2) FROM [keybench].[rows] ORDER BY [key];
 SELECT SUM(ghost_record_count) FROM sys.dm_db_index_physical_stats(DB_ID(), OBJECT_ID(?), ?, NULL, 'DETAILED');
+ALTER INDEX [rows_key] ON [keybench].[rows] REBUILD WITH (FILLFACTOR = 90, PAD_INDEX = OFF);
 CREATE TABLE [keybench].[rows] ([key] char(36) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_key] PRIMARY KEY NONCLUSTERED ([key]) WITH (FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF));
 INSERT INTO [keybench].[rows] ([key]) VALUES (?);
 SELECT [key] FROM [keybench].[rows] WHERE [key] = CAST(? AS char(36));

@@ -139,6 +139,7 @@ def test_options_come_from_a_url_then_the_environment_then_the_defaults(monkeypa
             "unknown SQL Server option driver 'pymssql'. Did you mean mssql-python? Known: auto, mssql-python, pyodbc.",
         ),
         ({"fill_factor": "0"}, "SQL Server option fill_factor '0': choose a number from 1 to 100."),
+        ({"pad_index": "yes"}, "unknown SQL Server option pad_index 'yes'. Known: off, on."),
         ({"fill_factor": "x"}, "SQL Server option fill_factor 'x': choose a number from 1 to 100."),
         (
             {"row_versioning": "yes"},

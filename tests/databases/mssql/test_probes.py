@@ -194,7 +194,13 @@ def test_the_row_versioning_of_the_database_is_that_of_the_model(
     row = (160, "SIMPLE", committed, snapshot, accelerated, "DISABLED", "CHECKSUM", "collation", False)
     record.answers["SELECT compatibility_level"] = [row]
     found = admin.page_settings()
-    assert found == {"row_versioning": kind, "beneath": "heap", "fill_factor": "100", "sequential_key": "off"}
+    assert found == {
+        "row_versioning": kind,
+        "beneath": "heap",
+        "fill_factor": "100",
+        "pad_index": "off",
+        "sequential_key": "off",
+    }
     assert admin.settings()["row_versioning"] == kind
     usual, versioned = (
         predict(ENGINE.page_model(Table("rows", TABLE.column, 100, settings=settings)), TABLE.column, random(9000))

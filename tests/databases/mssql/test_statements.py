@@ -27,6 +27,7 @@ PINNED = Path(__file__).with_name("statements.sql")
 
 OPAQUE = (
     "ALTER DATABASE",
+    "ALTER INDEX",
     "EXEC ",
     "SET XACT_ABORT",
     "SET NOCOUNT",
@@ -90,6 +91,7 @@ def everything(record: Record, address: Address) -> list[str]:
             list(admin.stored_keys(table)),
             admin.ordered_keys(table),
             admin.settle(table),
+            admin.rebuild(table, 90),
             admin.index_bytes(table),
             admin.drop(table),
         )

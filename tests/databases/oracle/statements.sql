@@ -21,12 +21,14 @@ SELECT height, lf_rows, lf_blks, lf_rows_len, lf_blk_len, br_blks FROM index_sta
 SELECT segment_name, SUM(bytes) FROM user_segments WHERE segment_name IN (:first, :second) GROUP BY segment_name
 SELECT key FROM "rows"
 SELECT key FROM "rows" ORDER BY key
+ALTER TABLE "rows" MOVE PCTFREE 10
 CREATE TABLE "rows" (key CHAR(36) NOT NULL)
 CREATE UNIQUE INDEX "rows_key" ON "rows" (key)
 INSERT INTO "rows" (key) VALUES (:key)
 SELECT key FROM "rows" WHERE key = :low
 SELECT key FROM "rows" WHERE key BETWEEN :low AND :high
 SELECT key FROM "rows" ORDER BY ROWID
+ALTER INDEX "rows_key" REBUILD PCTFREE 10
 CREATE TABLE "rows" (key NUMBER(19) NOT NULL, payload CLOB NOT NULL)
 CREATE TABLE "rows" (created NUMBER(19) NOT NULL, key RAW(16) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL)
 CREATE INDEX "rows_created" ON "rows" (created)

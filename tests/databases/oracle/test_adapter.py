@@ -71,6 +71,7 @@ def everything(record: Record, address: Address) -> list[str]:
             list(admin.stored_keys(table)),
             admin.ordered_keys(table),
             admin.settle(table),
+            admin.rebuild(table, 90),
             admin.index_bytes(table),
             admin.drop(table),
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import insort
 from dataclasses import dataclass, field
 
-from keybench.pagemodels.postgresql.model import NbtreeModel
+from keybench.pagemodels.half_split.stateful import StatefulSplitModel
 
 SPACE = 8192 - 24 - 16
 
@@ -25,7 +25,7 @@ class Page:
 class Reference:
     """One index; `item` is the size of an entry with its line pointer, `first` that of a branch page's first entry."""
 
-    def __init__(self, model: NbtreeModel, item: int, first: int = 12) -> None:
+    def __init__(self, model: StatefulSplitModel, item: int, first: int = 12) -> None:
         self.model, self.item, self.first = model, item, first
         self.levels = [[Page(0)]]
         self.pages = 1
@@ -105,7 +105,7 @@ class Reference:
 
     def build(self, keys: list[int], fill: int) -> None:
         self.__init__(self.model, self.item, self.first)  # type: ignore[misc]
-        self.leaf = self.model.sorted_build.rule(fill)
+        self.leaf = self.model.rules.build.rule(fill)
         for key in sorted(keys):
             self.add(0, key, fill)
         for level in range(20):  # the last page of each level goes up at the end; levels come on the way

@@ -11,8 +11,8 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, KeepsState
+from keybench.pagemodels.half_split.stateful import StatefulSplitModel
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.postgresql.model import NbtreeModel
 from tests.pagemodels.postgresql.reference import Reference
 
 WIDE = ENGINE.column("text").sized(480)
@@ -29,10 +29,10 @@ STEPS = st.lists(
 )
 
 
-def model_of(name: str = "uuid") -> NbtreeModel:
+def model_of(name: str = "uuid") -> StatefulSplitModel:
     column = WIDE if name == "wide" else ENGINE.column(name)
     model = ENGINE.page_model(Table("trial", column, 0))
-    assert isinstance(model, NbtreeModel)
+    assert isinstance(model, StatefulSplitModel)
     assert isinstance(model, KeepsState)
     return model
 

@@ -1,0 +1,116 @@
+"""Inserts into an Oracle index with deleted entries.
+
+An entry that comes into a leaf removes all deleted entries of that leaf first (R. Foote, "Deleted Index Entries Part
+II", 2008). A leaf that has only deleted entries stays in the tree, but is on the freelist: the next split takes it as
+its new block ("Part IV"; T. Kyte, "Expert Oracle Database Architecture"). Which one is taken first is not documented;
+here it is the one with the lowest number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+from keybench.pagemodels.half_split.contents import sweep_leaf
+from keybench.pagemodels.half_split.kernel import (
+    COUNT,
+    LAST,
+    LOWER,
+    NEXT,
+    PREVIOUS,
+    UPPER,
+    USED,
+    USED_SLOTS,
+    Leaves,
+    Rules,
+    split,
+)
+from keybench.pagemodels.half_split.keys import DELETED, States
+from keybench.pagemodels.memory import uncounted
+
+
+@kernel
+def deleted_entries(leaves: Leaves, states: States, deleted: NDArray[np.int32]) -> None:
+    """Counts the deleted entries of each slot."""
+    for slot in range(leaves.state[USED_SLOTS]):
+        deleted[slot] = 0
+        for i in range(leaves.slots[slot, COUNT]):
+            deleted[slot] += states[leaves.content[slot, i]] == DELETED
+
+
+@kernel
+def _unlink(leaves: Leaves, slot: int) -> None:
+    """Takes a leaf out of the chain. Its left neighbour takes over its range; if it has none, the right one does."""
+    cells, slots, state = leaves.cells, leaves.slots, leaves.state
+    before, after = slots[slot, PREVIOUS], slots[slot, NEXT]
+    lower, upper = slots[slot, LOWER], slots[slot, UPPER]
+    if after >= 0:
+        slots[after, PREVIOUS] = before
+    if before >= 0:
+        owner = before
+        slots[before, NEXT], slots[before, UPPER] = after, upper
+    else:
+        owner = after
+        slots[after, LOWER] = lower
+    if state[LAST] == slot:
+        state[LAST] = before
+    width = (1 << leaves.shift) - 1
+    for cell in range((lower + width) >> leaves.shift, min((upper + width) >> leaves.shift, len(cells))):
+        cells[cell] = owner
+
+
+@kernel
+def insert(
+    leaves: Leaves,
+    rules: Rules,
+    sizes: NDArray[np.uint16],
+    states: States,
+    deleted: NDArray[np.int32],
+    empty: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    start: int,
+    taken: NDArray[np.int64],
+) -> int:
+    """Inserts ranks in order of arrival, the first as row `start`. Returns how many: fewer if the slots are used up.
+
+    `deleted`: deleted entries of each slot. `empty`: slots that had no others, in the order in which they are taken.
+    `taken[0]` has the place of the next one and how many were taken; `taken[j]` has, of the j-th, the row of arrival
+    at which it was taken, and what it had in `births`.
+    """
+    leaves, rules = uncounted(leaves), uncounted(rules)
+    cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
+    for i in range(len(ranks)):
+        rank = ranks[i]
+        slot = int(cells[(rank - leaves.low) >> leaves.shift])
+        while rank >= slots[slot, UPPER]:
+            slot = int(slots[slot, NEXT])
+        if deleted[slot]:
+            sweep_leaf(leaves, sizes, states, slot)
+            deleted[slot] = 0
+        used = slots[slot, USED] + (int(sizes[rank]) if len(sizes) else 1)
+        if used <= (rules.room_last if slot == state[LAST] else rules.room):
+            content[slot, slots[slot, COUNT]] = rank
+            slots[slot, COUNT] += 1
+            slots[slot, USED] = used
+            continue
+        new = -1
+        while new < 0 and taken[0, 0] < len(empty):
+            candidate = empty[taken[0, 0]]
+            taken[0, 0] += 1
+            if deleted[candidate] and deleted[candidate] == slots[candidate, COUNT]:
+                new = candidate
+        if new >= 0:
+            sweep_leaf(leaves, sizes, states, new)
+            deleted[new] = 0
+            taken[0, 1] += 1
+            taken[taken[0, 1], 0], taken[taken[0, 1], 1] = start + i, leaves.births[new]
+            _unlink(leaves, new)
+        elif state[USED_SLOTS] == len(slots):
+            return i
+        else:
+            new = state[USED_SLOTS]
+            state[USED_SLOTS] = new + 1
+            deleted[new] = 0
+        split(leaves, rules, sizes, slot, rank, start + i, new)
+    return len(ranks)

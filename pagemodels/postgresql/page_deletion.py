@@ -1,0 +1,78 @@
+"""Deletion of empty leaves, by nbtree's rules (nbtpage.c, _bt_pagedel; nbtree.c, btvacuumpage).
+
+Vacuum visits the pages by their numbers. A leaf that it finds empty goes if it is not the rightmost, and not the last
+child of a parent that has others. If it is its parent's only child, the parent goes with it, by the same conditions.
+The right neighbour takes over the range of a page that goes. If that neighbour is empty and was visited before, it is
+tried again: it may have been the last child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+NONE = -1
+
+
+class _Tree:
+    """The pages of all levels, level 0 the leaves, each by its place in key order."""
+
+    def __init__(self, lowers: Sequence[Integers]) -> None:
+        self.lowers = [own.copy() for own in lowers]
+        self.next = [np.append(np.arange(1, len(own)), NONE) for own in lowers]
+        self.previous = [np.arange(-1, len(own) - 1) for own in lowers]
+        self.gone = [np.zeros(len(own), np.bool_) for own in lowers]
+        self.parent = [np.searchsorted(above, own, side="right") - 1 for own, above in pairwise(lowers)]
+        self.children = [np.bincount(own, minlength=len(lowers[i + 1])) for i, own in enumerate(self.parent)]
+
+    def top(self, leaf: int) -> list[int]:
+        """The pages that go with a leaf, by level from 0; none if it has to stay."""
+        going = [leaf]
+        for level, parents in enumerate(self.parent):
+            page = going[-1]
+            after = int(self.next[level][page])
+            if after == NONE:
+                return []
+            parent = int(parents[page])
+            if parents[after] == parent:
+                return going
+            if self.children[level][parent] > 1:
+                return []
+            going.append(parent)
+        return []
+
+    def remove(self, going: Sequence[int]) -> None:
+        """Takes pages out that `top` named; their right neighbours take over their ranges."""
+        for level, page in enumerate(going):
+            after, before = int(self.next[level][page]), int(self.previous[level][page])
+            self.gone[level][page] = True
+            self.lowers[level][after] = self.lowers[level][page]
+            self.previous[level][after] = before
+            if before != NONE:
+                self.next[level][before] = after
+        self.children[len(going) - 1][self.parent[len(going) - 1][going[-1]]] -= 1
+
+
+def delete_empty(
+    lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
+) -> tuple[list[tuple[Integers, Integers]], list[int]]:
+    """(for each level, the places of the pages that stay and their lower borders; the numbers of those that went).
+
+    `lowers` and `numbers` are of the pages of each level in key order, `empty` says which leaves have no entry.
+    """
+    tree, freed = _Tree(lowers), []
+    candidates = np.flatnonzero(empty)
+    for leaf in candidates[np.argsort(numbers[0][candidates])].tolist():
+        visited = int(numbers[0][leaf])
+        while leaf != NONE and not tree.gone[0][leaf] and (going := tree.top(leaf)):
+            after = int(tree.next[0][leaf])
+            tree.remove(going)
+            freed += [int(numbers[level][page]) for level, page in enumerate(going)]
+            leaf = after if empty[after] and numbers[0][after] < visited else NONE
+    stay = [np.flatnonzero(~gone) for gone in tree.gone]
+    return [(places, own[places]) for places, own in zip(stay, tree.lowers, strict=True)], freed

@@ -1,0 +1,176 @@
+"""An index with a past in plain Python, for SQL Server and Oracle: pages of items, one operation after another.
+
+Where a page splits, and how many entries a build leaves on a page, are the model's own numbers. What else happens to
+pages is written here again, from docs/internals.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from keybench.pagemodels.half_split.kernel import ALONE
+from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+
+
+@dataclass(eq=False)
+class Page:
+    """A page of a level: its lower border, and its items: keys, or the lower borders of the pages below."""
+
+    number: int
+    low: int = 0
+    items: list[int] = field(default_factory=list)
+
+
+class Plain:
+    """One index; keys are ranks. `sizes`: of the entry of each key, if they differ."""
+
+    def __init__(self, model: StatefulSplitModel, sizes: Sequence[int] = ()) -> None:
+        self.model, self.sizes = model, sizes
+        self.dead: set[int] = set()
+        self.splits = [0, 0, 0]
+        self.begin()
+
+    def begin(self) -> None:
+        self.levels = [[Page(0)]]
+        self.pages = 1
+        self.free: list[int] = []
+
+    def allocate(self) -> int:
+        if self.free:
+            return self.free.pop(0)
+        self.pages += 1
+        return self.pages - 1
+
+    def page_of(self, level: int, key: int) -> Page:
+        return [page for page in self.levels[level] if page.low <= key][-1]
+
+    def used(self, items: Sequence[int], level: int) -> int:
+        return sum(self.sizes[key] for key in items) if self.sizes and not level else len(items)
+
+    def kept(self, items: list[int], rule: Rule, kind: int, level: int) -> int:
+        """How many entries stay in a split."""
+        keep = (rule.keep_append, rule.keep_edge, rule.keep_interior)[kind]
+        if keep == ALONE and not kind:
+            return len(items) - 1
+        if not self.sizes or level:
+            return keep
+        half = rule.share * self.used(items, level)
+        return max([1, *(k for k in range(1, len(items)) if self.used(items[:k], level) <= half)])
+
+    def insert(self, key: int, level: int = 0) -> None:
+        pages, rule = self.levels[level], self.model.branch if level else self.model.leaf
+        page = self.page_of(level, key)
+        insort(page.items, key)
+        if self.used(page.items, level) <= (rule.room_last if page is pages[-1] else rule.room):
+            return
+        number = self.new_page(level)
+        last = page is pages[-1]
+        kind = (0 if key == page.items[-1] else 1) if last else 2
+        keep = self.kept(page.items, rule, kind, level)
+        right = Page(number, page.items[keep], page.items[keep:])
+        del page.items[keep:]
+        pages.insert(pages.index(page) + 1, right)
+        self.splits[kind] += not level
+        if level + 1 == len(self.levels):
+            self.levels.append([Page(-1, 0, [0, right.low])])
+            self.levels[-1][0].number = self.allocate()
+        else:
+            self.insert(right.low, level + 1)
+
+    def new_page(self, _level: int) -> int:
+        """The number of a page that a split makes."""
+        return self.allocate()
+
+    def delete(self, key: int) -> None:
+        self.dead.add(key)
+
+    def remove(self, page: Page, level: int = 0) -> None:
+        """Takes a page, not the first of its level, out of the tree."""
+        self.levels[level].remove(page)
+        self.free = sorted([*self.free, page.number])
+        self.remove_border(page.low, level + 1)
+
+    def remove_border(self, low: int, level: int) -> None:
+        """Takes the border of a page out of the page above it."""
+        parent = self.page_of(level, low)
+        parent.items.remove(low)
+        if not parent.items:
+            self.remove(parent, level)
+        elif parent.low == low:
+            self.move_border(parent, parent.items[0], level)
+
+    def move_border(self, page: Page, low: int, level: int) -> None:
+        """A page begins later now."""
+        if level + 1 < len(self.levels):
+            parent = self.page_of(level + 1, page.low)
+            parent.items[parent.items.index(page.low)] = low
+            if parent.low == page.low:
+                self.move_border(parent, low, level + 1)
+        page.low = low
+
+    def build(self, keys: Sequence[int], fill: int) -> None:
+        self.begin()
+        self.dead.clear()
+        for key in sorted(keys):
+            self.add(0, key, fill)
+        for level in range(20):  # the last page of each level goes up at the end; levels come on the way
+            if level == len(self.levels) - 1:
+                break
+            self.add(level + 1, self.levels[level][-1].low, fill)
+
+    def add(self, level: int, key: int, fill: int) -> None:
+        build = self.model.rules.build
+        if level == len(self.levels):
+            self.levels.append([Page(self.allocate())])
+        page = self.levels[level][-1]
+        room = build.branch(fill) if level else build.leaf(fill)
+        if page.items and self.used([*page.items, key], level) > room:
+            new = Page(self.allocate(), key)
+            if level + 1 == len(self.levels):
+                self.levels.append([Page(self.allocate())])
+            self.levels[level].append(new)
+            self.add(level + 1, page.low, fill)
+            page = new
+        page.items.append(key)
+
+
+class PlainSqlServer(Plain):
+    """Ghosts stay until the ghost cleanup, which deallocates the pages that it empties, but not the first."""
+
+    def clean(self) -> None:
+        for page in list(self.levels[0]):
+            page.items = [key for key in page.items if key not in self.dead]
+            if not page.items and page is not self.levels[0][0]:
+                self.remove(page)
+        self.dead.clear()
+
+
+class PlainOracle(Plain):
+    """An entry that comes into a leaf removes the deleted ones; a split takes a leaf that has only deleted ones."""
+
+    def clean(self) -> None:
+        pass
+
+    def insert(self, key: int, level: int = 0) -> None:
+        if not level:
+            page = self.page_of(0, key)
+            page.items = [one for one in page.items if one not in self.dead]
+        super().insert(key, level)
+
+    def new_page(self, level: int) -> int:
+        empty = [page for page in self.levels[0] if page.items and self.dead.issuperset(page.items)]
+        if level or not empty:
+            return self.allocate()
+        taken = min(empty, key=lambda page: page.number)
+        if taken is self.levels[0][0]:  # its right neighbour takes over its range
+            after = self.levels[0][1]
+            self.remove_border(after.low, 1)
+            after.low = 0
+            self.levels[0].remove(taken)
+        else:
+            self.remove(taken)
+        self.free = []  # branch blocks are not used again
+        return taken.number
