@@ -116,10 +116,10 @@ def test_sql_server_and_oracle_are_predicted_without_a_server(command: Run, tmp_
             "--db.",
         ),
         (
-            "mysql",
+            "sqlite",
             "model",
-            "keybench: the page model of MySQL knows no index with a past yet, which scenario mine has: measure it on "
-            "a server, or leave mysql out of --db.",
+            "keybench: the page model of SQLite knows no index with a past yet, which scenario mine has: measure it on "
+            "a server, or leave sqlite out of --db.",
         ),
     ],
 )
