@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import innodb, layouts, pagemodel, postgresql, report, sqlite, writers
+from benchmarks import innodb, layouts, pagemodel, past, postgresql, report, sqlite, writers
 from keybench.errors import KeybenchError
 from keybench.runners.measuring.machine import describe
 
@@ -17,6 +17,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "mysql": innodb.compare_mysql,
     "layouts": layouts.compare,
     "pagemodel": pagemodel.compare,
+    "past": past.compare,
     "writers": writers.compare,
     "report": report.compare,
 }

@@ -191,6 +191,7 @@ class Metric(StrEnum):
         "Delete the oldest", "s", "lower", "Time to delete the oldest part of the rows."
     )
     REFILL_SECONDS = "refill_seconds", _afterwards("Refill", "s", "lower", "Time to insert rows after the deletion.")
+    PHASE_ROWS = "phase_rows", _phase("Rows of the phase", "rows", "neither", "Rows that it inserts or deletes.")
     PHASE_SECONDS = "phase_seconds", _phase("Time of the phase", "s", "lower", "Time of one phase of an index's life.")
     REBUILD_FREES = "rebuild_frees", _phase(
         "Pages that a rebuild would free", "%", "lower",

@@ -9,6 +9,8 @@ from pydantic import Field, model_validator
 from keybench.scenarios.parts import Part
 
 Whole = Annotated[float, Field(gt=0, le=1)]
+Fill = Annotated[int | None, Field(ge=10, le=100)]
+"""A fill factor in %; None for the engine's own."""
 MOST_PHASES = 1000
 
 What = Literal["build", "insert", "delete", "clean", "rebuild"]
@@ -16,11 +18,11 @@ _DONE = ("build", "insert", "delete", "clean", "rebuild", "repeat")
 
 
 class BuildPart(Part):
-    """Rows fill the empty table, and the key's index is built from them in order, at a fill factor in %."""
+    """Rows fill the empty table, and the key's index is built from them in order."""
 
     share: Whole
     """Of the trial's rows: the first ones."""
-    fill: Annotated[int, Field(ge=10, le=100)] = 90
+    fill: Fill = None
 
 
 class DeletePart(Part):
@@ -41,9 +43,9 @@ class DeletePart(Part):
 
 
 class RebuildPart(Part):
-    """The key's index is built again, at a fill factor in %."""
+    """The key's index is built again."""
 
-    fill: Annotated[int, Field(ge=10, le=100)] = 90
+    fill: Fill = None
 
 
 class RepeatPart(Part):

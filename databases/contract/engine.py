@@ -53,6 +53,8 @@ class Engine(ABC):
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
     rebuilds: bool = False
     """Whether its admins are `Rebuilds`."""
+    fills: range = range(10, 101)
+    """The fill factors, in %, at which they can."""
     default_fill: int = 100
     """The fill factor, in %, at which it builds an index if nobody says otherwise."""
     page_bytes: int = 0

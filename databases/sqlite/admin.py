@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -12,13 +15,14 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.capabilities import PageOrder
 from keybench.databases.contract.roles import Address, Probe
-from keybench.databases.sqlite.connection import configured, connect, files, server_error
+from keybench.databases.sqlite.connection import configured, connect, counted, files, server_error
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.keys import check
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED, found
 from keybench.errors import ServerError
 from keybench.model.table import Table
+from keybench.pagemodels.sqlite.records import require_fill
 
 _SLICE_ROWS = 100_000
 _OPTIONS = ("THREADSAFE", "SYSTEM_MALLOC", "DIRECT_OVERFLOW_READ", "SECURE_DELETE", "DEFAULT_AUTOVACUUM", "COMPILER")
@@ -104,6 +108,25 @@ class SqliteAdmin:
     def settle(self, table: Table) -> None:
         """Checkpoints the WAL. SQLite has no other background work: pages that deletions empty are free at once."""
         self._checkpoint(self._connection(table))
+
+    def rebuild(self, table: Table, fill: int) -> None:
+        """VACUUM, which writes all tables of the file again, with full pages. The copy that it makes is in memory.
+
+        UsageError for another fill factor than 100: SQLite has none.
+        """
+        require_fill(fill)
+        self.close()
+        files = self._files(table.name)
+        connection = connect(self._address, files.database)
+        try:
+            connection.execute("VACUUM")
+            counters = files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
+            counters.write_text(json.dumps(counted(connection)), encoding="ascii")
+        except apsw.Error as error:
+            raise server_error(error, files.folder) from error
+        finally:
+            connection.close()
+        self.settle(table)
 
     def close(self) -> None:
         """Closes the connection."""

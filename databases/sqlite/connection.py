@@ -35,6 +35,16 @@ def connect(address: Address, database: Path, *, create: bool = False) -> apsw.C
     return connection
 
 
+def counted(connection: apsw.Connection) -> dict[str, int]:
+    """Pages that a connection wrote to the WAL or the file, wrote in the middle of a transaction, and read."""
+    kinds = {
+        "written": apsw.SQLITE_DBSTATUS_CACHE_WRITE,
+        "spilled": apsw.SQLITE_DBSTATUS_CACHE_SPILL,
+        "missed": apsw.SQLITE_DBSTATUS_CACHE_MISS,
+    }
+    return {name: connection.status(kind)[0] for name, kind in kinds.items()}
+
+
 def server_error(error: apsw.Error, folder: Path) -> ServerError:
     """The error as ServerError, with the next step."""
     text = f"SQLite: {error}"

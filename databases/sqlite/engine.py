@@ -90,6 +90,8 @@ ENGINE = Sqlite(
     drivers=("apsw",),
     server_keys=keys.MADE,
     settable=SETTABLE,
+    rebuilds=True,
+    fills=records.FILLS,
     absent={
         Metric.APPENDS: _NO_SPLITS,
         Metric.EDGE_SPLITS: _NO_SPLITS,

@@ -16,7 +16,7 @@ import apsw
 import numpy as np
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.sqlite.connection import connect, files, server_error
+from keybench.databases.sqlite.connection import connect, counted, files, server_error
 from keybench.databases.sqlite.ddl import Statements
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -81,17 +81,13 @@ class SqliteSession:
         if self._closed:
             return
         self._closed = True
-        written, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)
-        spilled, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_SPILL)
-        missed, _ = self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)
+        counts = counted(self._connection)
         self._connection.close()
-        if not written:
+        if not counts["written"]:
             self._counts.unlink(missing_ok=True)
         elif self._counts.exists():  # else it was dropped with the table
             with suppress(OSError):  # a full disk leaves it empty; that must not hide the error that ended the load
-                self._counts.write_text(
-                    json.dumps({"written": written, "spilled": spilled, "missed": missed}), encoding="ascii"
-                )
+                self._counts.write_text(json.dumps(counts), encoding="ascii")
 
     def _transaction(self, *work: tuple[str, Any]) -> int:
         before = self._connection.total_changes()

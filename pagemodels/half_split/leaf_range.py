@@ -99,7 +99,7 @@ class LeafRange:
                 return
             ranks, times = ranks[done:], times[done:]
             start += 0 if len(times) else done
-            self.grow()
+            self._grow()
 
     def insert_from(self, row: int, ranks: NDArray[np.int64], sizes: NDArray[np.uint16]) -> None:
         """Inserts those of the ranks from `row` on that lie in this range.
@@ -146,8 +146,7 @@ class LeafRange:
         kernel.regroup(groups, ranks, times, kept, places)
         return kept, places
 
-    def grow(self) -> None:
-        """Makes room for half as many slots again."""
+    def _grow(self) -> None:
         slots = len(self.leaves.slots) + len(self.leaves.slots) // 2 + 16
         larger: dict[str, Any] = {}
         for name in _PER_SLOT:

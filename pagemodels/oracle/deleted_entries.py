@@ -26,7 +26,7 @@ from keybench.pagemodels.half_split.kernel import (
     Rules,
     split,
 )
-from keybench.pagemodels.half_split.keys import DELETED, States
+from keybench.pagemodels.half_split.keys import DELETED, PRESENT, States
 from keybench.pagemodels.memory import uncounted
 
 
@@ -61,6 +61,39 @@ def _unlink(leaves: Leaves, slot: int) -> None:
 
 
 @kernel
+def sweep_reached(
+    leaves: Leaves, sizes: NDArray[np.uint16], states: States, deleted: NDArray[np.int32], ranks: NDArray[np.int64]
+) -> None:
+    """Removes the deleted entries of all leaves into which these ranks go."""
+    cells, slots = leaves.cells, leaves.slots
+    for rank in ranks:
+        slot = int(cells[(rank - leaves.low) >> leaves.shift])
+        while rank >= slots[slot, UPPER]:
+            slot = int(slots[slot, NEXT])
+        if deleted[slot]:
+            sweep_leaf(leaves, sizes, states, slot)
+            deleted[slot] = 0
+
+
+@kernel
+def sweep_awaiting(leaves: Leaves, sizes: NDArray[np.uint16], states: States, deleted: NDArray[np.int32]) -> None:
+    """Removes the deleted entries of all leaves to which keys belong that are present but have no entry yet.
+
+    For many ranks this is faster than `sweep_reached`, as it goes through the keys in order.
+    """
+    slots = leaves.slots
+    for slot in range(leaves.state[USED_SLOTS]):
+        if not deleted[slot]:
+            continue
+        awaited = deleted[slot] - slots[slot, COUNT]
+        for rank in range(slots[slot, LOWER], slots[slot, UPPER]):
+            awaited += states[rank] == PRESENT
+        if awaited:
+            sweep_leaf(leaves, sizes, states, slot)
+            deleted[slot] = 0
+
+
+@kernel
 def insert(
     leaves: Leaves,
     rules: Rules,
@@ -69,10 +102,9 @@ def insert(
     deleted: NDArray[np.int32],
     empty: NDArray[np.int64],
     ranks: NDArray[np.int64],
-    start: int,
     taken: NDArray[np.int64],
 ) -> int:
-    """Inserts ranks in order of arrival, the first as row `start`. Returns how many: fewer if the slots are used up.
+    """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many.
 
     `deleted`: deleted entries of each slot. `empty`: slots that had no others, in the order in which they are taken.
     `taken[0]` has the place of the next one and how many were taken; `taken[j]` has, of the j-th, the row of arrival
@@ -100,17 +132,12 @@ def insert(
             taken[0, 0] += 1
             if deleted[candidate] and deleted[candidate] == slots[candidate, COUNT]:
                 new = candidate
-        if new >= 0:
-            sweep_leaf(leaves, sizes, states, new)
-            deleted[new] = 0
-            taken[0, 1] += 1
-            taken[taken[0, 1], 0], taken[taken[0, 1], 1] = start + i, leaves.births[new]
-            _unlink(leaves, new)
-        elif state[USED_SLOTS] == len(slots):
+        if new < 0:
             return i
-        else:
-            new = state[USED_SLOTS]
-            state[USED_SLOTS] = new + 1
-            deleted[new] = 0
-        split(leaves, rules, sizes, slot, rank, start + i, new)
+        sweep_leaf(leaves, sizes, states, new)
+        deleted[new] = 0
+        taken[0, 1] += 1
+        taken[taken[0, 1], 0], taken[taken[0, 1], 1] = i, leaves.births[new]
+        _unlink(leaves, new)
+        split(leaves, rules, sizes, slot, rank, i, new)
     return len(ranks)

@@ -10,6 +10,9 @@ from keybench.pagemodels.half_split.pages import Integers, pages_of
 from keybench.pagemodels.half_split.state import SplitState
 from keybench.pagemodels.oracle import deleted_entries
 
+_FEW = 16
+"""To find the leaves of one in so many of all keys is faster than to go through all of them."""
+
 
 class OracleState(SplitState):
     """One index. Only leaves are used again, branch blocks are always new."""
@@ -51,15 +54,18 @@ class OracleState(SplitState):
         empty = empty[empty < level.leaves.state[USED_SLOTS]]
         empty = empty[np.argsort(-1 - level.leaves.births[empty])]
         taken = np.zeros((len(empty) + 1, 2), np.int64)
+        # While there are empty leaves it matters in which order others split. After that many rows go group by group.
         done = 0
-        while done < len(ranks):
-            done += deleted_entries.insert(
-                level.leaves, level.rules, self._sizes, self._states, deleted, empty, ranks[done:], done, taken
-            )
-            if done < len(ranks):
-                level.grow()
-                deleted = np.append(deleted, np.zeros(len(level.leaves.slots) - len(deleted), np.int32))
+        if len(empty):
+            given = self._sizes, self._states, deleted
+            done = deleted_entries.insert(level.leaves, level.rules, *given, empty, ranks, taken)
+        left = ranks[done:]
+        if len(left) < self._keys // _FEW:
+            deleted_entries.sweep_reached(level.leaves, self._sizes, self._states, deleted, left)
+        else:
+            deleted_entries.sweep_awaiting(level.leaves, self._sizes, self._states, deleted)
         self._deleted = int(deleted[: level.leaves.state[USED_SLOTS]].sum())
+        level.insert_from(done, ranks, self._sizes)
         return taken[1 : 1 + taken[0, 1]]
 
     def _drop_borders(self) -> None:

@@ -1,28 +1,30 @@
-"""A b-tree of SQLite under insertion: a full page is balanced with up to two siblings (docs/internals/sqlite.md §2).
+"""A b-tree of SQLite whose page has too many cells or too few: it is balanced with up to two siblings (btree.c,
+balance and balance_nonroot; docs/internals/sqlite.md §2).
 
 Their cells are distributed anew (`redistribute.py`). Old page numbers are used again, new ones come from the list of
-free pages or the end of the file, and all are put in ascending order (btree.c).
+free pages or the end of the file, and all are put in ascending order.
 """
 
 from __future__ import annotations
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import move
-from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, remove, stepped
+from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, holds, remove, stepped
+from keybench.pagemodels.sqlite.free_list import FREE, give_back, take
 from keybench.pagemodels.sqlite.redistribute import divide_by_size, divide_evenly
 from keybench.pagemodels.sqlite.tree import (
     ABOVE,
     APPENDS,
     BORDER,
-    BRANCHES,
+    BULK,
     CELL_BYTES,
     CELLS,
     CHILD,
     EDGES,
     END,
     FILLED,
-    FREE_PAGES,
     INTERIORS,
+    KEY,
     LAST,
     LEAVES,
     NUMBER,
@@ -41,35 +43,38 @@ from keybench.pagemodels.sqlite.tree import (
     Tree,
     cell_bytes,
     children_of,
+    drop_branch,
     new_branch,
     shift_of,
-    take,
     upper_of,
 )
 
 
 @inlined
-def balance(tree: Tree, file: Ints, leaf: int) -> None:
-    """Balances a leaf that overflows, and the pages above it as far as needed."""
-    facts, page, level = tree.facts, leaf, int64(0)
+def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
+    """Balances a page of a level if it overflows or two thirds of it are free, and the pages above it as far as needed.
+
+    Returns the level of the first page above that was left as it is.
+    """
+    facts, leaf = tree.facts, page
     while True:
         pages, at = tree.leaves if level == 0 else tree.branches, page >> shift_of(tree, level)
         room, used = facts[ROOM + min(level, 1)], pages[at, USED]
         if used <= room and (3 * (room - used) <= 2 * facts[PAGE_BYTES] or pages[at, PARENT] < 0):
-            return
+            return level
         if pages[at, PARENT] < 0:
             _deepen(tree, file, page, level)
-        parent, leaves, free = int64(pages[at, PARENT]), facts[LEAVES], file[FREE_PAGES]
-        if level == 0 and facts[ABOVE] and facts[ROWS_IN_LEAVES]:
-            _append(tree, file, parent)
+        parent, leaves, free = int64(pages[at, PARENT]), facts[LEAVES], file[FREE]
+        if level == 0 and facts[ROWS_IN_LEAVES] and _ends(tree, parent, page):
+            _append(tree, file, parent, page)
         else:
             _spread(tree, file, parent, page, level)
-        if level == 0:
+        if level == 0 and facts[KEY] >= 0:
             kind = APPENDS if facts[ABOVE] else EDGES if leaf == facts[LAST] else INTERIORS
             facts[kind] += facts[LEAVES] - leaves
-        elif tree.branches[parent, PARENT] < 0 and tree.branches[parent, CELLS] == 0:
-            _lift(tree, file, parent, free)
-            return
+        if tree.branches[parent, PARENT] < 0 and tree.branches[parent, CELLS] == 0:
+            _lift(tree, file, parent, level, free)
+            return level + 1
         page = parent
         level += 1
 
@@ -91,51 +96,62 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
 
 
 @kernel
-def _lift(tree: Tree, file: Ints, root: int, free: int) -> None:
-    """The root takes the cells of its only child, a branch page, which is given back.
+def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
+    """The root takes the cells of its only child, which is given back.
 
-    Here the child takes the root's number. SQLite gives it back before the siblings that it has replaced, so its number
-    goes behind the first `free` of the list.
+    Here the child takes the root's number. SQLite gives it back before the siblings that it has replaced, when `free`
+    pages were free.
     """
-    branches, child = tree.branches, int64(tree.children[children_of(tree, root)])
-    number = branches[child, NUMBER]
-    branches[child, NUMBER], branches[child, PARENT] = branches[root, NUMBER], -1
-    move(file, 3 + free, 2 + free, file[FREE_PAGES] - free)
-    file[2 + free] = number
-    file[FREE_PAGES] += 1
-    tree.facts[BRANCHES] -= 1
+    child = int64(tree.children[children_of(tree, root)])
+    pages, at = tree.leaves if level == 0 else tree.branches, child >> shift_of(tree, level)
+    give_back(file, int64(pages[at, NUMBER]), free)
+    pages[at, NUMBER], pages[at, PARENT] = tree.branches[root, NUMBER], -1
+    drop_branch(tree, root)
 
 
 @kernel
-def _append(tree: Tree, file: Ints, parent: int) -> None:
-    """A rowid table's newest and largest row goes alone to a new leaf (balance_quick)."""
+def _ends(tree: Tree, parent: int, leaf: int) -> bool:
+    """Whether the new key is the last of its leaf, which is its parent's last child."""
+    key, marks, words = tree.facts[KEY], tree.marks, tree.facts[WORDS]
+    if key < 0 or tree.branches[parent, UPPER] != leaf:
+        return False
+    if holds(marks, words, ARRIVED, leaf):
+        return bool(key == leaf)
+    return bool(stepped(marks, words, ARRIVED, leaf, -1) == key)
+
+
+@kernel
+def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
+    """A rowid table's newest row, the last of its leaf, goes alone to a new leaf (balance_quick)."""
     facts, leaves, branches, marks = tree.facts, tree.leaves, tree.branches, tree.marks
-    newest = stepped(marks, facts[WORDS], ARRIVED, facts[LAST], -1)
+    newest = facts[KEY]
     upper = stepped(marks, facts[WORDS], ARRIVED, newest, -1)
     size = cell_bytes(tree, newest, 0)
     add(marks, facts[WORDS], BORDERS, upper)
-    old, new = upper >> facts[SHIFT], facts[LAST] >> facts[SHIFT]
+    old, new = upper >> facts[SHIFT], leaf >> facts[SHIFT]
     leaves[old, USED], leaves[old, CELLS] = leaves[new, USED] - size, leaves[new, CELLS] - 1
     leaves[old, NUMBER], leaves[old, PARENT] = leaves[new, NUMBER], parent
     leaves[new, USED], leaves[new, CELLS], leaves[new, NUMBER] = size, 1, take(file, 0)
     facts[LEAVES] += 1
     place = children_of(tree, parent) + branches[parent, CELLS]
-    tree.children[place], tree.children[place + 1] = upper, facts[LAST]
+    tree.children[place], tree.children[place + 1] = upper, leaf
     branches[parent, CELLS] += 1
     branches[parent, USED] += cell_bytes(tree, upper, 1)
 
 
 @inlined
 def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
-    """Balances a child of a page with its siblings: one on each side, or two at an end."""
+    """Balances a child of a page with its siblings: one on each side, or two at an end; with the one before it while
+    sorted keys are built in."""
     facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
     pages = tree.leaves if level == 0 else branches
     links, last, at = children_of(tree, parent), int64(branches[parent, CELLS]), int64(0)
     siblings = children[links : links + last + 1]
     for i in range(len(siblings)):  # without a branch, many at a time
         at += i * (siblings[i] == page)
-    count = min(3, last + 1)
-    first = 0 if count < 3 or at == 0 else min(at - 1, last - 2)
+    most = 3 - facts[BULK]
+    count = min(most, last + 1)
+    first = 0 if count < most or at == 0 else min(at - 1, last + 1 - most)
     links += first
     even, ahead = facts[CELL_BYTES] > 0, int64(0 if level == 0 and facts[ROWS_IN_LEAVES] else 1)
     alike, n, under = level == 0, int64(0), int64(0)
@@ -176,12 +192,11 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
 
 @inlined
 def _renumber(file: Ints, pool: Ints, count: int, number: int) -> None:
-    """Takes page numbers or gives some back, and sorts them."""
+    """Takes page numbers, the first one near the first sibling's, or gives some back, and sorts them."""
     for i in range(count, number):
-        pool[TAKEN, i] = take(file, pool[TAKEN, i - 1])
+        pool[TAKEN, i] = take(file, pool[TAKEN, 0 if i == count else i - 1])
     for i in range(number, count):
-        file[2 + file[FREE_PAGES]] = pool[TAKEN, i]
-        file[FREE_PAGES] += 1
+        give_back(file, pool[TAKEN, i], file[FREE])
     for i in range(1, number):
         item, place = pool[TAKEN, i], i
         while place > 0 and pool[TAKEN, place - 1] > item:
@@ -213,11 +228,12 @@ def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ah
 
 @kernel
 def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, level: int) -> None:
-    facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
+    branches, children, pool = tree.branches, tree.children, tree.pool
     below = tree.leaves if level == 1 else branches
     for i in range(count, number):
         pool[CHILD, i] = new_branch(tree, pool[TAKEN, i])
-    facts[BRANCHES] -= max(0, count - number)
+    for i in range(number, count):
+        drop_branch(tree, pool[CHILD, i])
     begin = 0
     for i in range(number):
         page, end = pool[CHILD, i], pool[END, i]

@@ -16,7 +16,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, kernel
 
 ARRIVED, BORDERS = 0, 1
 """The two sets: word i of a set is element 2 i + set."""
@@ -77,6 +77,12 @@ def remove(marks: Marks, first: int, which: int, rank: int) -> None:
         if word != 0 or node == 0:
             return
         node, place = (node - 1) >> 6, (node - 1) & 63
+
+
+@inlined
+def holds(marks: Marks, first: int, which: int, rank: int) -> bool:
+    """Whether a rank is a member."""
+    return bool(marks[2 * (first + (rank >> 6)) + which] >> np.uint64(rank & 63) & _ONE)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The loop over the rows of a b-tree, and of the table beside it."""
+"""The loops over the rows of a b-tree, and of the table beside it: insertions and deletions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from keybench.compiled import int64, kernel
 from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.sqlite.balance import balance
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least
+from keybench.pagemodels.sqlite.free_list import full
 from keybench.pagemodels.sqlite.tree import (
     ABOVE,
     CELLS,
+    KEY,
     LARGEST,
     MOST_PAGES,
     PAGES,
@@ -46,7 +48,7 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
             slot = leaf >> facts[SHIFT]
         before = key
         used = leaves[slot, USED] + (2 + max(4, int64(sizes[key])) if varied else usual)
-        if used > room and not (splits and facts[PAGES] < facts[MOST_PAGES]):
+        if used > room and not (splits and facts[PAGES] < facts[MOST_PAGES] and not full(file)):
             facts[LARGEST] = largest
             return row
         if overflows:
@@ -58,8 +60,8 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
         leaves[slot, USED] = used
         leaves[slot, CELLS] += 1
         if used > room:
-            facts[ABOVE] = key > largest
-            balance(tree, file, leaf)
+            facts[ABOVE], facts[KEY] = key > largest, key
+            balance(tree, file, leaf, int64(0))
             leaf = int64(-1)
         largest = max(largest, key)
     facts[LARGEST] = largest
@@ -86,7 +88,7 @@ def load_beside(
         ahead = load(table, file, rows, reached, end, False)  # nothing that the index could notice
         reached = ahead
         begin = load(index, file, ranks, begin, min(ahead + 1, end), True)
-        if begin < min(ahead + 1, end) or table.facts[PAGES] >= table.facts[MOST_PAGES]:
+        if begin < min(ahead + 1, end) or table.facts[PAGES] >= table.facts[MOST_PAGES] or full(file):
             return begin, reached
         if ahead < end:
             reached = load(table, file, rows, ahead, ahead + 1, True)

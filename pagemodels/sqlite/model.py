@@ -21,25 +21,20 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, SizedByValue, given_lengths
+from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, given_lengths
 from keybench.pagemodels.foreign_key_index import repeated
-from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.permutation import require
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.figures import SqliteStats, noted, stats
+from keybench.pagemodels.sqlite.free_list import lengthen, new_file
 from keybench.pagemodels.sqlite.load import load, load_beside
-from keybench.pagemodels.sqlite.tree import CELLS, NUMBER, USED, Tree, chain
+from keybench.pagemodels.sqlite.state import TreeState
+from keybench.pagemodels.sqlite.tree import Tree
 
 Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
-
-
-@dataclass(frozen=True)
-class SqliteStats(PageStats):
-    """The figures of SQLite. Overflow pages are neither leaf nor branch pages."""
-
-    overflow_pages: int = 0
-    """Overflow pages of the b-tree."""
+_NO_RANKS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -64,6 +59,10 @@ class FixedModel:
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> SqliteStats:
         """Builds the b-tree from keys in order of arrival; see `PageModel.insert`."""
         return _build(self, ranks, checkpoints, np.zeros(1, np.uint16))
+
+    def state(self, keys: int) -> IndexState:
+        """The b-tree without rows, into which so many keys will come (`contract.KeepsState`)."""
+        return _state(self, keys, np.zeros(1, np.uint16))
 
     def by_date(self, rows: Ranks) -> FixedModel:
         """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
@@ -94,6 +93,10 @@ class IntegerModel:
         if len(sizes) != len(ranks):
             raise UsageError("one size for each row is needed: make them with `sizes`.")
         return _build(self, ranks, checkpoints, sizes)
+
+    def sized_state(self, sizes: Sizes) -> IndexState:
+        """As `FixedModel.state`, for keys of these sizes by rank (`contract.KeepsSizedState`)."""
+        return _state(self, len(sizes), sizes)
 
     def by_date(self, rows: Ranks) -> IntegerModel:
         """As `FixedModel.by_date`."""
@@ -126,10 +129,10 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
         require(model.rows)
     order = ranks[:0] if model.rows is None else model.rows
     rows, tree = _trees(table, page_bytes, ranks, order, sizes, _payload_bytes(model, n))
-    file, reached = trees.new_file(page_bytes), 0
+    file, reached = new_file(page_bytes), 0
     for each in filter(None, (rows, tree)):
         trees.start(each, file)
-    noted = []
+    points = []
     for begin, end in pairwise((0, *checkpoints, n)):
         while True:
             if rows:
@@ -138,10 +141,30 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
                 begin = load(tree, file, ranks, begin, end, True)
             if begin == end:
                 break
+            lengthen(file)
             for each in filter(None, (rows, tree)):
                 trees.grow(each)
-        noted.append(_noted(tree, end))
-    return _stats(tree, noted, n, among_others=table.key == "fk")
+        points.append(noted(tree, end))
+    return stats(tree, points, n, among_others=table.key == "fk")
+
+
+def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexState:
+    """`sizes`: as of `_build`, by rank."""
+    table, page_bytes = model.table, model.page_bytes
+    if table.key != "clustered":
+        raise UsageError(
+            f'the page model of SQLite knows an index with a past only where key = "clustered", not "{table.key}": '
+            "measure it on a server."
+        )
+    if table.lengths is not None:
+        raise UsageError("the page model of SQLite knows no past of rows of different lengths: give one payload.")
+    cell, dividers, pages = _cells(table, page_bytes, sizes, _payload_bytes(model, keys))
+    if pages.any():
+        raise UsageError(
+            f"the page model of SQLite knows no past of rows with overflow pages, as a payload of {table.payload:,} "
+            "characters makes them: give a shorter one."
+        )
+    return TreeState(lambda: trees.new(_NO_RANKS, cell, dividers, page_bytes, keys=keys), page_bytes, keys)
 
 
 def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
@@ -161,12 +184,9 @@ def _trees(
     `order`: ranks of rows by date; empty if they arrive in that order. `payload`: bytes of the rows' payloads.
     """
     column, n = table.column, len(ranks)
-    if cells.is_rowid(table):
-        rest, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
-        return None, trees.new(ranks, rest + sizes, 4 + sizes, page_bytes, pages)
     if table.key == "clustered":
-        cell, pages = cells.stored(cells.record(column) + payload + sizes, page_bytes, table=False)
-        return None, trees.new(ranks, cell, None, page_bytes, pages)
+        row, dividers, pages = _cells(table, page_bytes, sizes, payload)
+        return None, trees.new(ranks, row, dividers, page_bytes, pages)
     if table.by_date:
         key = cells.record(column, rowid=True) + cells.MOMENT_BYTES + sizes
         row, pages = cells.stored(key + payload, page_bytes, table=False)
@@ -186,31 +206,16 @@ def _trees(
     )
 
 
+def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Ranks) -> tuple[Sizes, Sizes | None, Sizes]:
+    """(bytes of the cells of leaves, those of dividers that are no rows, overflow pages) of a table that is the key's
+    b-tree."""
+    if cells.is_rowid(table):
+        rest, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
+        return rest + sizes, 4 + sizes, pages
+    row, pages = cells.stored(cells.record(table.column) + payload + sizes, page_bytes, table=False)
+    return row, None, pages
+
+
 def _each(sizes: Sizes, n: int) -> Sizes:
     """A size for each of n rows: without ranks, `trees.new` takes the number of rows from the sizes."""
     return np.broadcast_to(sizes, n).copy() if len(sizes) == 1 else sizes
-
-
-def _noted(tree: Tree, rows: int) -> Checkpoint:
-    facts = tree.facts
-    used = int(tree.leaves[chain(tree), USED].sum(dtype=np.int64))
-    kinds = (int(facts[kind]) for kind in (trees.LEAVES, trees.APPENDS, trees.EDGES, trees.INTERIORS))
-    leaves, appends, edges, interiors = kinds
-    return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
-
-
-def _stats(tree: Tree, noted: Sequence[Checkpoint], rows: int, *, among_others: bool) -> SqliteStats:
-    """`among_others`: whether another table takes pages in between, so that page numbers are not known but their order.
-
-    A parent table does; how many pages at a time depends on the size of transactions.
-    """
-    leaves = tree.leaves[chain(tree)].astype(np.int64)
-    return SqliteStats.from_chain(
-        noted[-1],
-        leaves[:, NUMBER].copy(),
-        leaves[:, CELLS].copy(),
-        among_others=among_others,
-        branch_pages=int(tree.facts[trees.BRANCHES]),
-        checkpoints=tuple(noted[:-1]),
-        overflow_pages=int(tree.overflow.sum(dtype=np.int64)) * (rows if len(tree.overflow) == 1 else 1),
-    )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
 
@@ -23,6 +24,9 @@ PAGE_SIZE = 4096
 PAGE_SIZES = tuple(512 << i for i in range(8))
 MOMENT_BYTES = 8
 """Microseconds since 1970, of any moment since 1975."""
+
+FILLS = range(100, 101)
+"""Fill factors, in %: VACUUM fills pages as far as rows fit."""
 
 # Shares of a leaf that are used, measured on 1 million rows with dbstat: with ascending keys in an index b-tree, where
 # SQLite has no append split, and with descending keys, the lowest of all orders. Rowid tables fill appended leaves.
@@ -36,6 +40,12 @@ _ROWID_BYTES = 3
 _WIDEST = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""
 _LARGE_VARINT_BYTES = 9
+
+
+def require_fill(fill: int) -> None:
+    """UsageError for a fill factor that SQLite does not have."""
+    if fill not in FILLS:
+        raise UsageError(f"SQLite has no fill factor: VACUUM fills pages to 100 %, so rebuild at 100, not {fill}.")
 
 
 def is_rowid(table: Table) -> bool:

@@ -1,21 +1,22 @@
 """How the cells of siblings are distributed anew (balance_nonroot in btree.c; docs/internals/sqlite.md §2).
 
 First each page from the left takes as many as fit; then cells go back to the right while the right page stays no larger
-than the left. In index b-trees the dividers between the siblings are rows and are distributed too (`ahead` is 1): the
-cell behind a page's end becomes its divider. In leaves of rowid tables (0) the divider repeats the page's last key.
+than the left. While sorted keys are built in, only as many go back as keep the right page from being empty. In index
+b-trees the dividers between the siblings are rows and are distributed too (`ahead` is 1): the cell behind a page's end
+becomes its divider. In leaves of rowid tables (0) the divider repeats the page's last key.
 """
 
 from __future__ import annotations
 
 from keybench.compiled import inlined, int64, kernel
-from keybench.pagemodels.sqlite.bitmaps import ARRIVED, listed, stepped
+from keybench.pagemodels.sqlite.bitmaps import ARRIVED, holds, listed, stepped
 from keybench.pagemodels.sqlite.tree import (
     BORDER,
+    BULK,
     CELL_BYTES,
     CHILD,
     END,
     FILLED,
-    LAST,
     OLD_END,
     ROOM,
     USUAL,
@@ -28,7 +29,7 @@ from keybench.pagemodels.sqlite.tree import (
 
 
 @kernel
-def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: int) -> int:
+def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: int, bulk: int) -> int:
     """Distributes n cells over pages; `pool` says what the `count` pages had. Returns the number of pages."""
     ends, filled = pool[END], pool[FILLED]
     sizes[n] = 0
@@ -53,7 +54,7 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
         right, left, last = filled[i], filled[i - 1], ends[i - 1] - 1
         pointer = 2 if i == pages - 1 else 0
         while last >= 0:
-            if right != 0 and right + sizes[last + ahead] > left - (sizes[last] - pointer):
+            if right != 0 and (bulk or right + sizes[last + ahead] > left - (sizes[last] - pointer)):
                 break
             right += sizes[last + ahead]
             left -= sizes[last]
@@ -72,7 +73,7 @@ def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> N
     for i in range(count):
         pool[END, i] = n if i == count - 1 else i * ahead
         pool[FILLED, i] = (n - (count - 1) * ahead) * size if i == count - 1 else 0
-    plan[0] = _distribute(tree.pooled_sizes, pool, n, count, tree.facts[ROOM + kind], ahead)
+    plan[0] = _distribute(tree.pooled_sizes, pool, n, count, tree.facts[ROOM + kind], ahead, tree.facts[BULK])
     for i in range(plan[0]):
         plan[1 + i] = pool[END, i]
 
@@ -98,8 +99,8 @@ def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int
                 if abs(end - pool[OLD_END, j]) < abs(end - pool[OLD_END, nearest]):
                     nearest = j
             border, steps = pool[CHILD, nearest], end - pool[OLD_END, nearest]
-            if ahead == 0 and border == tree.facts[LAST]:  # no key, but one place behind the last
-                steps -= 1
+            if ahead == 0 and steps <= 0 and not holds(tree.marks, tree.facts[WORDS], ARRIVED, border):
+                steps -= 1  # no row: it lies behind the last one of its leaf
             pool[BORDER, i] = stepped(tree.marks, tree.facts[WORDS], ARRIVED, border, steps) if steps != 0 else border
     return number
 
@@ -116,7 +117,7 @@ def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> in
         sizes[i] = cell_bytes(tree, keys[i], level)
     for i in range(count):
         pool[END, i] = pool[OLD_END, i]
-    number = _distribute(sizes, pool, n, count, tree.facts[ROOM + min(level, 1)], ahead)
+    number = _distribute(sizes, pool, n, count, tree.facts[ROOM + min(level, 1)], ahead, tree.facts[BULK])
     if level == 0:
         for i in range(number - 1):
             pool[BORDER, i] = keys[pool[END, i] - 1 + ahead]

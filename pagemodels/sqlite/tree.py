@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from keybench.compiled import inlined, kernel
 from keybench.pagemodels.sqlite import bitmaps
 from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add, at_least
+from keybench.pagemodels.sqlite.free_list import take
 
 Ints = NDArray[Any]
 
@@ -38,15 +39,14 @@ LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES, USUAL = 12, 13, 14, 15, 1
 """The largest key; whether the new key is above all before; new leaves by kind of split; bytes of each cell with its
 pointer, in leaves and in branch pages, if all have one size in an index b-tree, else 0; the largest cell of a leaf,
 which is the usual size for integers and row numbers."""
-_FACTS = 20
+KEY, BULK, RECYCLED = 20, 21, 22
+"""The key that is being inserted, −1 while one is deleted; whether sorted keys are built into an index b-tree; a branch
+page that is no longer used, plus one, whose number is the next one of these (0: there is none)."""
+_FACTS = 23
 
 CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
 """Fields of a page in a balancing: its child, the cell before which it ended and ends now, bytes, number in the file,
 upper bound."""
-
-_FILE_PAGES, FREE_PAGES = 0, 1
-_FILE = 1 << 12
-"""Length of a file's state: pages, pages given back, their numbers; at the end the page that is reserved for locks."""
 
 _MARGIN = 128
 """Maximum branch pages that one row takes: four for each level, and levels are few."""
@@ -100,14 +100,17 @@ def new(
     dividers: NDArray[np.uint16] | None,
     page_bytes: int,
     overflow: NDArray[np.uint16] = NO_OVERFLOW,
+    *,
+    keys: int = 0,
 ) -> Tree:
     """No pages yet, but room for those that so many rows usually need; `grow` makes room for more.
 
     `sizes`: bytes of leaf cells, in order of arrival, or one for all. `dividers`: the same for cells of branch pages,
     for rowid tables only. `overflow`: overflow pages, likewise; empty if there are none. Without ranks, keys are in
-    order of arrival.
+    order of arrival. `keys`: how many keys ever come to a b-tree that keys are also deleted from, where sizes are given
+    by rank.
     """
-    rows = max(len(ranks), len(sizes))
+    rows = keys or max(len(ranks), len(sizes))
     least = int(sizes.min(initial=_LARGEST_SIZE))
     smallest = 2 + max(4, least), 2 + (least + 4 if dividers is None else int(dividers.min(initial=_LARGEST_SIZE)))
     facts = np.zeros(_FACTS, np.int64)
@@ -120,7 +123,10 @@ def new(
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
     pool_cells = 4 * max(places) + 64
     facts[USUAL] = 2 + max(4, int(sizes.max(initial=0)))
-    shift = min(_fewest(rooms[0], sizes).bit_length() - 1, _MOST_SHIFT)
+    fewest = _fewest(rooms[0], sizes)
+    if keys:
+        fewest = _fewest_left(rooms[0], sizes, page_bytes) if dividers is None else 1
+    shift = min(fewest.bit_length() - 1, _MOST_SHIFT)
     last = rows + (1 << shift)
     marks, words = bitmaps.new(last + 1)
     facts[[MOST_PAGES, PLACES, LAST, SHIFT, WORDS, LARGEST]] = branches - _MARGIN, places[1], last, shift, words, -1
@@ -154,6 +160,16 @@ def _fewest(room: int, sizes: NDArray[np.uint16]) -> int:
     return max(1, room // largest // 2 if len(sizes) == 1 else room // (2 * largest) - 3)
 
 
+def _fewest_left(room: int, sizes: NDArray[np.uint16], page_bytes: int) -> int:
+    """As `_fewest`, where keys are deleted too: then a page is balanced only when two thirds of it are free.
+
+    In a rowid table a leaf between others can have a single row: dividers stay when their rows go, so that a row with a
+    lower rowid than the divider can be appended.
+    """
+    left = (room - 2 * page_bytes // 3) // (2 + max(4, int(sizes.max(initial=0))))
+    return max(1, min(left, _fewest(room, sizes)))
+
+
 def _by_rank(sizes: NDArray[np.uint16], ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
     if len(sizes) == 1 or not len(ranks):
         return sizes
@@ -169,34 +185,6 @@ def grow(tree: Tree) -> None:
     tree.branches.resize((pages + more, tree.branches.shape[1]), refcheck=False)
     tree.children.resize(len(tree.children) + more * places, refcheck=False)
     tree.facts[MOST_PAGES] += more
-
-
-def new_file(page_bytes: int) -> Ints:
-    """The state of a file that holds its schema's page alone."""
-    file = np.zeros(_FILE, np.int64)
-    file[_FILE_PAGES], file[_FILE - 1] = 1, (1 << 30) // page_bytes + 1
-    return file
-
-
-@kernel
-def take(file: Ints, near: int) -> int:
-    """A page number: one of those given back, the first of which lists the others, or the next of the file."""
-    free = file[FREE_PAGES]
-    if free > 0:
-        file[FREE_PAGES] -= 1
-        if free == 1:
-            return int(file[2])
-        chosen = 3
-        for at in range(3, 2 + free):
-            if near > 0 and abs(file[at] - near) < abs(file[chosen] - near):
-                chosen = at
-        page = file[chosen]
-        file[chosen] = file[1 + free]
-        return int(page)
-    file[_FILE_PAGES] += 1
-    if file[_FILE_PAGES] == file[_FILE - 1]:
-        file[_FILE_PAGES] += 1
-    return int(file[_FILE_PAGES])
 
 
 @kernel
@@ -246,12 +234,24 @@ def shift_of(tree: Tree, level: int) -> int:
 def new_branch(tree: Tree, number: int) -> int:
     """A branch page without children."""
     facts, branches = tree.facts, tree.branches
-    page = facts[PAGES]
-    facts[PAGES] += 1
+    page = facts[RECYCLED] - 1
+    if page >= 0:
+        facts[RECYCLED] = branches[page, NUMBER]
+    else:
+        page = facts[PAGES]
+        facts[PAGES] += 1
     branches[page, USED] = branches[page, CELLS] = 0
     branches[page, NUMBER] = number
     facts[BRANCHES] += 1
     return int(page)
+
+
+@kernel
+def drop_branch(tree: Tree, page: int) -> None:
+    """Keeps a branch page that is no longer used for `new_branch`."""
+    tree.branches[page, NUMBER] = tree.facts[RECYCLED]
+    tree.facts[RECYCLED] = page + 1
+    tree.facts[BRANCHES] -= 1
 
 
 @kernel

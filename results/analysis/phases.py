@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from keybench.model.metric import Metric
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.summary import Summary, summarise
+
+_MOVING: Final = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS)
 
 
 def phases_of(arm: Arm) -> list[str]:
@@ -17,3 +21,15 @@ def phases_of(arm: Arm) -> list[str]:
 def after_phase(arm: Arm, metric: Metric, name: str, kind: SubjectKind = SubjectKind.PHASE) -> Summary | None:
     """The metric over blocks; None if no block has a value."""
     return summarise(arm.values(metric, Subject(kind, name)).values())
+
+
+def insertions(arm: Arm) -> list[str]:
+    """Those of its phases that insert rows one after another."""
+    return [name for name in phases_of(arm) if name.endswith(" insert")]
+
+
+def splits_per_thousand(arm: Arm, name: str) -> float | None:
+    """Splits that move rows in an inserting phase, per 1,000 rows; None where they were not counted."""
+    rows = after_phase(arm, Metric.PHASE_ROWS, name)
+    splits = [one.median for metric in _MOVING if (one := after_phase(arm, metric, name))]
+    return 1000 * sum(splits) / rows.median if rows and splits else None

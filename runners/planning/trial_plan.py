@@ -226,6 +226,16 @@ def _check_phases(request: Request) -> None:
                 f"keybench cannot rebuild an index of {on.title} yet, as scenario {request.scenario.name} wants: "
                 f"leave {name} out of --db."
             )
+        wanted = [built.fill for phase in phases if (built := phase.build or phase.rebuild) and built.fill]
+        if others := [fill for fill in wanted if fill not in on.fills]:
+            raise UsageError(
+                f"{on.title} builds an index only at {_spelled(on.fills)} %, and scenario {request.scenario.name} "
+                f"wants {others[0]} %: leave {name} out of --db, or fill out of the scenario."
+            )
+
+
+def _spelled(fills: range) -> str:
+    return f"{fills[0]} to {fills[-1]}" if len(fills) > 1 else f"{fills[0]}"
 
 
 def _cells(request: Request) -> list[TrialPlan]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 import numpy as np
@@ -18,7 +18,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, KeepsState, delete
+from keybench.pagemodels.contract import IndexState, delete, empty_index
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.ranking import ranked
 from keybench.testing.contract.bench import Bench
@@ -32,19 +32,27 @@ _OF_PAGES = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric
 class Both:
     """The same work on a server and in the model. Keys are given by their ranks among all keys that ever come."""
 
-    def __init__(self, bench: Bench, table: Table, session: Session, keys: Keys, state: IndexState) -> None:
-        self._bench, self._table, self._session, self._state = bench, table, session, state
-        self.arriving: Ranks = ranked(sort_words(keys, table.column.order))
-        """The ranks of all keys in order of arrival."""
-        self._keys = keys[np.argsort(self.arriving)]
+    def __init__(
+        self, bench: Bench, table: Table, session: Session, keys: Keys, arriving: Ranks, state: IndexState
+    ) -> None:
+        """`keys` are by rank."""
+        self.bench, self.table, self._session, self.state = bench, table, session, state
+        self._keys, self.arriving = keys, arriving
+        """`arriving`: the ranks of all keys in order of arrival."""
         self.present = np.empty(0, np.int64)
         """The ranks of the keys that are there, ascending."""
 
+    @property
+    def fills(self) -> list[int]:
+        """Fill factors at which this server rebuilds."""
+        engine = self.bench.engine
+        return [fill for fill in (100, 90, 70, 10) if engine.rebuilds and fill in engine.fills]
+
     def insert(self, ranks: Ranks) -> None:
         """Inserts keys in this order, as one writer."""
-        for batch in self._session.prepare(self._keys[ranks], Payload(self._table.payload), 0, _ROWS_PER_TX):
+        for batch in self._session.prepare(self._keys[ranks], Payload(self.table.payload), 0, _ROWS_PER_TX):
             self._session.send(batch)
-        self._state.insert(ranks)
+        self.state.insert(ranks)
         self.present = np.sort(np.append(self.present, ranks))
         self.compare()
 
@@ -55,26 +63,26 @@ class Both:
         prepared = self._session.prepare_keys(self._keys[ranks])
         for first in range(0, len(ranks), _ROWS_PER_TX):
             self._session.delete(prepared[first : first + _ROWS_PER_TX])
-        delete(self._state, ranks, _ROWS_PER_TX)
+        delete(self.state, ranks, _ROWS_PER_TX)
         self.present = np.setdiff1d(self.present, ranks)
         self.compare()
 
     def clean(self) -> None:
         """Lets the server do what it does about deleted rows by itself."""
-        self._bench.admin.settle(self._table)
-        self._state.clean()
+        self.bench.admin.settle(self.table)
+        self.state.clean()
         self.compare()
 
     def rebuild(self, fill: int) -> None:
         """Builds the index again from the keys that are there."""
-        assert isinstance(self._bench.admin, Rebuilds)
-        self._bench.admin.rebuild(self._table, fill)
-        self._state.rebuild(fill)
+        assert isinstance(self.bench.admin, Rebuilds)
+        self.bench.admin.rebuild(self.table, fill)
+        self.state.rebuild(fill)
         self.compare()
 
     def compare(self) -> None:
         """Fails unless both have the same rows on the same leaves, in pages of the same order."""
-        real, model = self._order(), self._state.stats()
+        real, model = self._order(), self.state.stats()
         assert real.rows.tolist() == model.page_rows.tolist()
         assert np.array_equal(np.argsort(real.numbers), np.argsort(model.page_numbers))
         measured, predicted = self._measured(), {one.metric: one.value for one in readings(model)}
@@ -83,34 +91,36 @@ class Both:
                 assert measured[metric] == pytest.approx(predicted[metric], abs=1e-9), metric
 
     def _order(self) -> PageOrder:
-        assert isinstance(self._bench.admin, ReadsPageOrder)
-        order = self._bench.admin.page_order(self._table)
+        assert isinstance(self.bench.admin, ReadsPageOrder)
+        order = self.bench.admin.page_order(self.table)
         assert order is not None
         return order
 
     def _measured(self) -> dict[Metric, float]:
-        probes = [probe for probe in self._bench.admin.probes() if Metric.LEAF_PAGES in probe.supplies]
-        return {one.metric: one.value for probe in probes for one in probe.after(self._table) if one.value is not None}
+        probes = [probe for probe in self.bench.admin.probes() if Metric.LEAF_PAGES in probe.supplies]
+        return {one.metric: one.value for probe in probes for one in probe.after(self.table) if one.value is not None}
 
 
 @contextmanager
-def both(bench: Bench, column: Column, keys: Keys) -> Iterator[Both]:
+def both(bench: Bench, column: Column, keys: Keys, *, payload: int = 0, compared: type[Both] = Both) -> Iterator[Both]:
     """A table for these keys. Skips the test if the model knows no past, or the server does not show its pages."""
-    table = bench.table(column, name="past")
+    table = bench.table(column, payload, name="past")
     try:
         model = bench.engine.page_model(table)
     except UsageError as reason:
         pytest.skip(str(reason))
-    if not isinstance(model, KeepsState):
+    ranks = ranked(sort_words(keys, column.order))
+    empty = empty_index(model, ranks, keys)
+    if empty is None:
         pytest.skip(f"the page model of {bench.engine.title} knows no index with a past")
     bench.admin.create(table)
     if not isinstance(bench.admin, ReadsPageOrder) or not bench.admin.page_order(table):
         pytest.skip(f"this {bench.engine.title} does not show the pages of an index")
     with closing(bench.session(table)) as session:
-        yield Both(bench, table, session, keys, model.state(len(keys)))
+        yield compared(bench, table, session, keys[np.argsort(ranks)], ranks, empty())
 
 
-def history(it: Both, rows: int, fills: Sequence[int] = (100, 90, 70, 10)) -> None:
+def history(it: Both, rows: int) -> None:
     """Every step and their mixtures, with about so many rows; there are twice as many keys."""
     random, order, quarter = np.random.Generator(np.random.PCG64(7)), it.arriving, rows // 4
     new = iter(np.split(order[rows:], range(quarter // 2, rows, quarter // 2)))
@@ -124,7 +134,7 @@ def history(it: Both, rows: int, fills: Sequence[int] = (100, 90, 70, 10)) -> No
     it.insert(next(new))  # among entries that are still there
     it.clean()
     it.insert(next(new))
-    for fill in fills:
+    for fill in it.fills:
         it.rebuild(fill)
         it.insert(next(new)[: quarter // 4])
     it.delete(np.delete(it.present, np.arange(0, len(it.present), 50)))

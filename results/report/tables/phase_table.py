@@ -16,6 +16,7 @@ from keybench.results.report.tables.metric_tables import MARKS, Cell, Column
 from keybench.results.wording import decimals, heading, number
 
 METRICS: Final = (
+    Metric.PHASE_ROWS,
     Metric.LEAF_PAGES,
     Metric.LEAF_DENSITY,
     Metric.LEAF_FRAGMENTATION,

@@ -112,10 +112,16 @@ def of_phases(steps: Sequence[Step], after: Sequence[After], *, beside_server: b
         if step.what == "insert":  # a build splits nothing
             listed += [replace(own[metric], value=(own[metric].value or 0) - before[metric]) for metric in SPLITS]
         before = {metric: own[metric].value or 0.0 for metric in SPLITS}
+        listed += [] if beside_server else _rows(step)
         listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", "", subject))
         if one.stranded is not None:
             listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", "", subject))
     return listed
+
+
+def _rows(step: Step) -> list[Reading]:
+    rows = float(len(step.rows))
+    return [Reading(Metric.PHASE_ROWS, rows, "measured", "", measured(step))] if rows else []
 
 
 def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
@@ -144,6 +150,7 @@ def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: floa
     wanted = [*_PAGES, Metric.INDEX_BYTES, Metric.LOG_BYTES, *(SPLITS if step.what == "insert" else ())]
     own = {reading.metric: reading for reading in part if reading.subject == KEY}
     listed = [replace(own[metric], subject=measured(step)) for metric in wanted if metric in own]
+    listed += _rows(step)
     if stranded is not None:
         listed.append(Reading(Metric.STRANDED, stranded, "derived", "", measured(step)))
     return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", "", measured(step))]

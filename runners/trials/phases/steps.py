@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.registry import engine
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.scenarios.index_phases import DeletePart, What, expanded, last_rows
 
@@ -46,7 +47,8 @@ def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
             chosen = _deleted(part.delete, len(present), random)
             rows, present = present[chosen], np.delete(present, chosen)
         built = part.build or part.rebuild
-        listed.append(Step(number, part.what, rows, built.fill if built else 0))
+        fill = (built.fill or engine(plan.database).default_fill) if built else 0
+        listed.append(Step(number, part.what, rows, fill))
     return tuple(listed)
 
 

@@ -12,26 +12,36 @@ from dataclasses import dataclass, field
 
 @dataclass
 class File:
-    """Page numbers: pages given back are used first (the first of them lists the others), then new ones at the end."""
+    """Page numbers: pages given back are used first, then new ones at the end."""
 
+    page_bytes: int = 4096
     pages: int = 1
-    free: list[int] = field(default_factory=list)
+    trunks: list[list[int]] = field(default_factory=list)
+    """The trunk pages of the list of free pages, the first one last, each with the pages that it names behind it."""
     given_back: int = 0
     """Pages ever given back."""
 
     def take(self, near: int) -> int:
-        if len(self.free) > 1:
-            closest = min(range(1, len(self.free)), key=lambda i: abs(self.free[i] - near)) if near else 1
-            page = self.free[closest]
-            self.free[closest] = self.free[-1]
-            self.free.pop()
+        if self.trunks:
+            named = self.trunks[-1]
+            if len(named) == 1:
+                return self.trunks.pop()[0]
+            closest = min(range(1, len(named)), key=lambda i: abs(named[i] - near)) if near else 1
+            page = named[closest]
+            named[closest] = named[-1]
+            named.pop()
             return page
-        if self.free:
-            return self.free.pop()
         self.pages += 1
-        if self.pages == (1 << 30) // 4096 + 1:  # the page of the lock bytes
+        if self.pages == (1 << 30) // self.page_bytes + 1:  # the page of the lock bytes
             self.pages += 1
         return self.pages
+
+    def give_back(self, page: int) -> None:
+        self.given_back += 1
+        if self.trunks and len(self.trunks[-1]) - 1 < self.page_bytes // 4 - 8:
+            self.trunks[-1].append(page)
+        else:
+            self.trunks.append([page])
 
     def take_chain(self, pages: int) -> None:
         """Takes the overflow pages of one record."""
@@ -66,6 +76,8 @@ class Tree:
         self.page_bytes = page_bytes
         self.root = Page(file.take(0))
         self.largest = -1
+        self.key: int | None = None
+        self.bulk = False
         self.kinds = {"append": 0, "edge": 0, "interior": 0}
 
     def size(self, page: Page, key: int) -> int:
@@ -94,7 +106,41 @@ class Tree:
         if self.used(page) > self.room(page):
             self.balance(page, path)
 
+    def delete(self, key: int) -> None:
+        path: list[tuple[Page, int]] = []
+        page = self.root
+        while True:
+            at = bisect_left(page.keys, key)
+            if page.leaf or (not self.rows_in_leaves and at < len(page.keys) and page.keys[at] == key):
+                break
+            path.append((page, at))
+            page = page.kids[at]
+        depth, found, self.key = len(path), page, None
+        if page.leaf:
+            assert page.keys.pop(at) == key
+        else:  # the row before it takes its place
+            while not page.leaf:
+                path.append((page, at))
+                page = page.kids[at]
+                at = len(page.keys)
+            found.keys[path[depth][1]] = page.keys.pop()
+        page.used = found.used = None
+        if key == self.largest:
+            self.largest = max(self.present(), default=-1)
+        self.balance(page, path)
+        if len(path) > depth:
+            del path[depth:]
+            self.balance(found, path)
+
+    def build(self, keys: list[int]) -> None:
+        """Inserts ascending keys into the empty b-tree, as VACUUM does."""
+        self.bulk = not self.rows_in_leaves
+        for key in keys:
+            self.insert(key)
+        self.bulk = False
+
     def balance(self, page: Page, path: list[tuple[Page, int]]) -> None:
+        """Goes up the path as far as pages need it, and leaves in it what is above the last one."""
         while True:
             full = self.used(page) > self.room(page)
             if not full and 3 * (self.room(page) - self.used(page)) <= 2 * self.page_bytes:
@@ -108,11 +154,11 @@ class Tree:
             parent, at = path.pop()
             rightmost = at == len(parent.keys) and all(i == len(p.keys) for p, i in path)
             before = len(parent.kids)
-            if self.rows_in_leaves and page.leaf and page.keys[-1] == self.key and at == len(parent.keys):
+            if full and self.rows_in_leaves and page.leaf and page.keys[-1] == self.key and at == len(parent.keys):
                 self.quick(parent, page)
             else:
                 self.spread(parent, at)
-            if page.leaf:
+            if page.leaf and self.key is not None:
                 kind = "append" if self.above else "edge" if rightmost else "interior"
                 self.kinds[kind] += len(parent.kids) - before
             page = parent
@@ -124,8 +170,9 @@ class Tree:
         page.used = parent.used = None
 
     def spread(self, parent: Page, at: int) -> None:
-        count = min(3, len(parent.kids))
-        first = 0 if count < 3 or at == 0 else len(parent.kids) - 3 if at == len(parent.keys) else at - 1
+        most = 2 if self.bulk else 3
+        count = min(most, len(parent.kids))
+        first = 0 if count < most or at == 0 else len(parent.kids) - most if at == len(parent.keys) else at - 1
         old = parent.kids[first : first + count]
         leaf = old[0].leaf
         own = leaf and self.rows_in_leaves  # dividers are not rows
@@ -167,7 +214,7 @@ class Tree:
             r = ends[i - 1] - 1
             d = r if own else r + 1
             while r >= 0:
-                if right != 0 and right + sizes[d] > left - (sizes[r] - (2 if i == n - 1 else 0)):
+                if right and (self.bulk or right + sizes[d] > left - (sizes[r] - (2 if i == n - 1 else 0))):
                     break
                 right += sizes[d]
                 left -= sizes[r]
@@ -175,11 +222,12 @@ class Tree:
                 r, d = r - 1, d - 1
             filled[i], filled[i - 1] = right, left
         numbers = [page.number for page in old[:n]]
-        numbers += [self.file.take(numbers[-1]) for _ in range(n - len(numbers))]
+        near = numbers[0]
+        while len(numbers) < n:
+            numbers.append(near := self.file.take(near))
         lifted = parent is self.root and n == 1 and len(parent.kids) == count
         for page in old[0 if lifted else n :]:
-            self.file.free.append(page.number)
-            self.file.given_back += 1
+            self.file.give_back(page.number)
         new, dividers, begin = [], [], 0
         for i, number in enumerate(sorted(numbers)):
             page = Page(number, leaf, cells[begin : ends[i]])
@@ -195,6 +243,13 @@ class Tree:
         if lifted:  # the root takes its only child's content
             (child,) = new
             parent.leaf, parent.keys, parent.kids = child.leaf, child.keys, child.kids
+
+    def present(self) -> list[int]:
+        def below(page: Page) -> list[int]:
+            inner = [key for kid in page.kids for key in below(kid)]
+            return inner if self.rows_in_leaves and not page.leaf else [*page.keys, *inner]
+
+        return sorted(below(self.root))
 
     def leaves(self) -> list[Page]:
         def below(page: Page) -> list[Page]:

@@ -24,6 +24,7 @@ from keybench.pagemodels.predict import predict
 from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.free_list import new_file
 from keybench.pagemodels.sqlite.load import load
 from tests.pagemodels.sqlite.reference import File, Tree
 
@@ -41,7 +42,7 @@ def by_reference(table: Table, keys: Keys, page_bytes: int, lengths: NDArray[np.
     """The same b-tree by the rules in plain Python."""
     column, n = table.column, len(keys)
     ranks = ranked(sort_words(keys, column.order))
-    file, rowids = File(), np.arange(1, n + 1)
+    file, rowids = File(page_bytes), np.arange(1, n + 1)
 
     def by_rank(sizes: NDArray[np.integer[Any]]) -> list[int]:
         placed = np.empty(n, np.int64)
@@ -166,10 +167,10 @@ def test_cells_of_any_sizes_are_distributed_by_the_rules(
     low, high, large = spread
     sizes = np.where(chance.random(n) < large, 100, chance.integers(low, high + 1, n)).astype(np.uint16)
     dividers = np.where(chance.random(n) < 0.5, 5, 12).astype(np.uint16)
-    tree, state = trees.new(ranks, sizes, dividers if rowids else None, page_bytes), trees.new_file(page_bytes)
+    tree, state = trees.new(ranks, sizes, dividers if rowids else None, page_bytes), new_file(page_bytes)
     trees.start(tree, state)
     assert load(tree, state, ranks, 0, n, True) == n
-    file, placed = File(), np.argsort(ranks)
+    file, placed = File(page_bytes), np.argsort(ranks)
     divider = dividers[placed].tolist().__getitem__ if rowids else None
     reference_tree = Tree(file, sizes[placed].tolist().__getitem__, divider, page_bytes)
     for rank in ranks.tolist():

@@ -88,6 +88,7 @@ def test_a_complete_run_has_every_figure_of_an_index() -> None:
         "latency-along",
         "writer-lag",
         "phases",
+        "phase-splits",
     }
     assert {name for name in wanted if found[name].svg} == wanted
 

@@ -47,6 +47,10 @@ def test_each_phase_has_its_rows() -> None:
     assert kept.tolist() == before[::50].tolist()
 
 
+def test_an_engine_rebuilds_at_its_own_fill_factor_if_none_is_given() -> None:
+    assert planned(text=TEXT.replace("{ fill = 70 }", "{}"))[3].fill == 100
+
+
 def test_all_layouts_of_a_block_lose_the_same_rows_and_other_blocks_others() -> None:
     assert np.array_equal(planned()[2].rows, planned()[2].rows)
     assert not np.array_equal(planned()[2].rows, planned(block=2)[2].rows)

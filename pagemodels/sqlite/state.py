@@ -1,0 +1,101 @@
+"""A b-tree of SQLite with a past: filled, deleted from, built again by VACUUM (docs/internals/sqlite.md §7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError
+from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.bitmaps import ARRIVED
+from keybench.pagemodels.sqlite.erase import erase
+from keybench.pagemodels.sqlite.figures import SqliteStats, noted, stats
+from keybench.pagemodels.sqlite.free_list import Ints, lengthen, new_file
+from keybench.pagemodels.sqlite.load import load
+from keybench.pagemodels.sqlite.records import require_fill
+from keybench.pagemodels.sqlite.tree import BULK, LARGEST, ROWS_IN_LEAVES, WORDS, Tree
+
+Ranks = NDArray[np.int64]
+_SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]
+
+
+class TreeState:
+    """The b-tree of a table whose key is its primary key; an `IndexState`."""
+
+    def __init__(self, empty: Callable[[], Tree], page_bytes: int, keys: int) -> None:
+        """`empty`: makes a b-tree without pages, with room for so many keys."""
+        self._empty, self._page_bytes, self._keys = empty, page_bytes, keys
+        self._tree, self._file = self._begun()
+
+    def build(self, ranks: Ranks, fill: int) -> None:
+        """Replaces the b-tree by the one that VACUUM makes of these keys, in any order."""
+        self._replace(np.flatnonzero(self._marked(ranks)), fill)
+
+    def rebuild(self, fill: int) -> None:
+        """Replaces the b-tree by the one that VACUUM makes of it."""
+        self._replace(np.flatnonzero(self._present()), fill)
+
+    def insert(self, ranks: Ranks) -> None:
+        """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
+        if bool((self._marked(ranks) & self._present()).any()):
+            raise UsageError("some of the keys are there already: leave them out.")
+        self._load(ranks)
+
+    def delete(self, ranks: Ranks) -> None:
+        """Deletes keys, in order; pages are balanced and given back at once. UsageError for a key that is not there."""
+        if bool((self._marked(ranks) & ~self._present()).any()):
+            raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
+        self._each(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
+        self._tree.facts[LARGEST] = np.flatnonzero(self._present()).max(initial=-1)
+
+    def clean(self) -> None:
+        """Nothing: SQLite leaves nothing to clean up later."""
+
+    def stats(self) -> SqliteStats:
+        """The b-tree as it is. Splits are those of insertions since it was made."""
+        rows = int(np.count_nonzero(self._present()))
+        return stats(self._tree, [noted(self._tree, rows)], rows)
+
+    def _present(self) -> NDArray[np.bool_]:
+        """(keys,): whether each key is there."""
+        first = 2 * int(self._tree.facts[WORDS]) + ARRIVED
+        words = np.ascontiguousarray(self._tree.marks[first::2])
+        return np.unpackbits(words.view(np.uint8), count=self._keys, bitorder="little").view(np.bool_)
+
+    def _marked(self, ranks: Ranks) -> NDArray[np.bool_]:
+        """(keys,): whether each key is one of these. UsageError for ranks that are no keys, or that come twice."""
+        marked = np.zeros(self._keys, np.bool_)
+        if not len(ranks):
+            return marked
+        if int(ranks.min()) >= 0 and int(ranks.max()) < self._keys:
+            marked[ranks] = True
+        if int(np.count_nonzero(marked)) != len(ranks):
+            raise UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
+        return marked
+
+    def _begun(self) -> tuple[Tree, Ints]:
+        tree, file = self._empty(), new_file(self._page_bytes)
+        trees.start(tree, file)
+        return tree, file
+
+    def _replace(self, ranks: Ranks, fill: int) -> None:
+        require_fill(fill)
+        splits = self._tree.facts[_SPLITS].copy()
+        self._tree, self._file = self._begun()
+        facts = self._tree.facts
+        facts[BULK] = not facts[ROWS_IN_LEAVES]
+        self._load(ranks)
+        facts[BULK], facts[_SPLITS] = 0, splits
+        self._tree.plans[:] = 0
+
+    def _load(self, ranks: Ranks) -> None:
+        self._each(lambda begin, end: load(self._tree, self._file, ranks, begin, end, True), len(ranks))
+
+    def _each(self, work: Callable[[int, int], int], rows: int) -> None:
+        """Does the work for all rows. It stops where memory has to grow, and says at which row."""
+        begin = 0
+        while (begin := work(begin, rows)) < rows:
+            lengthen(self._file)
+            trees.grow(self._tree)

@@ -1,0 +1,34 @@
+"""A million rows with a past on every server that can be started here are those of the page model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks import streams
+from keybench.testing.contract.bench import Bench, open_bench
+from keybench.testing.contract.past import both, history
+from keybench.testing.contract.places import CONTAINER, Place, places
+from keybench.testing.contract.servers import Servers
+
+pytestmark = pytest.mark.long
+
+ROWS = 1_000_000
+HERE = [place for place in places() if place.server != CONTAINER and not place.engine.missing(place.server)]
+
+
+@pytest.fixture(params=HERE, ids=str)
+def bench(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Bench]:
+    place: Place = request.param
+    yield from open_bench(place.engine, servers.address(place.engine, place.server))
+
+
+@pytest.mark.parametrize("stream", ["increasing", "random", "descending", "4 lagging by 0.5 %"])
+@pytest.mark.parametrize("kind", ["uuid", "int", "text"])
+def test_a_million_rows_with_a_past_are_those_of_the_model(bench: Bench, kind: str, stream: str) -> None:
+    column = next(column for column in bench.engine.columns if column.native and kind in column.kinds)
+    if not column.width:
+        column = column.sized(32)
+    with both(bench, column, streams.keys(streams.STREAMS[stream](2 * ROWS), column)) as it:
+        history(it, ROWS)
