@@ -58,8 +58,8 @@ class Both:
 
     def delete(self, ranks: Ranks) -> None:
         """Deletes keys in this order."""
-        if isinstance(self._bench.admin, HoldsCleaning):
-            self._bench.admin.hold_cleaning()
+        if isinstance(self.bench.admin, HoldsCleaning):
+            self.bench.admin.hold_cleaning()
         prepared = self._session.prepare_keys(self._keys[ranks])
         for first in range(0, len(ranks), _ROWS_PER_TX):
             self._session.delete(prepared[first : first + _ROWS_PER_TX])

@@ -23,8 +23,10 @@ from keybench.databases.mysql.flavour import MYSQL
 from keybench.databases.mysql.probes.pages import data_file, read_index
 from keybench.databases.mysql.probes.tables import innodb_name
 from keybench.errors import ServerError, UsageError
+from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.model import InnodbModel, InnodbState
+from keybench.pagemodels.ranking import ranked
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.past import Both, history
 from keybench.testing.contract.servers import Servers
@@ -36,51 +38,45 @@ _MERGES = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'ind
 class Exactly(Both):
     """Compares all that the server tells."""
 
-    def __init__(self, bench: Bench, table: Table, stream: str, rows: int) -> None:
-        keys = streams.keys(streams.STREAMS[stream](2 * rows), table.column)
-        model = bench.engine.page_model(table)
-        assert isinstance(model, InnodbModel)
-        self.admin, self.table, self.state = bench.admin, table, model.state(len(keys))
-        assert isinstance(self.admin, MySqlAdmin)
-        self.session = bench.session(table)
-        super().__init__(bench, table, self.session, keys, self.state)
-        self.merges = self._merges()
+    merges: int
 
     def compare(self) -> None:
         """Fails unless all pages, the file's size and the merges are those of the model."""
-        assert isinstance(self.admin, MySqlAdmin)
+        admin = self.bench.admin
+        assert isinstance(admin, MySqlAdmin)
         assert isinstance(self.state, InnodbState)
-        stats, index = self.state.stats(), read_index(self.admin, self.table)
+        stats, index = self.state.stats(), read_index(admin, self.table)
         assert index
         assert index.rows.tolist() == stats.page_rows.tolist()
         assert index.levels[0].tolist() == stats.page_numbers.tolist()
         assert (index.branch, index.garbage) == (stats.branch_pages, stats.garbage_bytes)
         if stats.rows:
             assert index.density == pytest.approx(stats.density, abs=1e-9)
-        with data_file(self.admin, f"{innodb_name(self.table)}.ibd") as file:
+        with data_file(admin, f"{innodb_name(self.table)}.ibd") as file:
             assert file
-            pages = file.stat().st_size // int(self.admin.value("SELECT @@innodb_page_size"))
-        more = self.admin.flavour is MYSQL and stats.leaf_pages == 2  # why is not known (innodb.md §10)
+            pages = file.stat().st_size // int(admin.value("SELECT @@innodb_page_size"))
+        more = admin.flavour is MYSQL and stats.leaf_pages == 2  # why is not known (innodb.md §10)
         assert 0 <= pages - stats.file_pages <= more
-        if self.admin.flavour is not MYSQL:  # there, tables of the dictionary merge pages too
-            assert self._merges() - self.merges == stats.merges
-
-    def _merges(self) -> int:
-        assert isinstance(self.admin, MySqlAdmin)
-        return int(self.admin.value(_MERGES))
+        if admin.flavour is not MYSQL:  # there, tables of the dictionary merge pages too
+            assert int(admin.value(_MERGES)) - self.merges == stats.merges
 
 
-def lives(engine: MySqlEngine, admin: MySqlAdmin, table: Table, stream: str, rows: int) -> None:
+def lives(engine: MySqlEngine, admin: MySqlAdmin, on: Table, stream: str, rows: int) -> None:
     admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%'")
-    admin.create(table)
-    it = Exactly(Bench(engine, admin.address, admin), table, stream, rows)
-    with closing(it.session):
+    keys, model = streams.keys(streams.STREAMS[stream](2 * rows), on.column), engine.page_model(on)
+    assert isinstance(model, InnodbModel)
+    ranks = ranked(sort_words(keys, on.column.order))
+    admin.create(on)
+    with closing(engine.session(admin.address, on)) as session:
+        bench = Bench(engine, admin.address, admin)
+        it = Exactly(bench, on, session, keys[np.argsort(ranks)], ranks, model.state(len(keys)))
+        it.merges = int(admin.value(_MERGES))
         history(it, rows)
         it.delete(it.present[::-1])
         it.clean()
         assert (it.state.stats().rows, it.state.stats().leaf_pages) == (0, 1)
         it.insert(it.arriving[-5:])
-    admin.drop(table)
+    admin.drop(on)
 
 
 def table(column: str = "binary16", payload: int = 0, **settings: str) -> Table:
