@@ -60,7 +60,7 @@ def _remove(leaves: Leaves, slot: int, rank: int) -> None:
     if facts[SHRINKS] and place == slots[slot, TOP] - 1:
         slots[slot, TOP] -= 1
     else:
-        release(leaves, slot, place)
+        release(leaves, slot, int(place))
     slots[slot, RECORDS] -= 1
     slots[slot, LAST] = -1
     if slots[slot, HIGHEST] == rank:
