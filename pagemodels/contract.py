@@ -107,6 +107,23 @@ class IndexState(Protocol):
 
 
 @runtime_checkable
+class DeletesByStatement(Protocol):
+    """A state of an engine whose statements delete their keys in ascending order, in whatever order they name them."""
+
+    def delete_by_statement(self, ranks: NDArray[np.int64], rows: int) -> None:
+        """As `IndexState.delete`, for keys that are sent so many a statement."""
+        ...
+
+
+def delete(state: IndexState, ranks: NDArray[np.int64], rows_per_tx: int) -> None:
+    """Deletes keys as a session does that sends so many at a time."""
+    if isinstance(state, DeletesByStatement):
+        state.delete_by_statement(ranks, rows_per_tx)
+    else:
+        state.delete(ranks)
+
+
+@runtime_checkable
 class KeepsState(Protocol):
     """A page model whose index can be built, deleted from, cleaned and rebuilt."""
 

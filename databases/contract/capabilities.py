@@ -81,6 +81,18 @@ class Rebuilds(Protocol):
 
 
 @runtime_checkable
+class HoldsCleaning(Protocol):
+    """An admin of a server that cleans up after deletions by itself, at moments that nobody knows."""
+
+    def hold_cleaning(self) -> None:
+        """Keeps deleted rows in their pages until `settle` or `rebuild`, so that what inserts meet is definite.
+
+        Does nothing on somebody's own server, and where it is held already.
+        """
+        ...
+
+
+@runtime_checkable
 class LimitsSessions(Protocol):
     """An admin of a server that accepts a limited number of connections."""
 

@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from keybench.databases.contract.capabilities import ArrivalRecorder, PageOrder
 from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.mysql import ddl, keys, settings
-from keybench.databases.mysql.connection import Queries
+from keybench.databases.mysql.connection import Connection, Queries, connect, server_errors
 from keybench.databases.mysql.probes import probes, tables
 from keybench.databases.mysql.probes.arrival_order import InsertionRecorder
 from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
 from keybench.databases.mysql.probes.pages import read_index
 from keybench.databases.mysql.session import default_method
 from keybench.databases.mysql.session.statements import is_uuid
+from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.table import Table
+from keybench.pagemodels.innodb.records import require_fill_factor
 
 _SLICE_ROWS = 50_000
 _QUIET_SECONDS = 60.0
@@ -32,6 +34,7 @@ class MySqlAdmin(Queries):
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
+        self._holding: Connection | None = None
         self.rows(f"SET SESSION group_concat_max_len = {_SLICE_ROWS * 1024}")
 
     def sessions_left(self) -> int:
@@ -91,6 +94,7 @@ class MySqlAdmin(Queries):
         """Waits until deleted rows are removed for good; not on somebody's own server, which others use too."""
         if not self.private:
             return
+        self._release()
         if self.flavour.waits_for_purge:
             self.rows("SET GLOBAL innodb_max_purge_lag_wait = 0")
             return
@@ -158,6 +162,53 @@ class MySqlAdmin(Queries):
     def settle(self, table: Table) -> None:  # noqa: ARG002 (purge works through all tables)
         """Waits for purge, which removes deleted rows in the background."""
         self._purge()
+
+    def hold_cleaning(self) -> None:
+        """Opens a transaction that could still read the rows: purge keeps them for it (`HoldsCleaning`)."""
+        if self.private and self._holding is None:
+            self._holding = connect(self.address)
+            with server_errors(self.flavour.title):
+                self._holding.run("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+
+    def _release(self) -> None:
+        if self._holding and self._holding.open:
+            with server_errors(self.flavour.title):
+                self._holding.run("COMMIT")
+            self._holding.close()
+        self._holding = None
+
+    def rebuild(self, table: Table, fill: int) -> None:
+        """ALTER TABLE … FORCE, which builds all of the table's indexes again from sorted rows, in a new file.
+
+        `innodb_fill_factor` is a setting of the whole server: it is set for the statement and put back. UsageError for
+        a fill factor that InnoDB does not have, ServerError if this user may not set it.
+        """
+        require_fill_factor(fill)
+        before = int(self.value("SELECT @@GLOBAL.innodb_fill_factor"))
+        if fill != before:
+            self._set_fill_factor(fill, before)
+        try:
+            self.rows(f"ALTER TABLE {ddl.name(table)} FORCE, ALGORITHM = INPLACE")
+        finally:
+            if fill != before:
+                self._set_fill_factor(before, before)
+        self._release()
+
+    def _set_fill_factor(self, fill: int, before: int) -> None:
+        try:
+            self.rows(f"SET GLOBAL innodb_fill_factor = {int(fill)}")
+        except ServerError as error:
+            right = "SUPER" if self.flavour.waits_for_purge else "SYSTEM_VARIABLES_ADMIN"
+            raise ServerError(
+                f"{error} A rebuild at {fill} % needs innodb_fill_factor = {fill}: GRANT {right} ON *.* to this user, "
+                f"or rebuild at {before} %, which this server has."
+            ) from None
+
+    def close(self) -> None:
+        """Closes the connections; harmless where the server has ended them."""
+        if self._holding and self._holding.open:
+            self._holding.close()
+        super().close()
 
 
 def _form(column: Column) -> str:

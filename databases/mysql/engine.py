@@ -66,6 +66,7 @@ class MySqlEngine(Engine):
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
             server_keys=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
+            rebuilds=True,
             settable=settings.SETTABLE,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
             flavour=flavour,

@@ -25,6 +25,9 @@ ROW, WHAT, KIND, FULL, SEPARATOR, WITHIN, OTHER = range(7)
 a key that still leads to the page whose node pointer changes, the other page."""
 NEIGHBOUR, UP, DOWN = range(3)
 """The row went into the right neighbour; a new page took the upper part; a new page took the lower part."""
+INTO_LEFT, INTO_RIGHT, DISCARDED, ALONE, LAST_ONE, TRIED = range(3, 9)
+"""A purged page went into its left or right neighbour; was given back with its last record; is its level's only one;
+was that and is now empty; stays, after an attempt that only the file noticed."""
 APPEND, EDGE, INTERIOR = range(3)
 
 LEAVES, EVENTS, SHIFT = range(3)
@@ -33,7 +36,10 @@ SIZE, ROOM, SIXTEENTH, CLUSTERED, SHRINKS, SAFE = range(3, 9)
 """Bytes of a record; bytes of a page for records and directory; a sixteenth of a page; whether that is kept free for
 updates; whether the heap shrinks when its topmost record is deleted (MariaDB); a number of records below which no rule
 refuses another."""
-_FACTS = 9
+IS_ROOT, GIVEN_BACK, SPARE = range(9, 12)
+"""Whether the only leaf is the root; slots that were given back with their pages; the last one of them (−1 none), whose
+NEXT is the one before."""
+FACTS = 12
 
 FREED = np.uint32(1 << 31)
 """Marks a free place, whose other bits are the next free place + 1; above all ranks."""
@@ -88,8 +94,8 @@ def new(size: int, page_bytes: int, room: int, rows: int, *, clustered: bool, sh
     pages = int(rows / (places * _FILL)) + 64
     shift = max(0, (places // 12).bit_length() - 1)
     safe = (room - page_bytes // 16 - 2 * size - 2) * 2 // (2 * size + 1) - 1
-    facts = np.zeros(_FACTS, np.int64)
-    facts[[LEAVES, SHIFT, SIZE, ROOM]] = 1, shift, size, room
+    facts = np.zeros(FACTS, np.int64)
+    facts[[LEAVES, SHIFT, SIZE, ROOM, IS_ROOT, SPARE]] = 1, shift, size, room, 1, -1
     facts[[SIXTEENTH, CLUSTERED, SHRINKS, SAFE]] = page_bytes // 16, clustered, shrinks, safe
     leaves = Leaves(
         np.empty((pages, places), np.uint32),

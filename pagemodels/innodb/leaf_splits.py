@@ -22,8 +22,10 @@ from keybench.pagemodels.innodb.leaf_memory import (
     FREE,
     FREED,
     FULL,
+    GIVEN_BACK,
     HIGHEST,
     INTERIOR,
+    IS_ROOT,
     KIND,
     LAST,
     LEAVES,
@@ -40,6 +42,7 @@ from keybench.pagemodels.innodb.leaf_memory import (
     SHIFT,
     SHRINKS,
     SIZE,
+    SPARE,
     TOP,
     UP,
     UPPER,
@@ -62,7 +65,7 @@ from keybench.pagemodels.quickselect import select
 
 
 @kernel
-def _assign(leaves: AnyLeaves, slot: int, low: int, high: int) -> None:
+def assign(leaves: AnyLeaves, slot: int, low: int, high: int) -> None:
     """Writes the slot to the cells whose first rank is from `low` to below `high`."""
     shift = leaves.facts[SHIFT]
     width = (1 << shift) - 1
@@ -73,14 +76,20 @@ def _assign(leaves: AnyLeaves, slot: int, low: int, high: int) -> None:
 def divide(leaves: AnyLeaves, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
     """A new, empty page takes one part of a leaf's range. Returns the slots of the old page and of the new one."""
     slots, facts = leaves.slots, leaves.facts
-    other = facts[LEAVES]
-    facts[LEAVES] += 1
+    other, page = facts[SPARE], facts[LEAVES]
+    if other < 0:  # pages are numbered in order of creation, as slots are
+        other = page
+        facts[LEAVES] += 1
+    else:
+        page = np.int64(slots[other, PAGE])
+        facts[SPARE] = slots[other, NEXT]
+        facts[GIVEN_BACK] -= 1
     lower, upper, before, after = slots[slot, LOWER], slots[slot, UPPER], slots[slot, PREVIOUS], slots[slot, NEXT]
     left_is_narrow = separator - lower < upper - separator
     slots[other] = slots[slot]
     old, new = (slot, other) if left_is_narrow == new_is_left else (other, slot)
     left, right = (new, old) if new_is_left else (old, new)
-    slots[new, PAGE] = other  # pages are numbered in order of creation, as slots are
+    slots[new, PAGE] = page
     slots[new, RECORDS] = slots[new, TOP] = 0
     slots[new, FREE] = slots[new, LAST] = slots[new, HIGHEST] = -1
     slots[left, LOWER], slots[left, UPPER], slots[left, PREVIOUS], slots[left, NEXT] = lower, separator, before, right
@@ -90,9 +99,9 @@ def divide(leaves: AnyLeaves, slot: int, separator: int, new_is_left: bool) -> t
     if after >= 0:
         slots[after, PREVIOUS] = right
     if left_is_narrow:
-        _assign(leaves, other, lower, separator)
+        assign(leaves, other, lower, separator)
     else:
-        _assign(leaves, other, separator, upper)
+        assign(leaves, other, separator, upper)
     return old, new
 
 
@@ -110,10 +119,10 @@ def give(leaves: AnyLeaves, slot: int, right: int, border: int) -> tuple[int, in
             slots[slots[slot, PREVIOUS], NEXT] = slot
         if slots[right, NEXT] >= 0:
             slots[slots[right, NEXT], PREVIOUS] = right
-        _assign(leaves, slot, lower, border)
-        _assign(leaves, right, old, upper)
+        assign(leaves, slot, lower, border)
+        assign(leaves, right, old, upper)
     else:
-        _assign(leaves, right, border, old)
+        assign(leaves, right, border, old)
     slots[slot, UPPER] = slots[right, LOWER] = border
     return slot, right
 
@@ -131,8 +140,9 @@ def note(leaves: AnyLeaves, row: int, what: int, kind: int, full: int, separator
 def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
     """Inserts a record that `is_full` refused."""
     facts, slots, scratch = leaves.facts, leaves.slots, leaves.scratch
-    if facts[LEAVES] == 1:
+    if facts[IS_ROOT]:
         reorganise(leaves, slot)  # the root's records are copied to a page below it
+        facts[IS_ROOT] = 0
     right, n, page, last = slots[slot, NEXT], slots[slot, RECORDS], slots[slot, PAGE], slots[slot, LAST]
     at_end = rank > slots[slot, HIGHEST]
     if at_end and right >= 0 and (slots[right, FREE] >= 0 or free_bytes(facts, slots[right, TOP]) >= facts[SIZE]):
@@ -243,7 +253,7 @@ def events_of(leaves: AnyLeaves) -> NDArray[np.int64]:
 @kernel
 def chain(leaves: AnyLeaves) -> NDArray[np.int64]:
     """The slots in key order: int64 (leaves,)."""
-    slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES], np.int64)
+    slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
     slot = leaves.cells[0]
     for i in range(len(ordered)):
         ordered[i] = slot

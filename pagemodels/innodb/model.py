@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, given_lengths
+from keybench.pagemodels.contract import IndexState, PageModel, given_lengths
 from keybench.pagemodels.foreign_key_index import Repeated
 from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
@@ -39,6 +39,7 @@ from keybench.pagemodels.innodb.records import (
     row_records,
 )
 from keybench.pagemodels.innodb.replay import follow_both
+from keybench.pagemodels.innodb.state import ClusteredState, Sizes
 from keybench.pagemodels.innodb.tablespace import SIZE, Space
 from keybench.pagemodels.innodb.varying_memory import VaryingLeaves
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
@@ -79,6 +80,25 @@ class InnodbStats(PageStats):
     """`index_page_merge_successful` of the index."""
     file_pages: int = 0
     """Pages of the table's file."""
+
+
+class InnodbState(ClusteredState):
+    """A clustered index with a past, and its figures."""
+
+    def stats(self) -> InnodbStats:
+        """The index as it is now, deleted rows that are not purged yet included. Splits are those since it was made."""
+        level, numbers, rows, unused = self.leaf_level()
+        attempts, neighbours, merges, branch, file_pages = self.counters()
+        return InnodbStats.from_chain(
+            level,
+            numbers,
+            rows,
+            branch_pages=branch,
+            garbage_bytes=unused * self._sizes.leaf,
+            split_counter=attempts - (neighbours if self._sizes.mysql else 0),
+            merges=merges,
+            file_pages=file_pages,
+        )
 
 
 @dataclass(frozen=True)
@@ -172,6 +192,21 @@ class InnodbModel:
         while (begin := load(leaves, ranks, begin, rows)) < rows:
             leaf.grow(leaves)
         return leaves, np.empty(0, np.uint16)
+
+    def state(self, keys: int) -> IndexState:
+        """An empty index, into which so many keys will come (`contract.KeepsState`). UsageError for other tables."""
+        if self.table or not self.clustered:
+            raise UsageError(
+                "the page model of InnoDB knows the past of a clustered index only: take a scenario whose table has "
+                'key = "clustered", or measure it on a server.'
+            )
+        if self.most:
+            raise UsageError(
+                "the page model of InnoDB knows no past of rows of different lengths: give one payload, or measure it "
+                "on a server."
+            )
+        sparse = self.page_bytes * self.merge_threshold // 100
+        return InnodbState(Sizes(self.leaf_bytes, self.branch_bytes, self.page_bytes, sparse, self.mysql), keys)
 
     def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
         """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""

@@ -1,13 +1,14 @@
 """Changes above a page that split: node pointers are inserted and deleted, pages merged (docs/internals/innodb.md §3).
 
 A branch page that loses the node pointer to a page whose first record changed, and has few records then, is merged with
-a neighbour. A page whose only node pointer goes is given back; a neighbour that is then the root's only child goes up
-into the root (btr0cur.cc, btr0btr.cc).
+a neighbour. A page whose only node pointer goes is given back; in MariaDB, a neighbour that is then the root's only
+child goes up into the root (btr0cur.cc, btr0btr.cc). A leaf that is purged asks for the same (`leave`).
 """
 
 from __future__ import annotations
 
 from keybench.compiled import kernel
+from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb.branch_memory import (
     BASE,
     GIVEN_BACK,
@@ -26,6 +27,7 @@ from keybench.pagemodels.innodb.branch_memory import (
     SIZE,
     SPARSE,
     TOP,
+    Ints,
     Tree,
     find,
     free_bytes,
@@ -48,7 +50,7 @@ from keybench.pagemodels.innodb.branch_splits import (
     split,
 )
 from keybench.pagemodels.innodb.segments import release
-from keybench.pagemodels.innodb.tablespace import Space
+from keybench.pagemodels.innodb.tablespace import Space, reserve_one
 
 
 @kernel
@@ -73,10 +75,10 @@ def apply_pending(tree: Tree, space: Space, pending: int) -> None:
             pending = _merge(tree, one, pending, held)
         elif what == LIFT:
             if tree.state[tree.facts[ROOT], RECORDS] == 1:
-                pending = _lift(tree, one, pending, held)
+                pending = _lift(tree, one, pending, held) if level > 0 else _lift_leaf(tree, one)
         else:
-            release(space, tree.facts[SEGMENT], one)
-            tree.facts[GIVEN_BACK] += 1
+            release(space, tree.facts[SEGMENT] + (level == 0), one)
+            tree.facts[GIVEN_BACK] += level > 0
 
 
 @kernel
@@ -104,14 +106,18 @@ def _delete(tree: Tree, page: int, child: int, pending: int, held: int) -> int:
 
 @kernel
 def _discard(tree: Tree, page: int, pending: int, held: int) -> int:
-    """Gives back a page whose only node pointer goes. Its neighbour goes up if the root then has no other child."""
+    """Gives back a page whose only node pointer goes.
+
+    In MariaDB its neighbour goes up if the root then has no other child (btr_discard_page).
+    """
     state = tree.state
     level, left, right = state[page, LEVEL], state[page, LEFT], state[page, RIGHT]
     father = find(tree, tree.keys[state[page, BASE]], level + 1)
     if left < 0 and right >= 0:
         tree.keys[state[right, BASE]] = MINIMUM
     unlink(tree, page)
-    pending = defer(tree, pending, LIFT, level, left if left >= 0 else right, 0, held)
+    if tree.facts[SHRINKS] and father == tree.facts[ROOT]:
+        pending = defer(tree, pending, LIFT, level, left if left >= 0 else right, 0, held)
     pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0, held)
     return defer(tree, pending, DELETE, level + 1, father, page, held)
 
@@ -133,15 +139,34 @@ def _fits(tree: Tree, page: int, sibling: int) -> bool:
 
 @kernel
 def _lift(tree: Tree, page: int, pending: int, held: int) -> int:
-    """Moves the records of a level's only page into the root. Here the page takes the root's number instead."""
-    state, root = tree.state, tree.facts[ROOT]
-    if state[page, LEVEL] + 1 != tree.facts[HEIGHT]:
-        return pending
-    pending = defer(tree, pending, RELEASE, state[page, LEVEL], state[page, NUMBER], 0, held)
-    state[page, NUMBER] = state[root, NUMBER]
+    """Moves the records of a level's only page into its father. Here the page takes the father's place instead."""
+    state, root, level = tree.state, tree.facts[ROOT], tree.state[page, LEVEL]
+    father = find(tree, MINIMUM, level + 1)
+    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0, held)
+    state[page, NUMBER] = state[father, NUMBER]
     reorganise(tree, page)
-    tree.facts[ROOT], tree.facts[HEIGHT] = page, state[page, LEVEL]
+    if father == root:
+        tree.facts[ROOT] = page
+    else:
+        above = find(tree, MINIMUM, level + 2)
+        tree.children[state[above, BASE]] = page
+        while True:
+            state[above, LEVEL] -= 1
+            if above == root:
+                break
+            above = find(tree, MINIMUM, state[above, LEVEL] + 2)
+    tree.facts[HEIGHT] -= 1
     return pending
+
+
+@kernel
+def _lift_leaf(tree: Tree, page: int) -> int:
+    """Moves the records of the only leaf into the root, which is its father. Returns the list's new length."""
+    number, root = tree.leaves[page], tree.facts[ROOT]
+    tree.leaves[page] = tree.state[root, NUMBER]
+    tree.facts[ROOT], tree.facts[HEIGHT] = -1, 0
+    tree.facts[GIVEN_BACK] += 1
+    return defer(tree, 0, RELEASE, 0, number, 0, 0)
 
 
 @kernel
@@ -152,6 +177,7 @@ def _merge(tree: Tree, page: int, pending: int, held: int) -> int:
     if page == tree.facts[ROOT]:
         return pending
     if left < 0 and right < 0:
+        tree.facts[MERGES] += 1
         return _lift(tree, page, pending, held)
     if n * tree.facts[SIZE] >= tree.facts[SPARSE]:
         return pending
@@ -174,3 +200,42 @@ def _merge(tree: Tree, page: int, pending: int, held: int) -> int:
         pending = defer(tree, pending, DELETE, level + 1, successor, right, held)
     unlink(tree, page)
     return pending
+
+
+@kernel
+def leave(tree: Tree, space: Space, event: Ints) -> int:
+    """Applies an event of a purged leaf (`leaf_deletion.py`). Returns the length of the list of pending changes."""
+    reserve_one(space, True)
+    facts, what, page, other = tree.facts, event[leaf.WHAT], event[leaf.FULL], event[leaf.OTHER]
+    if what == leaf.TRIED:
+        return 0
+    if what == leaf.ALONE:
+        facts[MERGES] += 1
+        if facts[HEIGHT] == 1:
+            return _lift_leaf(tree, page)
+        return _lift(tree, find(tree, MINIMUM, 1), 0, 0)
+    if what == leaf.LAST_ONE:
+        return _empty(tree, space, page)
+    father, pending = find(tree, event[leaf.WITHIN] + 1, 1), 0
+    if what == leaf.DISCARDED and facts[SHRINKS] and father == facts[ROOT]:
+        pending = defer(tree, pending, LIFT, 0, other, 0, 0)
+    pending = defer(tree, pending, RELEASE, 0, tree.leaves[page], 0, 0)
+    facts[MERGES] += what != leaf.DISCARDED
+    if what != leaf.INTO_RIGHT:
+        return defer(tree, pending, DELETE, 1, father, page, 0)
+    successor = find(tree, event[leaf.SEPARATOR] + 1, 1)
+    lead_to(tree, father, page, other)
+    return defer(tree, pending, DELETE, 1, successor, other, 0)
+
+
+@kernel
+def _empty(tree: Tree, space: Space, page: int) -> int:
+    """Gives back all pages below the root, which becomes the only, empty leaf (btr_discard_only_page_on_level)."""
+    facts = tree.facts
+    release(space, facts[SEGMENT] + 1, tree.leaves[page])
+    for level in range(1, facts[HEIGHT]):
+        release(space, facts[SEGMENT], tree.state[find(tree, MINIMUM, level), NUMBER])
+    facts[GIVEN_BACK] += facts[HEIGHT]
+    tree.leaves[page] = tree.state[facts[ROOT], NUMBER]
+    facts[ROOT], facts[HEIGHT] = -1, 0
+    return 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
 
@@ -20,6 +21,8 @@ PAGE_SIZES = (4096, 8192, 16_384, 32_768, 65_536)
 """What `innodb_page_size` can be."""
 MERGE_THRESHOLD = 50
 """Per cent of a page, by default and at most: a page with less may be merged with a neighbour."""
+FILL_FACTORS = range(10, 101)
+"""What `innodb_fill_factor` can be: per cent of a page that a sorted build fills; 100 by default."""
 PAGE_HEADER = 120 + 8 + 4
 """Bytes of a page that hold no record: header and system records, trailer, and the directory's two fixed slots."""
 LEAF_BYTES = PAGE_BYTES - PAGE_HEADER
@@ -39,6 +42,12 @@ another."""
 _LOG_BYTES = 250  # a row's records in redo and undo, and its share of half-empty undo pages
 _WIDEST = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""
+
+
+def require_fill_factor(fill: int) -> None:
+    """UsageError unless InnoDB has that fill factor."""
+    if fill not in FILL_FACTORS:
+        raise UsageError(f"innodb_fill_factor is between 10 and 100, not {fill}: the default is 100.")
 
 
 def primary_bytes(table: Table) -> int:

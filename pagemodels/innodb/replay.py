@@ -5,8 +5,8 @@ from __future__ import annotations
 from keybench.compiled import kernel
 from keybench.pagemodels.innodb.branch_memory import MARGIN, PAGES, Ints, Tree
 from keybench.pagemodels.innodb.branch_splits import enter
-from keybench.pagemodels.innodb.leaf_memory import ROW
-from keybench.pagemodels.innodb.node_pointers import apply_pending
+from keybench.pagemodels.innodb.leaf_memory import DOWN, ROW, WHAT
+from keybench.pagemodels.innodb.node_pointers import apply_pending, leave
 from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, Space
 from keybench.pagemodels.memory import uncounted
 
@@ -27,6 +27,9 @@ def follow(tree: Tree, space: Space, events: Ints, begin: int, end: int) -> int:
     for at in range(begin, len(events)):
         if events[at, ROW] >= end or not _has_room(tree, space):
             return at
+        if events[at, WHAT] > DOWN:
+            apply_pending(tree, space, leave(tree, space, events[at]))
+            continue
         first = at == 0 or events[at - 1, ROW] < events[at, ROW]
         apply_pending(tree, space, enter(tree, space, events[at], first))
     return len(events)

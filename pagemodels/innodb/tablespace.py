@@ -144,8 +144,22 @@ def _extend(space: Space) -> None:
 def reserve(space: Space, held: int) -> None:
     """Grows the file until enough extents are free: each insertion that may split asks for this first.
 
-    It goes on inside `held` other insertions, one on each level below, which hold what they reserved. A file below one
-    extent grows by pages, so that two are free.
+    It goes on inside `held` other insertions, one on each level below, which hold what they reserved.
+    """
+    _reserve(space, _RESERVED, _RESERVED * held, True)
+
+
+@kernel
+def reserve_one(space: Space, cleaning: bool) -> None:
+    """As `reserve`, for one extent. A deletion (`cleaning`) may use the last ones, MySQL's sorted build may not."""
+    _reserve(space, 1, 0, not cleaning)
+
+
+@kernel
+def _reserve(space: Space, wanted: int, held: int, spares: bool) -> None:
+    """Grows the file until so many extents are free, besides those held, and those spared for other uses.
+
+    A file below one extent grows by pages, so that two are free.
     """
     facts = space.facts
     if facts[SIZE] < facts[EXTENT]:
@@ -157,7 +171,8 @@ def reserve(space: Space, held: int) -> None:
             above -= 1
             above -= above // facts[_DESCRIBED]
         free = length(space, FREE) + above
-        if free > 2 + 2 * (facts[SIZE] // facts[EXTENT]) // 200 + _RESERVED and free >= _RESERVED * (held + 1):
+        spared = 3 + 2 * (facts[SIZE] // facts[EXTENT]) // 200 if spares else 0
+        if free >= spared + wanted and free >= held + wanted:
             return
         _extend(space)
 

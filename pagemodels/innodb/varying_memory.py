@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.pagemodels.innodb.leaf_memory import (
+    FACTS,
     FREE,
     FREED,
     HIGHEST,
+    IS_ROOT,
     LAST,
     LEAVES,
     PAGE,
@@ -24,6 +26,7 @@ from keybench.pagemodels.innodb.leaf_memory import (
     SHIFT,
     SHRINKS,
     SIXTEENTH,
+    SPARE,
     TOP,
     adjacent,
     directory,
@@ -35,7 +38,6 @@ BYTES, GARBAGE = 10, 11
 """More fields of a slot: the end of its page's heap; bytes of the heap that hold no record."""
 _FIELDS = 16
 _EVENT_FIELDS = 7
-_FACTS = 9
 _FILL = 0.62
 """Expected used share of a page. If it is less, memory grows on the way."""
 
@@ -69,8 +71,9 @@ def new(sizes: NDArray[np.uint16], page_bytes: int, room: int, *, shrinks: bool)
     places = next(n for n in range(room) if room - n * smallest - directory(n + 1) < smallest)
     pages = int(int(sizes.sum(dtype=np.int64)) / (room * _FILL)) + 64
     shift = max(0, (max(1, room * rows // max(1, int(sizes.sum(dtype=np.int64)))) // 12).bit_length() - 1)
-    facts = np.zeros(_FACTS, np.int64)
+    facts = np.zeros(FACTS, np.int64)
     facts[[LEAVES, SHIFT, ROOM, SIXTEENTH, SHRINKS]] = 1, shift, room, page_bytes // 16, shrinks
+    facts[[IS_ROOT, SPARE]] = 1, -1
     leaves = VaryingLeaves(
         np.empty((pages, places), np.uint32),
         np.empty((pages, _FIELDS), np.int32),

@@ -19,6 +19,7 @@ from keybench.pagemodels.innodb.leaf_memory import (
     FREED,
     HIGHEST,
     INTERIOR,
+    IS_ROOT,
     LAST,
     LEAVES,
     LOWER,
@@ -59,8 +60,9 @@ _MARGIN = 8
 def _split(leaves: VaryingLeaves, slot: int, rank: int, row: int) -> None:
     """Inserts a record that `is_full` refused."""
     facts, slots, scratch = leaves.facts, leaves.slots, leaves.scratch
-    if facts[LEAVES] == 1:
+    if facts[IS_ROOT]:
         reorganise(leaves, slot)  # the root's records are copied to a page below it
+        facts[IS_ROOT] = 0
     again = False
     while True:
         right, n, page, last = slots[slot, NEXT], slots[slot, RECORDS], slots[slot, PAGE], slots[slot, LAST]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import PageOrder, ReadsPageOrder, Rebuilds
+from keybench.databases.contract.capabilities import HoldsCleaning, PageOrder, ReadsPageOrder, Rebuilds
 from keybench.databases.contract.roles import Session
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
@@ -18,7 +18,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, empty_index
+from keybench.pagemodels.contract import IndexState, delete, empty_index
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.ranking import ranked
 from keybench.testing.contract.bench import Bench
@@ -58,10 +58,12 @@ class Both:
 
     def delete(self, ranks: Ranks) -> None:
         """Deletes keys in this order."""
+        if isinstance(self.bench.admin, HoldsCleaning):
+            self.bench.admin.hold_cleaning()
         prepared = self._session.prepare_keys(self._keys[ranks])
         for first in range(0, len(ranks), _ROWS_PER_TX):
             self._session.delete(prepared[first : first + _ROWS_PER_TX])
-        self.state.delete(ranks)
+        delete(self.state, ranks, _ROWS_PER_TX)
         self.present = np.setdiff1d(self.present, ranks)
         self.compare()
 

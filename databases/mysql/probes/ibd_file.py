@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.pagemodels.innodb.records import LEAF_BYTES
+from keybench.pagemodels.innodb.tablespace import extent_pages
 from keybench.pagemodels.page_stats import LeafOrder
 
 _INDEX_PAGE = 17_855
@@ -33,6 +34,9 @@ _FIELDS = {
 }
 _HEADER_BYTES = 74
 _SPACE = slice(34, 38)
+_DESCRIPTORS, _BITMAP = 150, 24
+"""Where a descriptor page has the descriptors of its extents, and a descriptor its bitmap: two bits for each page, the
+lower one set if the page is free (fsp0fsp.h, XDES_BITMAP)."""
 
 
 class UnreadablePagesError(Exception):
@@ -107,7 +111,7 @@ def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], lis
     )
     heads = np.ascontiguousarray(pages[:, :_HEADER_BYTES]).view(kind).ravel()
     own = np.arange(len(heads))
-    used = (heads["type"] == _INDEX_PAGE) & (heads["index"] == index) & (heads["number"] == own)
+    used = (heads["type"] == _INDEX_PAGE) & (heads["index"] == index) & (heads["number"] == own) & _allocated(pages)
     if not used.any():
         raise UnreadablePagesError(f"the file holds no page of index {index}.")
     height = int(heads["level"][used].max())
@@ -118,12 +122,19 @@ def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], lis
     return heads, levels[::-1]
 
 
-def _chain(heads: NDArray[np.void], pages: NDArray[np.int64], level: int, expected: int) -> NDArray[np.int64]:
-    """The numbers of a level's pages in key order: as many as the level above has records.
+def _allocated(pages: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """(n,): whether each page is in use. A page that was given back keeps its contents until it is used again."""
+    page_bytes = pages.shape[1]
+    extent = extent_pages(page_bytes)
+    length = _BITMAP + extent // 4
+    extents = pages[::page_bytes, _DESCRIPTORS : _DESCRIPTORS + page_bytes // extent * length]
+    bitmaps = extents.reshape(-1, length)[:, _BITMAP:]
+    free = np.unpackbits(np.ascontiguousarray(bitmaps), bitorder="little")[::2]
+    return ~free[: len(pages)].astype(np.bool_)
 
-    `pages` may hold others: a page that was merged into its neighbour is free, but keeps its contents, or those of its
-    last write, until it is used again.
-    """
+
+def _chain(heads: NDArray[np.void], pages: NDArray[np.int64], level: int, expected: int) -> NDArray[np.int64]:
+    """The numbers of a level's pages in key order: as many as the level above has records."""
     members = set(pages.tolist())
     for first in pages[heads["prev"][pages] == _NONE].tolist():
         chain = list(_following(heads, members, first))

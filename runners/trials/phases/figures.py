@@ -18,7 +18,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.model.table import Table
-from keybench.pagemodels.contract import empty_index
+from keybench.pagemodels.contract import delete, empty_index
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.trials.phases.reach import Reach
@@ -62,11 +62,17 @@ def ranks_of(table: Table, keys: Keys) -> NDArray[np.int64]:
 
 
 def predicted(
-    on: Engine, table: Table, keys: Keys, steps: Sequence[Step], lengths: NDArray[np.int64] | None = None
+    on: Engine,
+    table: Table,
+    keys: Keys,
+    steps: Sequence[Step],
+    rows_per_tx: int,
+    lengths: NDArray[np.int64] | None = None,
 ) -> list[After]:
-    """The index after each step; `keys` are in planned order. UsageError if the engine's model knows no past.
+    """The index after each step; `keys` are in planned order, and `rows_per_tx` are deleted at a time.
 
-    `lengths`: characters of the rows' payloads, in planned order; None if all rows have the same.
+    `lengths`: characters of the rows' payloads, in planned order; None if all rows have the same. UsageError if the
+    engine's model knows no past.
     """
     ranks = ranks_of(table, keys)
     empty = empty_index(on.page_model(table), ranks, keys, lengths)
@@ -83,7 +89,7 @@ def predicted(
         elif step.what == "insert":
             state.insert(ranks[step.rows])
         elif step.what == "delete":
-            state.delete(ranks[step.rows])
+            delete(state, ranks[step.rows], rows_per_tx)
         elif step.what == "clean":
             state.clean()
         else:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from functools import cached_property, partial
 
-from keybench.databases.contract.capabilities import ReadsPageOrder, Rebuilds
+from keybench.databases.contract.capabilities import HoldsCleaning, ReadsPageOrder, Rebuilds
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Admin
 from keybench.databases.registry import engine
@@ -60,6 +60,8 @@ class PhasesTrial(ServerTrial):
                 if step.what == "build":
                     seconds += self._rebuild(admin, step)
             elif step.what == "delete":
+                if isinstance(admin, HoldsCleaning):
+                    admin.hold_cleaning()
                 seconds = self._delete(target, step)
             elif step.what == "clean":
                 admin.settle(one.table)
@@ -86,7 +88,8 @@ class PhasesTrial(ServerTrial):
         """What the page model has after each phase."""
         (one,), known = self.tables, [*load.of_tables[0], *key_positions.absent(figures.NO_POSITION)]
         try:
-            after = figures.predicted(on, one.table, one.keys, self.steps, one.lengths())
+            rows_per_tx = self.request.scenario.load.rows_per_tx
+            after = figures.predicted(on, one.table, one.keys, self.steps, rows_per_tx, one.lengths())
         except Exception as error:  # what was measured stands, whatever a model does
             problem = error if isinstance(error, UsageError) else unexpected(error)
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
@@ -130,7 +133,8 @@ class PhasesModelTrial(Trial):
     def measure(self) -> Measured:
         """Makes the keys and predicts."""
         (one,), done = trial_tables(self.request, self.plan), steps(self.request, self.plan)
-        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done, one.lengths())
+        rows_per_tx = self.request.scenario.load.rows_per_tx
+        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done, rows_per_tx, one.lengths())
         last, absent = after[-1].stats, partial(Reading.absent, reason=WHY_NOT)
         of_phases = figures.of_phases(done, after, beside_server=False)
         positions = key_positions.absent(figures.NO_POSITION)

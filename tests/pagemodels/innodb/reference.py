@@ -44,7 +44,7 @@ class Space:
         self.size = max(self.size, self.extent)
         self.size += self.extent * (1 if self.size < min(32 * self.extent, self.page_bytes) else 4)
 
-    def reserve(self, held: int) -> None:
+    def reserve(self, held: int, extents: int = 3, cleaning: bool = False) -> None:
         """Grows the file as each insertion that may split requires; it goes on inside `held` others."""
         if self.size < self.extent:
             self.size = max(self.size, len(self.used[0]) + 2)
@@ -55,7 +55,8 @@ class Space:
                 up -= 1
                 up -= up // (self.page_bytes // self.extent)
             free = len(self.free) + up
-            if free > 2 + 2 * (self.size // self.extent) // 200 + 3 and free >= 3 * (held + 1):
+            kept = -1 if cleaning else 2 + 2 * (self.size // self.extent) // 200
+            if free > kept + extents and free >= 3 * held + extents:
                 return
             self.grow()
 
@@ -238,6 +239,7 @@ class Tree:
     ) -> None:
         self.space, self.sizes, self.clustered, self.mysql = space, (leaf, branch), clustered, space.mysql
         self.page_bytes, self.room = page_bytes, page_bytes - 132
+        self.sparse = page_bytes // 2
         self.segments = (number * 2 + 2, number * 2 + 1)  # of leaves, of branch pages
         for segment in self.segments:
             space.segment(segment)
@@ -376,26 +378,41 @@ class Tree:
         else:
             page.remove(at, not self.mysql)
         size = self.size(page)
-        if page is not self.root and (len(page.keys) * size < self.page_bytes // 2 or not (page.left or page.right)):
+        if page is not self.root and (len(page.keys) * size < self.sparse or not (page.left or page.right)):
             self.merge(page)
 
     def discard(self, page: Page) -> None:
-        father = self.find(page.keys[0], page.level + 1)
-        if page.right and not page.left:
+        """Gives back a page whose only record goes."""
+        father = self.father(page)
+        under_root = father is self.root
+        if page.level and page.right and not page.left:
             page.right.keys[0] = -1
         self.unlink(page)
         self.delete(father, father.kids.index(page))
-        self.space.release(self.segments[1], page.number)
+        self.space.release(self.segments[page.level > 0], page.number)
         neighbour = page.left or page.right
-        if neighbour and len(self.root.keys) == 1:
+        if neighbour and not self.mysql and under_root and len(self.root.keys) == 1:
             self.lift(neighbour)
 
+    def father(self, page: Page) -> Page:
+        return self.find(page.keys[0], page.level + 1)
+
     def lift(self, page: Page) -> None:
-        if page.level + 1 == self.root.level:
-            number, page.number = page.number, self.root.number
-            page.reorganise()
+        """The records of a level's only page go up into its father. A leaf's go into the root alone."""
+        above = [self.father(page)]
+        while above[-1] is not self.root:
+            above.append(self.father(above[-1]))
+        if page.level == 0 and len(above) > 1:
+            page = above.pop(0)
+        number, page.number = page.number, above[0].number
+        page.reorganise()
+        if above[1:]:
+            above[1].kids[0] = page
+        else:
             self.root = page
-            self.space.release(self.segments[1], number)
+        for one in above[1:]:
+            one.level -= 1
+        self.space.release(self.segments[page.level > 0], number)
 
     def unlink(self, page: Page) -> None:
         if page.left:
@@ -405,6 +422,7 @@ class Tree:
 
     def merge(self, page: Page) -> None:
         if not page.left and not page.right:
+            self.merges += 1
             self.lift(page)
             return
         for sibling in (page.left, page.right):
@@ -415,13 +433,14 @@ class Tree:
         assert sibling
         self.merges += 1
         father = self.find(page.keys[0], page.level + 1)
+        kids = page.kids if page.level else [None] * len(page.keys)
         if sibling is page.left:
-            for key, kid in zip(page.keys, page.kids, strict=True):
+            for key, kid in zip(page.keys, kids, strict=True):
                 sibling.put(len(sibling.keys), key, kid)
         else:
             entry = father.kids.index(page)
             first = self.find(sibling.keys[0], page.level + 1)
-            for i, (key, kid) in enumerate(zip(page.keys, page.kids, strict=True)):
+            for i, (key, kid) in enumerate(zip(page.keys, kids, strict=True)):
                 sibling.put(i, key, kid)
         self.unlink(page)
         if sibling is page.left:

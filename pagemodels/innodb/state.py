@@ -1,0 +1,220 @@
+"""A clustered index of InnoDB with a past: filled, deleted from, purged and rebuilt (docs/internals/innodb.md §8).
+
+Leaves change first, and note what that asks of branch pages and of the file; this is done in the same order afterwards.
+A deletion alone marks records and moves nothing. Purge then removes them, in the order of the deletions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError
+from keybench.pagemodels.innodb import branch_memory as pages
+from keybench.pagemodels.innodb import leaf_memory as leaf
+from keybench.pagemodels.innodb import tablespace as spaces
+from keybench.pagemodels.innodb.branch_splits import start
+from keybench.pagemodels.innodb.leaf_deletion import purge
+from keybench.pagemodels.innodb.leaf_memory import Leaves
+from keybench.pagemodels.innodb.leaf_splits import chain, events_of, load
+from keybench.pagemodels.innodb.records import PAGE_HEADER
+from keybench.pagemodels.innodb.replay import follow
+from keybench.pagemodels.innodb.sorted_build import build, records_of_full_page
+from keybench.pagemodels.page_stats import Checkpoint
+
+Integers = NDArray[np.int64]
+
+_MOST_ROWS = 1 << 31
+_ALL_ROWS = 1 << 62
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the rules depend on, in bytes."""
+
+    leaf: int
+    branch: int
+    page: int
+    sparse: int
+    """Bytes of records below which a page may be merged."""
+    mysql: bool
+
+    @property
+    def room(self) -> int:
+        """Of a page for records and directory."""
+        return self.page - PAGE_HEADER
+
+
+class ClusteredState:
+    """One clustered index of keys whose records have one size. `keys`: how many ever come, each below that rank."""
+
+    def __init__(self, sizes: Sizes, keys: int) -> None:
+        if keys >= _MOST_ROWS:
+            raise UsageError(f"the page model of InnoDB takes fewer than {_MOST_ROWS:,} rows, not {keys:,}.")
+        self._sizes, self._keys = sizes, keys
+        self._present, self._marked = np.zeros(keys, np.bool_), np.zeros(keys, np.bool_)
+        self._deleted: list[Integers] = []
+        self._splits = np.zeros(3, np.int64)
+        self._counted = np.zeros(3, np.int64)
+        self._begin(self._empty_leaf(), np.zeros(1, np.int64))
+
+    def build(self, ranks: Integers, fill: int) -> None:
+        """Replaces the index by one that is built from these keys, in any order, at a fill factor in %."""
+        keep = self._full_pages(fill)
+        self._replace(self._chosen(ranks), *keep)
+
+    def rebuild(self, fill: int) -> None:
+        """Replaces the index by one that is built from the keys that are not deleted."""
+        self._replace(self._present, *self._full_pages(fill))
+
+    def insert(self, ranks: Integers) -> None:
+        """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
+        if bool((self._chosen(ranks) & (self._present | self._marked)).any()):
+            raise UsageError("some of the keys are there already, or not cleaned up yet: leave them out.")
+        self._present[ranks] = True
+        begin = 0
+        while (begin := load(self._leaves, ranks, begin, len(ranks))) < len(ranks):
+            leaf.grow(self._leaves)
+        self._follow()
+
+    def delete(self, ranks: Integers) -> None:
+        """Marks keys as deleted, in order. UsageError for a key that is not there."""
+        if bool((self._chosen(ranks) & ~self._present).any()):
+            raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
+        self._present[ranks] = False
+        self._marked[ranks] = True
+        self._deleted.append(ranks.astype(np.int64))
+
+    def delete_by_statement(self, ranks: Integers, rows: int) -> None:
+        """As `delete`, for keys that are sent so many a statement: the optimizer sorts those of one statement."""
+        self.delete(np.concatenate([np.sort(ranks[at : at + rows]) for at in range(0, len(ranks), rows)] or [ranks]))
+
+    def clean(self) -> None:
+        """Purges the deleted keys in the order of their deletion."""
+        ranks = np.concatenate([np.empty(0, np.int64), *self._deleted])
+        begin, sparse = 0, self._sizes.sparse
+        while begin < len(ranks):
+            small = bool(self._space.facts[spaces.SIZE] < self._space.facts[spaces.EXTENT])
+            begin = purge(self._leaves, sparse, small, ranks, begin, len(ranks))
+            self._follow()
+        self._marked[:] = False
+        self._deleted = []
+
+    def counters(self) -> tuple[int, int, int, int, int]:
+        """(splits begun, those that used the right neighbour, merges; branch pages; pages of the file)."""
+        facts = self._tree.facts
+        attempts, neighbours, merges = map(int, self._counted + self._own_counters())
+        branch = int(facts[pages.PAGES] - facts[pages.GIVEN_BACK])
+        return attempts, neighbours, merges, branch, int(self._space.facts[spaces.SIZE])
+
+    def leaf_level(self) -> tuple[Checkpoint, Integers, Integers, int]:
+        """(the figures; the leaves' page numbers and records in key order; places without a record)."""
+        slots = self._leaves.slots[chain(self._leaves)]
+        rows, sizes = slots[:, leaf.RECORDS].astype(np.int64), self._sizes
+        entries = int(rows.sum())
+        density = 100 * entries * sizes.leaf / (len(slots) * sizes.room)
+        appends, edge, interior = (int(self._splits[kind]) for kind in (leaf.APPEND, leaf.EDGE, leaf.INTERIOR))
+        return (
+            Checkpoint(entries, len(slots), appends, edge, interior, density),
+            self._tree.leaves[slots[:, leaf.PAGE]],
+            rows,
+            int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()),
+        )
+
+    def _chosen(self, ranks: Integers) -> NDArray[np.bool_]:
+        """(keys,): whether each key is one of these. UsageError for ranks that are no keys, or that come twice."""
+        chosen = np.zeros(self._keys, np.bool_)
+        if not len(ranks):
+            return chosen
+        if int(ranks.min()) >= 0 and int(ranks.max()) < self._keys:
+            chosen[ranks] = True
+        if int(np.count_nonzero(chosen)) != len(ranks):
+            raise UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
+        return chosen
+
+    def _full_pages(self, fill: int) -> tuple[int, int]:
+        """Records of a full (leaf, branch page) of a sorted build."""
+        sizes = self._sizes
+        leaf_records, branch_records = (
+            records_of_full_page(size, sizes.page, sizes.room, fill) for size in (sizes.leaf, sizes.branch)
+        )
+        return leaf_records, branch_records
+
+    def _own_counters(self) -> Integers:
+        return self._tree.facts[[pages.ATTEMPTS, pages.NEIGHBOURS, pages.MERGES]]
+
+    def _empty_leaf(self) -> Leaves:
+        sizes = self._sizes
+        return leaf.new(sizes.leaf, sizes.page, sizes.room, self._keys, clustered=True, shrinks=not sizes.mysql)
+
+    def _begin(self, leaves: Leaves, lowers: Integers, keep: int = 0) -> None:
+        """A new file for these leaves; `keep`: node pointers on a full branch page."""
+        sizes, n = self._sizes, len(lowers)
+        self._leaves = leaves
+        self._space = spaces.new(256, sizes.page, mysql=sizes.mysql)
+        self._tree = pages.new(
+            sizes.branch, sizes.page, len(leaves.slots), 1, shrinks=not sizes.mysql, sparse=sizes.sparse
+        )
+        start(self._tree, self._space)
+        if keep:
+            while len(self._tree.state) < n // max(1, keep - 1) + 2 * pages.MARGIN:
+                pages.grow(self._tree)
+            while len(self._space.extents) * self._space.facts[spaces.EXTENT] < 3 * n:
+                spaces.grow(self._space)
+            build(self._tree, self._space, lowers, keep)
+
+    def _replace(self, present: NDArray[np.bool_], keep: int, keep_above: int) -> None:
+        self._counted += self._own_counters()
+        self._present, self._deleted = present, []
+        self._marked[:] = False
+        entries = np.flatnonzero(present)
+        if not len(entries):
+            self._begin(self._empty_leaf(), np.zeros(1, np.int64))
+            return
+        leaves = self._empty_leaf()
+        starts = np.arange(0, len(entries), keep)
+        n, counts = len(starts), np.diff(np.append(starts, len(entries)))
+        while len(leaves.slots) < n + n // 4:
+            leaf.grow(leaves)
+        full = len(entries) // keep
+        leaves.heaps[:full, :keep] = entries[: full * keep].reshape(full, keep)
+        leaves.heaps[full : full + 1, : len(entries) - full * keep] = entries[full * keep :]
+        lowers, highest = np.append(0, entries[starts[1:]]), entries[starts + counts - 1]
+        fields: dict[int, Any] = {
+            leaf.LOWER: lowers,
+            leaf.UPPER: np.append(lowers[1:], self._keys),
+            leaf.NEXT: np.append(np.arange(1, n), -1),
+            leaf.PREVIOUS: np.arange(-1, n - 1),
+            leaf.PAGE: np.arange(n),
+            leaf.RECORDS: counts,
+            leaf.TOP: counts,
+            leaf.FREE: -1,
+            leaf.LAST: highest if self._sizes.mysql else -1,
+            leaf.HIGHEST: highest,
+        }
+        for field, values in fields.items():
+            leaves.slots[:n, field] = values
+        firsts = np.arange(len(leaves.cells), dtype=np.int64) << leaves.facts[leaf.SHIFT]
+        leaves.cells[:] = np.searchsorted(fields[leaf.UPPER], firsts, side="right")
+        leaves.facts[[leaf.LEAVES, leaf.IS_ROOT]] = n, n == 1
+        self._begin(leaves, lowers, keep_above)
+
+    def _follow(self) -> None:
+        """Does to branch pages and file what the events ask for, and forgets these."""
+        leaves, tree, space = self._leaves, self._tree, self._space
+        if len(tree.leaves) < len(leaves.slots):
+            tree.leaves.resize(len(leaves.slots), refcheck=False)
+        events, done = events_of(leaves), 0
+        while (done := follow(tree, space, events, done, _ALL_ROWS)) < len(events):
+            spaces.grow(space)
+            pages.grow(tree)
+        split = events[(events[:, leaf.WHAT] == leaf.UP) | (events[:, leaf.WHAT] == leaf.DOWN), leaf.KIND]
+        self._splits += np.bincount(split, minlength=3)[:3]
+        leaves.facts[leaf.EVENTS] = 0
+        if tree.facts[pages.ROOT] < 0 and not leaves.facts[leaf.IS_ROOT]:
+            (only,) = chain(leaves)
+            leaf.reorganise(leaves, only)  # its records were copied to the root, which is now the only leaf
+            leaves.facts[leaf.IS_ROOT] = 1

@@ -1,0 +1,188 @@
+"""A clustered index with a past on live servers: page numbers, garbage, file and merges are those of the model.
+
+The contract's suite compares order and rows of the leaves alone, on more rows (testing/contract/test_past.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import streams
+from keybench.databases.contract.capabilities import HoldsCleaning, Rebuilds
+from keybench.databases.contract.roles import Address, Secret
+from keybench.databases.mariadb import ENGINE as MARIADB
+from keybench.databases.mysql import ddl
+from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.engine import MySqlEngine
+from keybench.databases.mysql.flavour import MYSQL
+from keybench.databases.mysql.probes.pages import data_file, read_index
+from keybench.databases.mysql.probes.tables import innodb_name
+from keybench.errors import ServerError, UsageError
+from keybench.model.byteorder import sort_words
+from keybench.model.table import Table
+from keybench.pagemodels.innodb.model import InnodbModel, InnodbState
+from keybench.pagemodels.ranking import ranked
+from keybench.testing.contract.bench import Bench
+from keybench.testing.contract.past import Both, history
+from keybench.testing.contract.servers import Servers
+from tests.databases.mysql.conftest import ON_MARIADB, as_url, send
+
+_MERGES = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'index_page_merge_successful'"
+
+
+class Exactly(Both):
+    """Compares all that the server tells."""
+
+    merges: int
+
+    def compare(self) -> None:
+        """Fails unless all pages, the file's size and the merges are those of the model."""
+        admin = self.bench.admin
+        assert isinstance(admin, MySqlAdmin)
+        assert isinstance(self.state, InnodbState)
+        stats, index = self.state.stats(), read_index(admin, self.table)
+        assert index
+        assert index.rows.tolist() == stats.page_rows.tolist()
+        assert index.levels[0].tolist() == stats.page_numbers.tolist()
+        assert (index.branch, index.garbage) == (stats.branch_pages, stats.garbage_bytes)
+        if stats.rows:
+            assert index.density == pytest.approx(stats.density, abs=1e-9)
+        with data_file(admin, f"{innodb_name(self.table)}.ibd") as file:
+            assert file
+            pages = file.stat().st_size // int(admin.value("SELECT @@innodb_page_size"))
+        more = admin.flavour is MYSQL and stats.leaf_pages == 2  # why is not known (innodb.md §10)
+        assert 0 <= pages - stats.file_pages <= more
+        if admin.flavour is not MYSQL:  # there, tables of the dictionary merge pages too
+            assert int(admin.value(_MERGES)) - self.merges == stats.merges
+
+
+def lives(engine: MySqlEngine, admin: MySqlAdmin, on: Table, stream: str, rows: int) -> None:
+    admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%'")
+    keys, model = streams.keys(streams.STREAMS[stream](2 * rows), on.column), engine.page_model(on)
+    assert isinstance(model, InnodbModel)
+    ranks = ranked(sort_words(keys, on.column.order))
+    admin.create(on)
+    with closing(engine.session(admin.address, on)) as session:
+        bench = Bench(engine, admin.address, admin)
+        it = Exactly(bench, on, session, keys[np.argsort(ranks)], ranks, model.state(len(keys)))
+        it.merges = int(admin.value(_MERGES))
+        history(it, rows)
+        it.delete(it.present[::-1])
+        it.clean()
+        assert (it.state.stats().rows, it.state.stats().leaf_pages) == (0, 1)
+        it.insert(it.arriving[-5:])
+    admin.drop(on)
+
+
+def table(column: str = "binary16", payload: int = 0, **settings: str) -> Table:
+    return Table("past", MARIADB.column(column), payload, settings=settings)
+
+
+@ON_MARIADB
+def test_an_index_with_a_past_is_that_of_the_model_in_all_that_the_server_tells(engine, admin) -> None:
+    lives(engine, admin, table("char36", 1000), "random", 3000)
+
+
+STREAMS = "increasing", "descending", "random", "4 lagging by 0.5 %"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(
+    "given",
+    [("bigint", 0), ("binary16", 100), ("char36", 3000), ("binary16", 7900)],
+    ids=lambda given: "-".join(map(str, given)),
+)
+def test_indexes_of_other_tables_with_a_past_are_those_of_the_model(engine, admin, given, stream: str) -> None:
+    lives(engine, admin, table(*given), stream, 8000 if given[1] > 1000 else 40_000)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("threshold", ["10", "35"])
+def test_a_merge_threshold_counts_for_purge_too(engine, admin, threshold: str) -> None:
+    lives(engine, admin, table("binary16", 100, merge_threshold=threshold), "random", 20_000)
+
+
+@pytest.fixture(scope="module", params=["4K", "8K", "32K", "64K"])
+def of_page_size(request, engine, servers: Servers) -> Iterator[MySqlAdmin]:
+    chosen = engine.configured(engine.settings("fast", "small"), {"page_size": request.param})
+    server = engine.provision("local", chosen)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KEYBENCH_TMP", str(servers.folder))
+        address = server.start()
+    with closing(MySqlAdmin(address)) as admin:
+        yield admin
+    server.stop()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stream", STREAMS)
+def test_pages_of_other_sizes_with_a_past_are_those_of_the_model(engine, of_page_size, stream: str) -> None:
+    lives(engine, of_page_size, table("char36", 300, **of_page_size.page_settings()), stream, 30_000)
+
+
+def test_deleted_rows_stay_until_purge_may_go_on(engine, admin) -> None:
+    on = table()
+    admin.create(on)
+    keys = streams.keys(np.arange(2000), on.column)
+    send(admin.address, on, keys)
+    assert isinstance(admin, HoldsCleaning)
+    admin.hold_cleaning()
+    admin.hold_cleaning()
+    with closing(engine.session(admin.address, on)) as session:
+        assert session.delete(session.prepare_keys(keys[:1500])) == 1500
+    rows = []
+    for act in (lambda: None, lambda: admin.settle(on)):
+        act()
+        order = admin.page_order(on)
+        assert order
+        rows.append(int(order.rows.sum()))
+    assert rows == [2000, 500]
+    admin.drop(on)
+
+
+def test_a_rebuild_sets_the_fill_factor_for_its_own_time(admin) -> None:
+    on, factor = table(), "SELECT @@GLOBAL.innodb_fill_factor"
+    admin.create(on)
+    send(admin.address, on, streams.keys(np.arange(5000), on.column))
+    assert isinstance(admin, Rebuilds)
+    admin.rebuild(on, 50)
+    assert int(admin.value(factor)) == 100
+    order = admin.page_order(on)
+    assert order
+    assert order.rows[0] == 233
+    with pytest.raises(UsageError, match=r"^innodb_fill_factor is between 10 and 100, not 9: the default is 100\.$"):
+        admin.rebuild(on, 9)
+    admin.drop(on)
+    with pytest.raises(ServerError, match=r"past' doesn't exist"):
+        admin.rebuild(on, 90)
+    assert int(admin.value(factor)) == 100
+
+
+def test_a_guest_who_may_not_set_the_fill_factor_is_told_what_is_missing(address: Address, admin, monkeypatch) -> None:
+    on = table()
+    monkeypatch.setenv("BUILDERS_PASSWORD", "secret")
+    url = as_url(address)
+    builder = replace(url, parameters={**url.parameters, "user": "builder"}, secret=Secret("BUILDERS_PASSWORD"))
+    admin.create(on)
+    admin.rows("DROP USER IF EXISTS 'builder'@'localhost'")
+    admin.rows("CREATE USER 'builder'@'localhost' IDENTIFIED BY 'secret'")
+    admin.rows(f"GRANT ALL ON `{ddl.SCHEMA}`.* TO 'builder'@'localhost'")
+    try:
+        with closing(MySqlAdmin(builder)) as limited:
+            limited.rebuild(on, 100)
+            with pytest.raises(ServerError) as refused:
+                limited.rebuild(on, 90)
+            right = "SYSTEM_VARIABLES_ADMIN" if admin.flavour is MYSQL else "SUPER"
+            assert str(refused.value).endswith(
+                f" A rebuild at 90 % needs innodb_fill_factor = 90: GRANT {right} ON *.* to this user, or rebuild at "
+                "100 %, which this server has."
+            )
+    finally:
+        admin.rows("DROP USER 'builder'@'localhost'")
+        admin.drop(on)
