@@ -33,7 +33,16 @@ class PageDeletion:
 
     delete: Delete
     waits: bool
-    """Whether new pages can only take the place of deleted ones after one more cleaning."""
+    """Whether new pages can only take the place of deleted ones after one more cleaning, before which rows came or
+    went (nbtpage.h, BTPageIsRecyclable: no transaction may be left that began before the deletion)."""
+
+    def visits(self, dead: bool, waiting: int, pages: int) -> bool:
+        """Whether a cleaning visits the pages of an index with so many waiting pages and all pages but the first.
+
+        Without dead entries PostgreSQL does so only if more than a twentieth of the pages wait (nbtree.c,
+        _bt_vacuum_needs_cleanup).
+        """
+        return dead or not self.waits or waiting > (pages + 1) // 20
 
 
 def drop_empty(

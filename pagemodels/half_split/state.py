@@ -52,6 +52,7 @@ class SplitState:
         self._file_pages = 1
         self._free: list[int] = []
         self._waiting: list[int] = []
+        self._changed = False  # since the last cleaning
         self._splits = np.zeros(3, np.int64)
 
     def build(self, ranks: Integers, fill: int) -> None:
@@ -95,7 +96,12 @@ class SplitState:
 
     def clean(self) -> None:
         """Removes the entries of deleted keys, and the pages that this leaves empty, as the engine's rules permit."""
-        self._free, self._waiting = sorted(self._free + self._waiting), []
+        dead = bool((self._states == DELETED).any())
+        if not self._rules.deletion.visits(dead, len(self._waiting), self._file_pages):
+            return
+        if self._changed:
+            self._free, self._waiting = sorted(self._free + self._waiting), []
+        self._changed = False
         leaves = self._levels[0]
         if not sweep(leaves.leaves, self._sizes, self._states):
             return
@@ -112,7 +118,7 @@ class SplitState:
         leaves.keep(order[places], borders)
         self._keep_above(branches, kept_above, borders)
         if self._rules.deletion.waits:
-            self._waiting = freed
+            self._waiting += freed
         else:
             self._free = sorted(self._free + freed)
 
@@ -146,6 +152,7 @@ class SplitState:
             rank = int(ranks[place])
             known = 0 <= rank < self._keys and self._states[rank] != before
             raise UsageError(problem) if known else self._no_keys()
+        self._changed |= len(ranks) > 0
 
     def _no_keys(self) -> UsageError:
         return UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")

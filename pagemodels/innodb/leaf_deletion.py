@@ -1,6 +1,6 @@
 """The leaves of a clustered index of InnoDB under purge: records go for good, and leaves with few of them are merged.
 
-Rules: docs/internals/innodb.md §8 (row0purge.cc; btr_cur_optimistic_delete and btr_cur_pessimistic_delete in
+Rules: docs/internals/innodb.md §7 (row0purge.cc; btr_cur_optimistic_delete and btr_cur_pessimistic_delete in
 btr0cur.cc; btr_compress and btr_discard_page in btr0btr.cc). What that asks of branch pages and of the file is recorded
 as an event and done afterwards (`node_pointers.leave`), as for insertions.
 """
@@ -54,13 +54,13 @@ from keybench.pagemodels.memory import uncounted
 def _remove(leaves: Leaves, slot: int, rank: int) -> None:
     """Removes a record. In MariaDB the heap shrinks if it was the topmost (page_mem_free)."""
     slots, facts = leaves.slots, leaves.facts
-    heap, place = leaves.heaps[slots[slot, PAGE]], 0
-    while heap[place] != rank:
-        place += 1
+    heap, wanted, place = leaves.heaps[slots[slot, PAGE]], np.uint32(rank), np.uint32(0)
+    for i in range(slots[slot, TOP]):  # without a branch: the compiler then compares several at a time
+        place |= np.uint32(i) if heap[i] == wanted else np.uint32(0)
     if facts[SHRINKS] and place == slots[slot, TOP] - 1:
         slots[slot, TOP] -= 1
     else:
-        release(leaves, slot, place)
+        release(leaves, slot, int(place))
     slots[slot, RECORDS] -= 1
     slots[slot, LAST] = -1
     if slots[slot, HIGHEST] == rank:

@@ -1,8 +1,8 @@
 """The page model of InnoDB: a clustered index, or a secondary index over an integer primary key or a key by date.
 
 Rules: docs/internals/innodb.md. Every page number of all levels, records a page, garbage, split counter and file size
-equal those of a live MariaDB and MySQL (tests/databases/mysql/test_page_model.py). docs/internals/innodb.md §8 says how
-far they were compared, and §9 what is not known.
+equal those of a live MariaDB and MySQL (tests/databases/mysql/test_page_model.py). docs/internals/innodb.md §9 says how
+far they were compared, and §10 what is not known.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _ROW_ID = 8
 """How an index beside its table refers to a row: by the row's number, or by the moment of its creation."""
 _PAGE_NUMBER = 4
 _ASCENDING_FILL, _LOWEST_FILL = 0.92, 0.35
-"""Measured shares of a leaf (docs/internals/innodb.md §8): ascending keys; four ascending sources that lag behind one
+"""Measured shares of a leaf (docs/internals/innodb.md §9): ascending keys; four ascending sources that lag behind one
 another."""
 _LOG_BYTES = 250  # a row's records in redo and undo, and its share of half-empty undo pages
 _WIDEST = 36

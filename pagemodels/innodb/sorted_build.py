@@ -1,6 +1,6 @@
 """InnoDB's sorted build, which ALTER TABLE … FORCE and OPTIMIZE TABLE do (btr0bulk.cc; btr0load.cc in MySQL).
 
-Rules: docs/internals/innodb.md §8. Each level fills one page after another. A page that is full adds its node pointer
+Rules: docs/internals/innodb.md §7. Each level fills one page after another. A page that is full adds its node pointer
 to the level above when the next one has its number; the last ones do so in the end. Then the records of the topmost
 page are copied to the root, and that page is given back.
 """

@@ -58,7 +58,8 @@ class Question(_Part):
 
     `ratio`: the metric of layout `of` over that of layout `to` in the same block. `difference`: one minus the other.
     `value`: the metric itself (with `per = "row"` divided by the rows). `growth`: the time of the last of `chunks`
-    equal parts of the rows over the time of the first. `computed`: the result of arithmetic, without any run.
+    equal parts of the rows over the time of the first. `computed`: the result of arithmetic, or of a
+    page model in a setup of its own (docs/theory.md), without any run.
     """
 
     compare: Literal["ratio", "difference", "value", "growth", "computed"]

@@ -114,7 +114,7 @@ def test_mysql_leases_the_extents_of_descriptors_and_mariadb_does_not(stream: st
     ],
 )
 def test_a_million_increasing_keys(column, leaf, branch, density, garbage, counter, file_pages) -> None:
-    """As MariaDB 10.11.19 had them (docs/internals/innodb.md §8)."""
+    """As MariaDB 10.11.19 had them (docs/internals/innodb.md §9)."""
     stats = ENGINE.page_model(table(column)).insert(np.arange(1_000_000))
     assert isinstance(stats, InnodbStats)
     assert (stats.leaf_pages, stats.branch_pages, stats.garbage_bytes) == (leaf, branch, garbage)

@@ -132,7 +132,7 @@ def test_an_index_without_a_past_is_that_of_the_model_for_insertions() -> None:
 
 @pytest.mark.parametrize(("fill", "first"), [(100, 441), (99, 466), (90, 423), (70, 328), (10, 43)])
 def test_a_sorted_build_fills_pages_to_the_fill_factor(fill: int, first: int) -> None:
-    """At 100 a sixteenth of a clustered index stays free, at 99 less (docs/internals/innodb.md §8)."""
+    """At 100 a sixteenth of a clustered index stays free, at 99 less (docs/internals/innodb.md §7)."""
     state = model_of().state(100_000)
     state.build(np.random.default_rng(2).permutation(100_000), fill)
     stats = state.stats()

@@ -32,6 +32,7 @@ class Reference:
         self.free: list[int] = []
         self.freed: list[int] = []
         self.dead: set[int] = set()
+        self.changed = False
         self.splits = [0, 0, 0]
         self.leaf = model.leaf
 
@@ -46,6 +47,7 @@ class Reference:
         return max(place for place, page in enumerate(pages) if page.low <= key)
 
     def insert(self, key: int, level: int = 0) -> None:
+        self.changed = True
         pages, rule = self.levels[level], self.model.branch if level else self.leaf
         place = self.page_of(level, key)
         page, last = pages[place], place == len(pages) - 1
@@ -66,9 +68,14 @@ class Reference:
 
     def delete(self, key: int) -> None:
         self.dead.add(key)
+        self.changed = True
 
     def clean(self) -> None:
-        self.free, self.freed = sorted(self.free + self.freed), []
+        if not self.dead and len(self.freed) <= (self.pages + 1) // 20:
+            return
+        if self.changed:
+            self.free, self.freed = sorted(self.free + self.freed), []
+        self.changed = False
         for page in sorted(self.levels[0], key=lambda one: one.number):
             page.items = [key for key in page.items if key not in self.dead]
             left: Page | None = page

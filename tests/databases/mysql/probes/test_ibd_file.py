@@ -67,7 +67,7 @@ def test_with_payload_increasing_keys_fill_93_per_cent(engine, admin) -> None:
     figures = values(measured(admin, table(payload=100), increasing(ROWS)))
     assert figures[Metric.LEAF_PAGES] == pytest.approx(ROWS / 112, abs=2)
     assert 92.5 < figures[Metric.LEAF_DENSITY] < 93.5
-    a_row = 173 if engine is ENGINE else 181  # docs/internals/innodb.md §7
+    a_row = 173 if engine is ENGINE else 181  # docs/internals/innodb.md §8
     assert figures[Metric.LOG_BYTES] == pytest.approx(a_row * ROWS, rel=0.03)
 
 
@@ -82,7 +82,7 @@ def test_random_keys_fill_64_to_70_per_cent_and_split_everywhere(admin, payload)
 
 def test_lagging_generators_leave_leaves_a_third_full(admin) -> None:
     figures = values(measured(admin, table(), lagging(ROWS)))
-    assert 33 < figures[Metric.LEAF_DENSITY] < 40  # docs/internals/innodb.md §8: 35.87
+    assert 33 < figures[Metric.LEAF_DENSITY] < 40  # docs/internals/innodb.md §9: 35.87
     assert figures[Metric.LEAF_FRAGMENTATION] < 35
 
 
