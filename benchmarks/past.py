@@ -1,7 +1,8 @@
 """Indexes with a past in the page models: rows a second of each step, and memory.
 
 Inserts into an index that was built, deleted from and cleaned are compared with inserts into an empty one, in the same
-process, by turns. Memory is the growth of the peak of a separate process over all steps, beside the ranks.
+process, by turns, by processor time. Memory is the growth of the peak of a separate process over all steps, without the
+ranks.
 """
 
 from __future__ import annotations
@@ -66,21 +67,21 @@ def _speed(name: str, on: Engine, model: KeepsState, n: int, times: int) -> Iter
     seconds: dict[str, list[float]] = {}
 
     def timed(what: str, work: Callable[[], object]) -> None:
-        begin = time.perf_counter()
+        begin = time.process_time()
         work()
-        seconds.setdefault(what, []).append(time.perf_counter() - begin)
+        seconds.setdefault(what, []).append(time.process_time() - begin)
 
     def timed_insert(empty: IndexState) -> None:
         timed("insert into an empty one", lambda: empty.insert(old))
 
     def history(state: IndexState) -> None:
-        timed("build", lambda: state.build(old, 90))
+        timed("build", lambda: state.build(old, on.default_fill))
         timed("delete", lambda: state.delete(gone))
         timed("clean", state.clean)
         timed("insert", lambda: state.insert(new))
 
     if n == ROWS[0]:
-        _whole(model, order[: n // 8], 2 * n)  # compiles kernels, or loads them from the cache
+        _whole(model, order[: n // 8], 2 * n, on.default_fill)  # compiles kernels, or loads them from the cache
     for _ in range(times):
         timed_insert(model.state(2 * n))
         history(model.state(2 * n))
@@ -99,28 +100,29 @@ def _speed(name: str, on: Engine, model: KeepsState, n: int, times: int) -> Iter
         yield line
 
 
-def _whole(model: KeepsState, order: NDArray[np.int64], keys: int) -> IndexState:
+def _whole(model: KeepsState, order: NDArray[np.int64], keys: int, fill: int) -> IndexState:
     """Every step, on an index of half of these rows."""
     state, half = model.state(keys), len(order) // 2
-    state.build(order[:half], 90)
+    state.build(order[:half], fill)
     state.delete(order[: half // 2])
     state.clean()
     state.insert(order[half:])
-    state.rebuild(90)
+    state.rebuild(fill)
     return state
 
 
 def main() -> None:
     """Prints by how many bytes a row the peak memory of this process grows over all steps."""
     name, n = sys.argv[1], int(sys.argv[2])
-    model = _model(engines()[name])
+    on = engines()[name]
+    model = _model(on)
     if model is None:
         raise SystemExit(f"the page model of {name} knows no index with a past")
     order = np.random.Generator(np.random.PCG64(1)).permutation(n)
-    _whole(model, streams.random(1000), 1000).stats()
+    _whole(model, streams.random(1000), 1000, on.default_fill).stats()
     Path("/proc/self/clear_refs").write_text("5")  # Linux: resets the peak
     before = _peak()
-    _whole(model, order, n).stats()
+    _whole(model, order, n, on.default_fill).stats()
     print((_peak() - before) / n)
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError, unknown_name
 from keybench.model.keys import Keys
 from keybench.pagemodels.page_stats import PageStats
+from keybench.pagemodels.server_pages import ServerPages
 
 
 class PageModel(Protocol):
@@ -121,6 +122,18 @@ def delete(state: IndexState, ranks: NDArray[np.int64], rows_per_tx: int) -> Non
         state.delete_by_statement(ranks, rows_per_tx)
     else:
         state.delete(ranks)
+
+
+@runtime_checkable
+class BeginsFromPages(Protocol):
+    """An `IndexState` that can go on from an index on a server."""
+
+    def begin(self, ranks: NDArray[np.int64], pages: ServerPages, borders: NDArray[np.int64] | None = None) -> None:
+        """Replaces the index by one of these keys, in any order, with these pages. UsageError if they do not fit.
+
+        `borders`: as of `ServerPages.border_ranks`; the rank of the lowest key that goes there.
+        """
+        ...
 
 
 @runtime_checkable

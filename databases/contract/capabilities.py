@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from keybench.model.payload import Payload
 from keybench.model.table import Table
+from keybench.pagemodels.server_pages import ServerPages
 
 # Capabilities of a Provision
 
@@ -130,6 +131,15 @@ class ReadsPageOrder(Protocol):
 
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's index as they are now; None if this server does not permit reading them."""
+        ...
+
+
+@runtime_checkable
+class ReadsIndexPages(Protocol):
+    """An admin that can read all that a page model needs to go on from an index."""
+
+    def index_pages(self, table: Table) -> ServerPages | None:
+        """The pages of the key's index as they are now; None if this server does not permit reading them."""
         ...
 
 

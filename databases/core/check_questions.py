@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from keybench.databases.contract.engine import Verdict
 from keybench.databases.contract.questions import Answer, Load, Question, SeenTrial
@@ -67,6 +67,47 @@ def nearly_predicted(*loads: Load) -> Question:
         loads,
         of_check(lambda trial: self_check.prediction(trial.readings, ()), "has its leaf pages"),
     )
+
+
+def rebuilt(load: Load) -> Question:
+    """What a fill factor leaves on a page."""
+    return Question(
+        "after a rebuild at a fill factor, the index has exactly the leaf pages of the page model",
+        "It shows how many rows a fill factor leaves on a page.",
+        (load,),
+        _after_phases(("rebuild",), 0.0),
+    )
+
+
+def with_a_past(load: Load) -> Question:
+    """What becomes of deleted rows and of pages that they leave empty."""
+    return Question(
+        "after deletions and more inserts, the index has the leaf pages of the page model, to 5 %",
+        "It shows what becomes of deleted rows, and of the pages that they leave empty: no document says all of it.",
+        (load,),
+        _after_phases(("insert", "delete", "clean"), self_check.NEAR),
+    )
+
+
+def _after_phases(what: Sequence[str], within: float) -> Callable[[SeenTrial], Answer | None]:
+    """A judge that compares the leaf pages after each phase that does one of these with the model's."""
+
+    def judge(trial: SeenTrial) -> Answer | None:
+        known: dict[SubjectKind, dict[str, float]] = {SubjectKind.PHASE: {}, SubjectKind.MODEL_PHASE: {}}
+        for one in trial.readings:
+            if one.metric == Metric.LEAF_PAGES and one.subject.kind in known and one.value is not None:
+                known[one.subject.kind][one.subject.name] = one.value
+        real, model = known[SubjectKind.PHASE], known[SubjectKind.MODEL_PHASE]
+        phases = [name for name in real if name in model and name.partition(" ")[2] in what]
+        if not phases:
+            return Answer("not measured", "the leaf pages after phases are not known, or not predicted")
+        for name in phases:
+            if abs(real[name] - model[name]) > (max(2.0, within * model[name]) if within else 0.0):
+                told = f"measured {real[name]:,.0f} leaf pages, model {model[name]:,.0f}"
+                return Answer("differs", f"after phase {name}: {told}")
+        return Answer("equal")
+
+    return judge
 
 
 def one_of_the_variants(statement: str, meaning: str, *loads: Load) -> Question:

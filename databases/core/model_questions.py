@@ -31,6 +31,8 @@ WRITERS_APART = Load("writers that fall behind", "azure-lag", ("uuid-v7", "efcor
 WRITERS_TOGETHER = Load("four writers at once", "quick", ("uuid-v4", "uuid-v7"), 50_000, writers=4)
 BY_DATE = Load("a table by date", "clustered-by-date", ("uuid-v4", "uuid-v7"), 6_000)
 CHILDREN = Load("children of a foreign key", "fk-index", ("uuid-v4", "uuid-v7"), 3_000)
+WITH_A_PAST = Load("an index with a past", "retention", ("uuid-v4", "uuid-v7"), 100_000)
+REBUILT = Load("an index that is rebuilt", "rebuild-waves", ("uuid-v4", "uuid-v7"), 100_000)
 
 IN_ORDER = (ONE_WRITER, EVERY_LAYOUT, BESIDE_ROWS)
 """Loads whose order of arrival is known without asking the server."""

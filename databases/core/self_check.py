@@ -18,7 +18,8 @@ ADDING_UP = 3
 """Pages by which counters may differ: it is not documented whether the first page and the root page are counted."""
 _SORTED_POINTS = 8.0
 _TELLING_SHARE = 0.02
-_NEAR = 0.05
+NEAR = 0.05
+"""Share by which leaf pages may differ where it is not documented how a page is split."""
 
 
 def values(readings: Sequence[Reading], of: Subject = KEY) -> Mapping[Metric, float]:
@@ -54,7 +55,7 @@ def prediction(readings: Sequence[Reading], variants: Sequence[str]) -> Iterator
         return
     pages, expected = real[Metric.LEAF_PAGES], model[Metric.LEAF_PAGES]
     only_appends = model.get(Metric.APPENDS) == expected - 1
-    near = pages == expected if only_appends else abs(pages - expected) <= max(2.0, _NEAR * expected)
+    near = pages == expected if only_appends else abs(pages - expected) <= max(2.0, NEAR * expected)
     yield Verdict(
         "the page model has its leaf pages" + (", all of them appended" if only_appends else ""),
         "holds" if near else "does not hold",

@@ -8,7 +8,7 @@ from keybench.databases.contract.engine import Verdict
 from keybench.databases.contract.questions import Answer, Load, Question, SeenTrial
 from keybench.databases.core import check_questions as ask
 from keybench.databases.core import self_check
-from keybench.databases.core.model_questions import EVERY_LAYOUT, ONE_WRITER, rows_are_there
+from keybench.databases.core.model_questions import EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST, rows_are_there
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
@@ -33,7 +33,7 @@ _OVER_HEAP = Load("an index over a heap", "nonclustered", ("newsequentialid", "r
 _BULK = Load("a bulk load", "bulk-load", ("uuid-v4", "uuid-v7"), 200_000)
 _ROWS = (ONE_WRITER, EVERY_LAYOUT, _SPLIT_POINT, _OVER_HEAP)
 QUESTIONS = (
-    rows_are_there(*_ROWS, _MADE, _BULK),
+    rows_are_there(*_ROWS, _MADE, _BULK, REBUILT, WITH_A_PAST),
     ask.in_order_of_sending(*_ROWS),
     Question(
         _ALLOCATIONS,
@@ -61,6 +61,8 @@ QUESTIONS = (
         lambda trial: _locator_is_known(trial),  # defined below
     ),
     ask.sorted_in_bulk(_BULK),
+    ask.rebuilt(REBUILT),
+    ask.with_a_past(WITH_A_PAST),
 )
 """What `keybench verify mssql` asks."""
 

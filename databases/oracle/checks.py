@@ -8,7 +8,14 @@ from keybench.databases.contract.engine import Verdict
 from keybench.databases.contract.questions import Load, Question
 from keybench.databases.core import check_questions as ask
 from keybench.databases.core import self_check
-from keybench.databases.core.model_questions import BESIDE_ROWS, EVERY_LAYOUT, ONE_WRITER, rows_are_there
+from keybench.databases.core.model_questions import (
+    BESIDE_ROWS,
+    EVERY_LAYOUT,
+    ONE_WRITER,
+    REBUILT,
+    WITH_A_PAST,
+    rows_are_there,
+)
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
@@ -22,7 +29,7 @@ _MADE = Load("keys of the server", "quick", ("server-identity", "server-sys-guid
 _BULK = Load("a bulk load", "bulk-load", ("uuid-v4", "uuid-v7"), 200_000)
 _ROWS = (ONE_WRITER, EVERY_LAYOUT, BESIDE_ROWS)
 QUESTIONS = (
-    rows_are_there(*_ROWS, _MADE, _BULK),
+    rows_are_there(*_ROWS, _MADE, _BULK, REBUILT, WITH_A_PAST),
     ask.in_order_of_sending(*_ROWS),
     Question(
         "the leaves are the first and one for each of leaf node splits, appends among them",
@@ -34,6 +41,8 @@ QUESTIONS = (
     ask.nearly_predicted(ONE_WRITER, BESIDE_ROWS),
     ask.made_keys_ascend("SYS_GUID() was seen to ascend within a session on Linux; that is not documented.", _MADE),
     ask.sorted_in_bulk(_BULK),
+    ask.rebuilt(REBUILT),
+    ask.with_a_past(WITH_A_PAST),
 )
 """What `keybench verify oracle` asks."""
 

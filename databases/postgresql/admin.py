@@ -18,6 +18,7 @@ from keybench.databases.postgresql.probes.arrival_order import WalRecorder
 from keybench.databases.postgresql.probes.tables import UnreadableError
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import key_bytes
+from keybench.pagemodels.server_pages import ServerPages
 
 _SLICE_PAGES = 2048
 
@@ -111,6 +112,13 @@ class PostgresAdmin(Queries):
         """The leaves of the key's index; None if this user may not read its pages."""
         try:
             return pages.read_order(self, table)
+        except UnreadableError:
+            return None
+
+    def index_pages(self, table: Table) -> ServerPages | None:
+        """The pages of the key's index; None if this user may not read its pages."""
+        try:
+            return pages.read_pages(self, table)
         except UnreadableError:
             return None
 

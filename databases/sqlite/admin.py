@@ -18,11 +18,13 @@ from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.sqlite.connection import configured, connect, counted, files, server_error
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.keys import check
+from keybench.databases.sqlite.pages import index_pages
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED, found
 from keybench.errors import ServerError
 from keybench.model.table import Table
-from keybench.pagemodels.sqlite.records import require_fill
+from keybench.pagemodels.server_pages import ServerPages
+from keybench.pagemodels.sqlite.records import is_rowid, require_fill
 
 _SLICE_ROWS = 100_000
 _OPTIONS = ("THREADSAFE", "SYSTEM_MALLOC", "DIRECT_OVERFLOW_READ", "SECURE_DELETE", "DEFAULT_AUTOVACUUM", "COMPILER")
@@ -88,6 +90,12 @@ class SqliteAdmin:
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's b-tree, which can always be read."""
         return page_order(self._connection(table), Statements(table).tree)
+
+    def index_pages(self, table: Table) -> ServerPages | None:
+        """The pages of the key's b-tree, which can always be read."""
+        self.settle(table)
+        database, tree = self._files(table.name).database, Statements(table).tree
+        return index_pages(self._connection(table), database, tree, rowid=is_rowid(table))
 
     def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
         """All keys in slices of 100,000."""

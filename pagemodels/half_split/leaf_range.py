@@ -109,7 +109,8 @@ class LeafRange:
         """
         n = len(ranks)
         while row < n:
-            rows: NDArray[Any] = ranks[row : row + max(_CHUNK, min(row // 2, n // 8))]
+            there = int(self.used(kernel.COUNT).sum(dtype=np.int64)) if self._whole else row
+            rows: NDArray[Any] = ranks[row : row + max(_CHUNK, min(there // 2, n // 8))]
             uppers, inside, times = self._groups(), rows, _NO_TIMES
             if not self._whole:
                 inside, times = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.contents import sweep
+from keybench.pagemodels.half_split.from_pages import levels_of
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, FIRST, INTERIOR, USED_SLOTS
 from keybench.pagemodels.half_split.keys import ABSENT, DELETED, PRESENT, States, change, forget
 from keybench.pagemodels.half_split.leaf_range import LeafRange
@@ -25,6 +26,7 @@ from keybench.pagemodels.half_split.pages import Integers, Pages, above, level_o
 from keybench.pagemodels.half_split.sorted_build import SortedBuild
 from keybench.pagemodels.half_split.tree import NO_SIZES, Sizes
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
+from keybench.pagemodels.server_pages import ServerPages
 
 _NO_NUMBERS: Mapping[int, int] = {}
 
@@ -70,6 +72,16 @@ class SplitState:
         self._levels = self._rules.build.build(self._states, present, self._sizes, fill, self._model.branch)
         self._file_pages = sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels)
         self._free, self._waiting = [], []
+
+    def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
+        """Replaces the index by one with these pages (`contract.BeginsFromPages`)."""
+        states = np.zeros(self._keys, np.uint8)
+        if change(states, ranks, ABSENT, PRESENT) < len(ranks):
+            raise self._no_keys()
+        model, present = self._model, np.flatnonzero(states)
+        self._levels = levels_of(self._keys, model.leaf, model.branch, present, self._sizes, pages, borders)
+        self._states, self._file_pages = states, pages.next_page
+        self._free, self._waiting = sorted(pages.free.tolist()), []
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""

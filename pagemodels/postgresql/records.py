@@ -14,6 +14,7 @@ PAGE_BYTES = 8192
 PAGE_OVERHEAD = 24 + 16
 """Page header and nbtree's special space."""
 LINE_POINTER = 4
+_ENTRY_HEADER = 8
 _FILLFACTOR = 0.9
 _SHORT_VARLENA = 126
 _LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
@@ -37,13 +38,19 @@ def _datum_bytes(column: Column) -> int:
     return width + (1 if width <= _SHORT_VARLENA else 4)
 
 
+def entry_key(column: Column) -> slice:
+    """Where the bytes of the key are in an index entry."""
+    end = _ENTRY_HEADER + _datum_bytes(column)
+    return slice(end - key_bytes(column), end)
+
+
 def _aligned(size: int, to: int = 8) -> int:
     return -(-size // to) * to
 
 
 def entry_bytes(column: Column) -> int:
     """Size of an index entry, without its line pointer."""
-    return _aligned(8 + _datum_bytes(column))
+    return _aligned(_ENTRY_HEADER + _datum_bytes(column))
 
 
 def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:

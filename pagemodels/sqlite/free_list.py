@@ -18,7 +18,7 @@ from keybench.pagemodels.memory import move
 
 Ints = NDArray[Any]
 
-_END, FREE, _TRUNK, _LOCKED, _LISTED = range(5)
+END, FREE, _TRUNK, _LOCKED, _LISTED = range(5)
 """Fields of a file's state: its last page; number of free pages; how many of them a full trunk and the pages that it
 names are; the page that is reserved for locks; where the list begins."""
 
@@ -30,7 +30,7 @@ _MARGIN = 128
 def new_file(page_bytes: int) -> Ints:
     """The state of a file that holds its schema's page alone."""
     file = np.zeros(_LENGTH, np.int64)
-    file[_END], file[_TRUNK], file[_LOCKED] = 1, page_bytes // 4 - 7, (1 << 30) // page_bytes + 1
+    file[END], file[_TRUNK], file[_LOCKED] = 1, page_bytes // 4 - 7, (1 << 30) // page_bytes + 1
     return file
 
 
@@ -65,10 +65,10 @@ def take(file: Ints, near: int) -> int:
         page = file[chosen]
         file[chosen] = file[last]
         return int(page)
-    file[_END] += 1
-    if file[_END] == file[_LOCKED]:
-        file[_END] += 1
-    return int(file[_END])
+    file[END] += 1
+    if file[END] == file[_LOCKED]:
+        file[END] += 1
+    return int(file[END])
 
 
 @kernel

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
+from keybench.pagemodels.server_pages import ServerPages
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED
 from keybench.pagemodels.sqlite.erase import erase
 from keybench.pagemodels.sqlite.figures import SqliteStats, noted, stats
 from keybench.pagemodels.sqlite.free_list import Ints, lengthen, new_file
+from keybench.pagemodels.sqlite.from_pages import fill_tree
 from keybench.pagemodels.sqlite.load import load
 from keybench.pagemodels.sqlite.records import require_fill
 from keybench.pagemodels.sqlite.tree import BULK, LARGEST, ROWS_IN_LEAVES, WORDS, Tree
@@ -36,6 +38,13 @@ class TreeState:
     def rebuild(self, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of it."""
         self._replace(np.flatnonzero(self._present()), fill)
+
+    def begin(self, ranks: Ranks, pages: ServerPages, borders: Ranks | None = None) -> None:
+        """Replaces the b-tree by one with these pages (`contract.BeginsFromPages`)."""
+        tree, file = self._empty(), new_file(self._page_bytes)
+        tree.facts[_SPLITS] = self._tree.facts[_SPLITS]
+        fill_tree(tree, file, np.flatnonzero(self._marked(ranks)), pages, borders)
+        self._tree, self._file = tree, file
 
     def insert(self, ranks: Ranks) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""

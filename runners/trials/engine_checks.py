@@ -8,8 +8,11 @@ from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 
 def answers(request: Request, trial: TrialPlan, record: Trial) -> list[str]:
-    """A sentence for each answer, to be stored as a warning of the run; empty if the trial failed."""
-    if record.status == "error":
+    """A sentence for each answer, to be stored as a warning of the run; empty if the trial failed.
+
+    The questions are about indexes that were only inserted into, so trials with phases answer none.
+    """
+    if record.status == "error" or request.scenario.phase:
         return []
     on = engine(trial.database)
     verdicts = on.verdicts(trial.table(request.scenario), trial.rows, record.writers, record.readings)

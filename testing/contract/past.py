@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import HoldsCleaning, PageOrder, ReadsPageOrder, Rebuilds
+from keybench.databases.contract.capabilities import HoldsCleaning, PageOrder, ReadsIndexPages, ReadsPageOrder, Rebuilds
 from keybench.databases.contract.roles import Session
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
@@ -18,7 +18,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, delete, empty_index
+from keybench.pagemodels.contract import BeginsFromPages, IndexState, delete, empty_index
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.ranking import ranked
 from keybench.testing.contract.bench import Bench
@@ -33,10 +33,11 @@ class Both:
     """The same work on a server and in the model. Keys are given by their ranks among all keys that ever come."""
 
     def __init__(
-        self, bench: Bench, table: Table, session: Session, keys: Keys, arriving: Ranks, state: IndexState
+        self, bench: Bench, table: Table, session: Session, keys: Keys, arriving: Ranks, empty: Callable[[], IndexState]
     ) -> None:
         """`keys` are by rank."""
-        self.bench, self.table, self._session, self.state = bench, table, session, state
+        self.bench, self.table, self._session, self._empty = bench, table, session, empty
+        self.state = empty()
         self._keys, self.arriving = keys, arriving
         """`arriving`: the ranks of all keys in order of arrival."""
         self.present = np.empty(0, np.int64)
@@ -80,6 +81,17 @@ class Both:
         self.state.rebuild(fill)
         self.compare()
 
+    def begin_again(self) -> None:
+        """The model goes on from what the server has. Skips the test if it cannot, or the server does not show it."""
+        state, admin = self._empty(), self.bench.admin
+        if not isinstance(state, BeginsFromPages) or not isinstance(admin, ReadsIndexPages):
+            pytest.skip(f"no page model goes on from an index of {self.bench.engine.title}")
+        pages = admin.index_pages(self.table)
+        assert pages
+        state.begin(self.present, pages, pages.border_ranks(self.table.column.encode(self._keys)))
+        self.state = state
+        self.compare()
+
     def compare(self) -> None:
         """Fails unless both have the same rows on the same leaves, in pages of the same order."""
         real, model = self._order(), self.state.stats()
@@ -117,7 +129,7 @@ def both(bench: Bench, column: Column, keys: Keys, *, payload: int = 0, compared
     if not isinstance(bench.admin, ReadsPageOrder) or not bench.admin.page_order(table):
         pytest.skip(f"this {bench.engine.title} does not show the pages of an index")
     with closing(bench.session(table)) as session:
-        yield compared(bench, table, session, keys[np.argsort(ranks)], ranks, empty())
+        yield compared(bench, table, session, keys[np.argsort(ranks)], ranks, empty)
 
 
 def history(it: Both, rows: int) -> None:
@@ -143,3 +155,16 @@ def history(it: Both, rows: int) -> None:
     it.clean()
     it.clean()
     it.insert(np.setdiff1d(order[rows + rows // 2 :], it.present, assume_unique=True)[:quarter])
+
+
+def read_and_continued(it: Both, rows: int) -> None:
+    """The model goes on from an index that has a past of its own; there are twice as many keys as rows."""
+    random, order = np.random.Generator(np.random.PCG64(7)), it.arriving
+    it.insert(order[:rows])
+    it.begin_again()
+    it.insert(order[rows : rows + rows // 5])
+    it.delete(random.permutation(it.present)[: rows // 3])
+    it.clean()
+    it.clean()
+    it.begin_again()
+    it.insert(order[rows + rows // 5 : rows * 2])

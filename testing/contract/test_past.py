@@ -7,7 +7,7 @@ import pytest
 from keybench.model.column import Column
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.keys import increasing, random
-from keybench.testing.contract.past import both, history
+from keybench.testing.contract.past import both, history, read_and_continued
 
 ROWS = 20_000
 STREAMS = {"increasing": increasing, "random": random}
@@ -17,3 +17,9 @@ STREAMS = {"increasing": increasing, "random": random}
 def test_an_index_with_a_past_is_that_of_the_model(bench: Bench, guids: Column, stream: str) -> None:
     with both(bench, guids, STREAMS[stream](2 * ROWS)) as it:
         history(it, ROWS)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_a_model_goes_on_from_an_index_on_a_server(bench: Bench, guids: Column, stream: str) -> None:
+    with both(bench, guids, STREAMS[stream](ROWS)) as it:
+        read_and_continued(it, ROWS // 2)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks import streams
+from keybench.model.column import Column
 from keybench.testing.contract.bench import Bench, open_bench
-from keybench.testing.contract.past import both, history
+from keybench.testing.contract.past import both, history, read_and_continued
 from keybench.testing.contract.places import CONTAINER, Place, places
 from keybench.testing.contract.servers import Servers
 
@@ -24,11 +25,25 @@ def bench(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Bench]:
     yield from open_bench(place.engine, servers.address(place.engine, place.server))
 
 
-@pytest.mark.parametrize("stream", ["increasing", "random", "descending", "4 lagging by 0.5 %"])
+STREAMS = ["increasing", "random", "descending", "4 lagging by 0.5 %"]
+
+
+def column_of(bench: Bench, kind: str) -> Column:
+    column = next(column for column in bench.engine.columns if column.native and kind in column.kinds)
+    return column if column.width else column.sized(32)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("kind", ["uuid", "int", "text"])
 def test_a_million_rows_with_a_past_are_those_of_the_model(bench: Bench, kind: str, stream: str) -> None:
-    column = next(column for column in bench.engine.columns if column.native and kind in column.kinds)
-    if not column.width:
-        column = column.sized(32)
+    column = column_of(bench, kind)
     with both(bench, column, streams.keys(streams.STREAMS[stream](2 * ROWS), column)) as it:
         history(it, ROWS)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("kind", ["uuid", "int"])
+def test_a_model_goes_on_from_a_million_rows_on_a_server(bench: Bench, kind: str, stream: str) -> None:
+    column = column_of(bench, kind)
+    with both(bench, column, streams.keys(streams.STREAMS[stream](2 * ROWS), column)) as it:
+        read_and_continued(it, ROWS)

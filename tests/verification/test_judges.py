@@ -15,12 +15,13 @@ from keybench.databases.registry import engine
 from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading
-from keybench.model.subject import KEY, MODEL, Subject
+from keybench.model.subject import KEY, MODEL, Subject, SubjectKind
 from keybench.model.table import Table
 from keybench.results.store.records import Trial
 from keybench.runners.planning import server_keys
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
 from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.phases.trial import PhasesModelTrial
 from keybench.scenarios.files import load_scenario
 from keybench.verification.findings import Finding, LoadState, findings
 from keybench.verification.loads import FEWEST_ROWS, QUICK_SHARE, loads_of
@@ -130,7 +131,12 @@ def states(on: Engine, change: Mapping[Metric, float]) -> dict[Load, LoadState]:
 
 
 def trial(on: Engine, request: Request, one: TrialPlan, change: Mapping[Metric, float]) -> Trial:
-    if not request.scenario.load_path.in_order:
+    if request.scenario.phase:
+        alone = PhasesModelTrial(replace(request, servers={on.name: MODEL_SERVER}), one).measure().readings
+        pages = [each for each in alone if each.subject.kind == SubjectKind.PHASE and each.metric == PAGES]
+        readings = [replace(each, value=(each.value or 0) * change.get(PAGES, 1)) for each in pages]
+        readings += [replace(each, subject=Subject(SubjectKind.MODEL_PHASE, each.subject.name)) for each in pages]
+    elif not request.scenario.load_path.in_order:
         readings = [real(96.0, Metric.LEAF_DENSITY)]
     elif server_keys.made_by(on, one.layout):
         readings = [real(0.0, Metric.EDGE_AND_INTERIOR_SPLITS)]
@@ -172,6 +178,8 @@ SORTED = "rows are inserted in the order in which they are sent, not sorted"
 ASCENDING = "where keys ascend, the index has exactly the leaf pages of the page model"
 PLACES = "a page in which ascending keys are inserted is split in one of the two places that the page model knows"
 SPLIT = "where pages are split, the index has the leaf pages of the page model, to 5 %"
+REBUILT = "after a rebuild at a fill factor, the index has exactly the leaf pages of the page model"
+PAST = "after deletions and more inserts, the index has the leaf pages of the page model, to 5 %"
 
 
 @pytest.mark.parametrize(
@@ -185,6 +193,8 @@ SPLIT = "where pages are split, the index has the leaf pages of the page model, 
             {
                 ASCENDING,
                 SPLIT,
+                REBUILT,
+                PAST,
                 PLACES,
                 "a row of an index over a heap has one of the two sizes that the page model knows",
             },
@@ -195,6 +205,8 @@ SPLIT = "where pages are split, the index has the leaf pages of the page model, 
             {
                 ASCENDING,
                 SPLIT,
+                REBUILT,
+                PAST,
                 "the leaves are the first and one for each of leaf node splits, appends among them",
             },
         ),

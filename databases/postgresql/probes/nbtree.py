@@ -16,9 +16,13 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.capabilities import PageOrder
 from keybench.pagemodels.page_stats import LeafOrder
+from keybench.pagemodels.server_pages import Level, ServerPages
 
 _SLICE_PAGES = 8192
 _HEADER_BYTES, _LINE_POINTER = 24, 4
+_POINTER = np.dtype([("bits", "<u4")])
+_OFFSET = (1 << 15) - 1
+"""The bits of a line pointer that say where on the page the entry is."""
 _LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16
 _SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
 _HEADER = np.dtype(
@@ -64,21 +68,44 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexPages:
 
 
 def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
-    """The leaves in key order, from the same slices. Raises ValueError if it is no nbtree or its leaves form no chain.
-
-    One of a leaf's line pointers belongs to its high key; the rightmost leaf has none.
-    """
+    """The leaves in key order, from the same slices. Raises ValueError if it is no nbtree or they form no chain."""
     head, tail, used, _ = _read(slices)
-    leaf = used & (tail["flags"] & _LEAF != 0)
+    leaves = _level(head, tail, used & (tail["flags"] & _LEAF != 0))
+    return PageOrder(leaves.numbers, leaves.entries)
+
+
+def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
+    """All pages, from the same slices. Deleted ones count as free, which those of the last VACUUM are not yet.
+
+    `key`: where the bytes of the key are in an entry. The border of a leaf is the high key of the one before it.
+    """
+    highs: list[NDArray[np.uint8]] = []
+
+    def kept(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        first = _fields(pages, _POINTER, _HEADER_BYTES)["bits"].astype(np.int64) & _OFFSET
+        at = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))  # not every page has entries
+        highs.append(np.take_along_axis(pages, at[:, None] + np.arange(key.stop - key.start), axis=1))
+        return pages
+
+    head, tail, used, _ = _read(map(kept, slices))
+    heights = range(int(tail["level"][used].max()) + 1)
+    levels = tuple(_level(head, tail, used & (tail["level"] == height)) for height in heights)
+    free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & _DELETED != 0))
+    return ServerPages(levels, free, len(tail), np.concatenate(highs)[levels[0].numbers[:-1]])
+
+
+def _level(head: NDArray[np.void], tail: NDArray[np.void], own: NDArray[np.bool_]) -> Level:
+    """The pages of a level in key order; one of a page's line pointers belongs to its high key, and the rightmost page
+    has none. Raises ValueError if they form no chain."""
     following = tail["next"].astype(np.int64).tolist()
-    chain = np.flatnonzero(leaf & (tail["prev"] == 0))[:1].tolist()
+    chain = np.flatnonzero(own & (tail["prev"] == 0))[:1].tolist()
     while chain and following[chain[-1]] and len(chain) <= len(following):
         chain.append(following[chain[-1]])
-    if len(chain) != int(leaf.sum()):
-        raise ValueError(f"no nbtree index: {len(chain)} of {int(leaf.sum())} leaves are in the chain")
+    if len(chain) != int(own.sum()):
+        raise ValueError(f"no nbtree index: {len(chain)} of {int(own.sum())} pages of a level are in the chain")
     numbers = np.array(chain, np.int64)
     pointers = (head["lower"][numbers].astype(np.int64) - _HEADER_BYTES) // _LINE_POINTER
-    return PageOrder(numbers, pointers - (tail["next"][numbers] != 0))
+    return Level(numbers, pointers - (tail["next"][numbers] != 0))
 
 
 def _read(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.bool_], int]:

@@ -7,6 +7,8 @@ extension or function that is installed and permitted there. `UnreadableError` s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -22,6 +24,8 @@ from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+from keybench.pagemodels.postgresql.records import entry_key
+from keybench.pagemodels.server_pages import ServerPages
 
 T = TypeVar("T")
 
@@ -36,6 +40,16 @@ def read_index(server: Queries, table: Table) -> IndexPages:
 def read_order(server: Queries, table: Table) -> PageOrder:
     """The leaves of the key's index in key order, read in the same way."""
     return _read(server, table, nbtree.in_order)
+
+
+def read_pages(server: Queries, table: Table) -> ServerPages:
+    """All pages of the key's index, read in the same way."""
+    column = table.column
+    key = entry_key(column)
+    pages = _read(server, table, partial(nbtree.by_level, key=key))
+    if column.form == "int" and pages.borders is not None:
+        return replace(pages, borders=pages.borders.view(f"<i{column.width}").ravel().astype(np.int64))
+    return pages
 
 
 def _read(server: Queries, table: Table, read: Callable[[Iterable[NDArray[np.uint8]]], T]) -> T:

@@ -30,7 +30,7 @@ class Exact(Both):
         state, connection = self.state, self.bench.admin._connection(self.table)  # type: ignore[attr-defined]
         assert isinstance(state, TreeState)
         assert self._order().numbers.tolist() == state.stats().page_numbers.tolist()
-        assert connection.pragma("page_count") == state._file[free_list._END]
+        assert connection.pragma("page_count") == state._file[free_list.END]
         assert connection.pragma("freelist_count") == state._file[free_list.FREE]
 
 

@@ -154,6 +154,27 @@ def test_pages_that_ghosts_leave_empty_can_be_kept() -> None:
 
 
 @pytest.mark.parametrize(
+    ("on", "given", "pages"),
+    [
+        (MSSQL, {}, (15_625, 23_437)),
+        (MSSQL, {"split_point": "insertion_point"}, (15_625, 15_627)),
+        (ORACLE, {}, (2632, 3949)),
+        (ORACLE, {"right_edge": "50-50"}, (5263, 5263)),
+    ],
+)
+def test_a_few_keys_dated_ahead(on: Engine, given: dict[str, str], pages: tuple[int, int]) -> None:
+    """docs/internals, of both engines, §6."""
+    table = Table("t", on.default_column("uuid"), 100 if on is MSSQL else 0)
+    rows, ahead = 1_000_000, np.arange(1_000_000 - 100, 1_000_000)
+    for order, wanted in zip((np.arange(rows), np.insert(np.arange(rows - 100), rows // 2, ahead)), pages, strict=True):
+        model = on.page_model(table, **given)
+        assert isinstance(model, KeepsState)
+        state = model.state(rows)
+        state.insert(order)
+        assert state.stats().leaf_pages == wanted
+
+
+@pytest.mark.parametrize(
     ("on", "fill", "message"),
     [
         (MSSQL, 0, "FILLFACTOR of SQL Server is between 1 and 100, not 0: 100 leaves no free space."),

@@ -14,18 +14,19 @@ from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import IndexState, KeepsSizedState, KeepsState
+from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsSizedState, KeepsState
+from keybench.pagemodels.server_pages import Level, ServerPages
 from keybench.pagemodels.sqlite import free_list
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.state import TreeState
-from tests.pagemodels.sqlite.reference import File, Tree
+from tests.pagemodels.sqlite.reference import File, Page, Tree
 
 Ranks = NDArray[np.int64]
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["insert", "ascend", "delete", "delete range", "all but some", "rebuild", "again"]),
+        st.sampled_from(["insert", "ascend", "delete", "delete range", "all but some", "rebuild", "again", "read"]),
         st.integers(0, 100),
     ),
     min_size=1,
@@ -77,6 +78,20 @@ class Pair:
         self.tree.build(self.present.tolist())
         self.tree.kinds = before
 
+    def read(self) -> None:
+        """The state goes on from the pages of the reference."""
+        pages, levels = [self.tree.root], []
+        while pages:
+            rows = [len(page.keys) + (not page.leaf) for page in pages]
+            levels.append(Level(np.array([page.number for page in pages]), np.array(rows)))
+            pages = [kid for page in pages for kid in page.kids]
+        free = np.array([page for trunk in self.file.trunks for page in trunk], np.int64)
+        borders = None if self.divider is None else np.array(dividers_of(self.tree.root), np.int64) + 1
+        splits = list(self.tree.kinds.values())
+        self.state = TreeState(self.state._empty, self.page_bytes, 4000)
+        self.state._tree.facts[trees.APPENDS : trees.INTERIORS + 1] = splits
+        self.state.begin(self.present, ServerPages(tuple(levels[::-1]), free, self.file.pages + 1), borders)
+
     def compare(self) -> None:
         stats, leaves = self.state.stats(), self.tree.leaves()
         assert stats.page_rows.tolist() == [len(page.keys) for page in leaves]
@@ -89,6 +104,14 @@ class Pair:
         file = self.state._file
         free = [page for trunk in self.file.trunks for page in trunk]
         assert file[free_list._LISTED :][: file[free_list.FREE]].tolist() == free
+
+
+def dividers_of(page: Page) -> list[int]:
+    """Those between the leaves below a page, in key order."""
+    listed = []
+    for i, kid in enumerate(page.kids):
+        listed += [*dividers_of(kid), *page.keys[i : i + 1]]
+    return listed
 
 
 def lived(pair: Pair, steps: list[tuple[str, int]], seed: int) -> None:
@@ -104,6 +127,8 @@ def lived(pair: Pair, steps: list[tuple[str, int]], seed: int) -> None:
             gone = gone[len(gone) * amount // 100 :]
         elif what == "rebuild":
             pair.rebuild()
+        elif what == "read":
+            pair.read()
         else:
             there = pair.present
             count = len(there) * amount // 100
@@ -185,6 +210,43 @@ def test_a_build_from_given_keys_forgets_what_was_there() -> None:
     assert state.stats().page_numbers.tolist() == again.stats().page_numbers.tolist()
     assert state.stats().page_rows.tolist() == again.stats().page_rows.tolist()
     assert state.stats().appends == splits
+
+
+NUMBERS = np.array([2, 3])
+TWO_LEAVES = Level(NUMBERS, np.array([70, 70]))
+ROOT = Level(np.array([4]), np.array([2]))
+
+
+@pytest.mark.parametrize(
+    ("levels", "rows", "message"),
+    [
+        (
+            (TWO_LEAVES, ROOT),
+            142,
+            "the leaves of the index have 140 rows, not 141: let the server clean up what was deleted, and read it "
+            "again.",
+        ),
+        (
+            (TWO_LEAVES, Level(np.array([4]), np.array([3]))),
+            141,
+            "the pages of the index form no tree: read it again while nobody changes it.",
+        ),
+        ((TWO_LEAVES,), 141, "the pages of the index form no tree: read it again while nobody changes it."),
+        (
+            (Level(np.array([2, 3, 5]), np.array([70, 1, 68])), Level(np.array([4]), np.array([3]))),
+            141,
+            "leaves of this b-tree have fewer rows than SQLite leaves there: VACUUM it first.",
+        ),
+    ],
+)
+def test_pages_that_do_not_fit_are_refused(levels: tuple[Level, ...], rows: int, message: str) -> None:
+    state = state_of("binary16", keys=200)
+    state.insert(np.arange(5))
+    assert isinstance(state, BeginsFromPages)
+    with pytest.raises(UsageError) as refused:
+        state.begin(np.arange(rows), ServerPages(levels, np.empty(0, np.int64), 5))
+    assert str(refused.value) == message
+    assert state.stats().rows == 5
 
 
 RANKS = "ranks of keys must be 0 to 9, each at most once."
