@@ -33,13 +33,14 @@ from keybench.testing.contract.past import Both, history
 from keybench.testing.contract.servers import Servers
 from tests.databases.mysql.conftest import ON_MARIADB, as_url, send
 
-_MERGES = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'index_page_merge_successful'"
+_COUNTED = "SELECT count FROM information_schema.innodb_metrics WHERE name LIKE 'index_page_%s'"
 
 
 class Exactly(Both):
     """Compares all that the server tells."""
 
-    merges: int
+    before: tuple[int, int]
+    """The server's counters of merges and splits."""
 
     def compare(self) -> None:
         """Fails unless all pages, the file's size and the merges are those of the model."""
@@ -59,7 +60,14 @@ class Exactly(Both):
         more = admin.flavour is MYSQL and stats.leaf_pages == 2  # why is not known (innodb.md §10)
         assert 0 <= pages - stats.file_pages <= more
         if admin.flavour is not MYSQL:  # there, tables of the dictionary merge pages too
-            assert int(admin.value(_MERGES)) - self.merges == stats.merges
+            merges, splits = (now - then for now, then in zip(counters(admin), self.before, strict=True))
+            assert (merges, splits) == (stats.merges, stats.split_counter)
+
+
+def counters(admin: MySqlAdmin) -> tuple[int, int]:
+    """The server's counters of merges and splits."""
+    merges, splits = (int(admin.value(_COUNTED % name)) for name in ("merge_successful", "splits"))
+    return merges, splits
 
 
 def lives(
@@ -77,8 +85,8 @@ def lives(
     admin.create(on)
     with closing(engine.session(admin.address, on)) as session:
         bench = Bench(engine, admin.address, admin)
-        it = Exactly(bench, on, session, keys[np.argsort(ranks)], ranks, model.state(len(keys)))
-        it.merges = int(admin.value(_MERGES))
+        it = Exactly(bench, on, session, keys[np.argsort(ranks)], ranks, lambda: model.state(len(keys)))
+        it.before = counters(admin)
         life(it, rows)
         it.clean()
         it.delete(it.present[::-1])
