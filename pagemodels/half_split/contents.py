@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.half_split.kernel import COUNT, SETTLED, USED, USED_SLOTS, Leaves
-from keybench.pagemodels.half_split.keys import ABSENT, PRESENT, States
+from keybench.pagemodels.half_split.kernel import COUNT, NEXT, SETTLED, UPPER, USED, USED_SLOTS, Leaves
+from keybench.pagemodels.half_split.keys import ABSENT, DELETED, PRESENT, States
 from keybench.pagemodels.memory import uncounted
 
 
@@ -37,6 +37,20 @@ def sweep(leaves: Leaves, sizes: NDArray[np.uint16], states: States) -> int:
     empty = 0
     for slot in range(leaves.state[USED_SLOTS]):
         empty += sweep_leaf(leaves, sizes, states, slot) == 0
+    return empty
+
+
+@kernel
+def sweep_of(leaves: Leaves, sizes: NDArray[np.uint16], states: States, ranks: NDArray[np.int64]) -> int:
+    """The same of the leaves that hold these keys alone."""
+    cells, slots = leaves.cells, leaves.slots
+    empty = 0
+    for rank in ranks:
+        if states[rank] == DELETED:
+            slot = int(cells[(rank - leaves.low) >> leaves.shift])
+            while rank >= slots[slot, UPPER]:
+                slot = int(slots[slot, NEXT])
+            empty += sweep_leaf(leaves, sizes, states, slot) == 0
     return empty
 
 

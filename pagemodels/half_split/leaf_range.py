@@ -13,6 +13,8 @@ from keybench.pagemodels.half_split.rule import Rule
 
 _CHUNK = 1 << 20
 """Minimum rows that are sorted by group at a time."""
+_FEW = 1 << 12
+"""Rows from which on it is worth the effort to sort them by group."""
 _GROUP_ROWS = 1 << 17
 """Rows of a group in the end: they fit a second-level cache with their leaves."""
 _NO_TIMES = np.empty(0, np.int32)
@@ -108,6 +110,9 @@ class LeafRange:
         order of arrival, so that the group stays in the cache; rows of different groups do not depend on one another.
         """
         n = len(ranks)
+        if n < _FEW and self._whole:
+            self.insert(ranks[row:], row, sizes)
+            return
         while row < n:
             there = int(self.used(kernel.COUNT).sum(dtype=np.int64)) if self._whole else row
             rows: NDArray[Any] = ranks[row : row + max(_CHUNK, min(there // 2, n // 8))]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.contents import sweep
+from keybench.pagemodels.half_split.contents import sweep, sweep_of
 from keybench.pagemodels.half_split.from_pages import levels_of
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, FIRST, INTERIOR, USED_SLOTS
 from keybench.pagemodels.half_split.keys import ABSENT, DELETED, PRESENT, States, change, forget
@@ -29,6 +29,8 @@ from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.server_pages import ServerPages
 
 _NO_NUMBERS: Mapping[int, int] = {}
+_FEW = 64
+"""One in so many of all keys is few: their leaves are looked up, instead of going through all."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ class SplitState:
         self._free: list[int] = []
         self._waiting: list[int] = []
         self._changed = False  # since the last cleaning
+        self._deleted = 0  # entries of deleted keys
+        self._few_deleted: list[Integers] = []  # these keys, if they are few
+        self._empty_left = True  # whether there may be empty leaves from before
         self._splits = np.zeros(3, np.int64)
 
     def build(self, ranks: Integers, fill: int) -> None:
@@ -68,7 +73,7 @@ class SplitState:
         """Replaces the index by one that is built from the keys that are present."""
         self._rules.build.leaf(fill)
         self._levels = []  # frees their memory
-        present = forget(self._states)
+        present, self._deleted, self._few_deleted, self._empty_left = forget(self._states), 0, [], True
         self._levels = self._rules.build.build(self._states, present, self._sizes, fill, self._model.branch)
         self._file_pages = sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels)
         self._free, self._waiting = [], []
@@ -82,39 +87,47 @@ class SplitState:
         self._levels = levels_of(self._keys, model.leaf, model.branch, present, self._sizes, pages, borders)
         self._states, self._file_pages = states, pages.next_page
         self._free, self._waiting = sorted(pages.free.tolist()), []
+        self._deleted, self._few_deleted, self._empty_left = 0, [], True
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
         self._arrive(ranks)
+        before = int(self._levels[0].leaves.state[USED_SLOTS])
         self._levels[0].insert_from(0, ranks, self._sizes)
-        self._make_branches()
-        self._number_new_pages()
+        if int(self._levels[0].leaves.state[USED_SLOTS]) > before:
+            self._make_branches()
+            self._number_new_pages()
 
     def delete(self, ranks: Integers) -> None:
         """Deletes keys. Their entries stay in the pages until `clean`. UsageError for a key that is not there."""
         self._change(ranks, PRESENT, DELETED, f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
+        self._deleted += len(ranks)
+        if self._deleted <= self._keys // _FEW:
+            self._few_deleted.append(ranks.copy())
 
     def clean(self) -> None:
         """Removes the entries of deleted keys, and the pages that this leaves empty, as the engine's rules permit."""
-        dead = bool((self._states == DELETED).any())
-        if not self._rules.deletion.visits(dead, len(self._waiting), self._file_pages):
+        dead, self._deleted = self._deleted, 0
+        if not self._rules.deletion.visits(dead > 0, len(self._waiting), self._file_pages):
             return
         if self._changed:
             self._free, self._waiting = sorted(self._free + self._waiting), []
         self._changed = False
         leaves = self._levels[0]
-        if not sweep(leaves.leaves, self._sizes, self._states):
+        self._empty_left = self._sweep(dead)
+        if not self._empty_left:
             return
         order = leaves.order()
         branches = [pages_of(level) for level in self._levels[1:]]
         (kept, *kept_above), freed = self._rules.deletion.delete(
             [leaves.leaves.slots[order, split_kernel.LOWER].astype(np.int64), *(pages.lowers for pages in branches)],
             [-1 - leaves.leaves.births[order], *(-1 - pages.births for pages in branches)],
-            leaves.leaves.slots[order, split_kernel.COUNT] == 0,
+            empty := leaves.leaves.slots[order, split_kernel.COUNT] == 0,
         )
         if not freed:
             return
         places, borders = kept
+        self._empty_left = bool(empty[places].any())
         leaves.keep(order[places], borders)
         self._keep_above(branches, kept_above, borders)
         if self._rules.deletion.waits:
@@ -138,6 +151,14 @@ class SplitState:
             fragmentation=self._model.fragmentation,
             branch_pages=sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels[1:]),
         )
+
+    def _sweep(self, deleted: int) -> bool:
+        """Removes the entries of so many deleted keys. Returns whether a leaf is empty then."""
+        few, self._few_deleted = self._few_deleted, []
+        given = self._levels[0].leaves, self._sizes, self._states
+        if deleted == sum(map(len, few)) and not self._empty_left:
+            return sum(sweep_of(*given, ranks) for ranks in few) > 0
+        return sweep(*given) > 0
 
     def _arrive(self, ranks: Integers) -> None:
         """Marks keys as present; UsageError unless all of them can be inserted."""

@@ -17,19 +17,6 @@ _FEW = 16
 class OracleState(SplitState):
     """One index. Only leaves are used again, branch blocks are always new."""
 
-    _deleted = 0
-    """How many deleted entries there are in leaves."""
-
-    def rebuild(self, fill: int) -> None:
-        """Replaces the index by one that is built from the keys that are present."""
-        super().rebuild(fill)
-        self._deleted = 0
-
-    def delete(self, ranks: Integers) -> None:
-        """Deletes keys. Their entries stay. UsageError for a key that is not there."""
-        super().delete(ranks)
-        self._deleted += len(ranks)
-
     def clean(self) -> None:
         """Nothing: Oracle has no background work on indexes. COALESCE has to be asked for, and is not modelled."""
 

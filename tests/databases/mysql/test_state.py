@@ -5,9 +5,10 @@ The contract's suite compares order and rows of the leaves alone, on more rows (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -61,7 +62,14 @@ class Exactly(Both):
             assert int(admin.value(_MERGES)) - self.merges == stats.merges
 
 
-def lives(engine: MySqlEngine, admin: MySqlAdmin, on: Table, stream: str, rows: int) -> None:
+def lives(
+    engine: MySqlEngine,
+    admin: MySqlAdmin,
+    on: Table,
+    stream: str,
+    rows: int,
+    life: Callable[[Both, int], None] = history,
+) -> None:
     admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%'")
     keys, model = streams.keys(streams.STREAMS[stream](2 * rows), on.column), engine.page_model(on)
     assert isinstance(model, InnodbModel)
@@ -71,7 +79,8 @@ def lives(engine: MySqlEngine, admin: MySqlAdmin, on: Table, stream: str, rows: 
         bench = Bench(engine, admin.address, admin)
         it = Exactly(bench, on, session, keys[np.argsort(ranks)], ranks, model.state(len(keys)))
         it.merges = int(admin.value(_MERGES))
-        history(it, rows)
+        life(it, rows)
+        it.clean()
         it.delete(it.present[::-1])
         it.clean()
         assert (it.state.stats().rows, it.state.stats().leaf_pages) == (0, 1)
@@ -100,6 +109,40 @@ STREAMS = "increasing", "descending", "random", "4 lagging by 0.5 %"
 )
 def test_indexes_of_other_tables_with_a_past_are_those_of_the_model(engine, admin, given, stream: str) -> None:
     lives(engine, admin, table(*given), stream, 8000 if given[1] > 1000 else 40_000)
+
+
+def mixture(it: Both, rows: int, seed: int) -> None:
+    """Fourteen steps by chance; there are twice as many keys as rows."""
+    random, left, arrived = np.random.Generator(np.random.PCG64(seed)), it.arriving[:-5], np.empty(0, np.int64)
+    for step in range(14):
+        share, kind = random.random(), random.integers(8) if step else 0
+        if kind <= 2:
+            new, left = np.split(left, [int(share * rows / 2)])
+            it.insert(new)
+            arrived = np.append(arrived, new)
+        elif kind == 3:
+            it.rebuild(int(random.integers(10, 101)))
+        elif kind == 4:
+            it.clean()
+        else:
+            begin = int(random.integers(len(arrived) + 1))
+            gone = {
+                5: arrived[: int(share * len(arrived))],
+                6: random.permutation(arrived)[: int(share * len(arrived))],
+                7: np.sort(arrived)[begin : begin + int(share * len(arrived))][:: random.choice([-1, 1])],
+            }[int(kind)]
+            it.delete(gone)
+            arrived = arrived[~np.isin(arrived, gone)]
+            if random.random() < 0.5:
+                it.clean()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("stream", ["random", "4 lagging by 10 %"])
+def test_any_mixture_of_steps_is_that_of_the_model(engine, admin, stream: str, seed: int) -> None:
+    on = table("char36", (3000, 300, 0)[seed % 3])
+    lives(engine, admin, on, stream, 5000, partial(mixture, seed=seed))
 
 
 @pytest.mark.long

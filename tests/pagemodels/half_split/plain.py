@@ -22,6 +22,8 @@ class Page:
     number: int
     low: int = 0
     items: list[int] = field(default_factory=list)
+    recent: list[int] = field(default_factory=list)
+    """Those that were inserted since the page was built or split last, the latest last."""
 
 
 class Plain:
@@ -50,9 +52,12 @@ class Plain:
     def used(self, items: Sequence[int], level: int) -> int:
         return sum(self.sizes[key] for key in items) if self.sizes and not level else len(items)
 
-    def kept(self, items: list[int], rule: Rule, kind: int, level: int) -> int:
+    def kept(self, page: Page, key: int, rule: Rule, kind: int, level: int) -> int:
         """How many entries stay in a split."""
-        keep = (rule.keep_append, rule.keep_edge, rule.keep_interior)[kind]
+        items, keep = page.items, (rule.keep_append, rule.keep_edge, rule.keep_interior)[kind]
+        place = items.index(key)
+        if rule.at_insertion and kind and page.recent and place and items[place - 1] == page.recent[-1]:
+            return min(place + 1, len(items) - 1)
         if keep == ALONE and not kind:
             return len(items) - 1
         if not self.sizes or level:
@@ -65,13 +70,16 @@ class Plain:
         page = self.page_of(level, key)
         insort(page.items, key)
         if self.used(page.items, level) <= (rule.room_last if page is pages[-1] else rule.room):
+            page.recent.append(key)
             return
         number = self.new_page(level)
         last = page is pages[-1]
         kind = (0 if key == page.items[-1] else 1) if last else 2
-        keep = self.kept(page.items, rule, kind, level)
+        keep = self.kept(page, key, rule, kind, level)
         right = Page(number, page.items[keep], page.items[keep:])
         del page.items[keep:]
+        for half in (page, right):
+            half.recent = [key] if key in half.items else []
         pages.insert(pages.index(page) + 1, right)
         self.splits[kind] += not level
         if level + 1 == len(self.levels):
@@ -143,6 +151,7 @@ class PlainSqlServer(Plain):
     def clean(self) -> None:
         for page in list(self.levels[0]):
             page.items = [key for key in page.items if key not in self.dead]
+            page.recent = [key for key in page.recent if key not in self.dead]
             if not page.items and page is not self.levels[0][0]:
                 self.remove(page)
         self.dead.clear()

@@ -25,7 +25,9 @@ MSSQL, ORACLE = engine("mssql"), engine("oracle")
 KEYS = 3000
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["insert", "insert", "ascend", "delete", "delete range", "delete oldest", "clean", "rebuild"]),
+        st.sampled_from(
+            ["insert", "ascend", "ascend inside", "delete", "delete range", "delete oldest", "clean", "rebuild"]
+        ),
         st.integers(0, 99),
     ),
     min_size=1,
@@ -54,7 +56,8 @@ def sized(on: Engine, column: str, plain: type[Plain], random: np.random.Generat
 MADE: dict[str, Callable[[np.random.Generator], tuple[IndexState, Plain]]] = {
     "SQL Server": lambda _: fixed(MSSQL, "binary", PlainSqlServer),
     "SQL Server, padded": lambda _: fixed(MSSQL, "binary", PlainSqlServer, pad_index=True),
-    "SQL Server, 48 %": lambda _: fixed(MSSQL, "binary", PlainSqlServer, split_fraction=0.3),
+    "SQL Server, 30 %": lambda _: fixed(MSSQL, "binary", PlainSqlServer, split_fraction=0.3),
+    "SQL Server, at the insertion": lambda _: fixed(MSSQL, "binary", PlainSqlServer, split_point="insertion_point"),
     "SQL Server, rows of different lengths": lambda random: sized(MSSQL, "uniqueidentifier", PlainSqlServer, random),
     "Oracle": lambda _: fixed(ORACLE, "raw", PlainOracle),
     "Oracle 9i": lambda _: fixed(ORACLE, "raw", PlainOracle, right_edge="50-50"),
@@ -88,8 +91,10 @@ def test_any_history_has_the_pages_of_plain_python(what: str, steps: list[tuple[
     state, plain = MADE[what](random)
     left, present = random.permutation(KEYS), np.empty(0, np.int64)
     for step, amount in steps:
-        if step in ("insert", "ascend"):
-            new, left = left[: amount * 6], left[amount * 6 :]
+        if step in ("insert", "ascend", "ascend inside"):
+            inside = np.sort(left)[len(left) // 3 :] if step == "ascend inside" else left
+            new = inside[: amount * 6]
+            left = left[~np.isin(left, new)]
             new = np.sort(new) if step == "ascend" else new
             state.insert(new)
             for key in new.tolist():
