@@ -159,8 +159,11 @@ class MySqlAdmin(Queries):
         """Size of the key's index: of the table itself where it is clustered."""
         return tables.index_bytes(self, table)
 
-    def settle(self, table: Table) -> None:  # noqa: ARG002 (purge works through all tables)
-        """Waits for purge, which removes deleted rows in the background."""
+    def settle(self, table: Table) -> None:
+        """Waits for purge, which removes deleted rows of all tables in the background."""
+        self._release()
+        if self.private and not self.flavour.waits_for_purge:
+            self.rows(f"ANALYZE TABLE {ddl.name(table)}")  # wakes purge, which may sleep for a second
         self._purge()
 
     def hold_cleaning(self) -> None:
