@@ -142,7 +142,7 @@ def allocate(space: Space, segment: int, hint: int, direction: int) -> int:
     few = used < pages // 2
     sparse = 8 * spare < used + spare if facts[MYSQL] else spare < min((used + spare) // 8, 4 * pages)
     grows = not few and sparse
-    if hint >= facts[LIMIT]:
+    if hint >= min(facts[LIMIT], facts[SIZE]):
         hint = 0
     extent = hint // pages
     own = space.extents[extent, OWNER] == segment and space.extents[extent, COUNT] < pages

@@ -60,6 +60,23 @@ def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int
 
 
 @kernel
+def erase_beside(
+    table: Tree, index: Tree, file: Ints, rows: NDArray[np.int64], ranks: NDArray[np.int64], begin: int, end: int
+) -> int:
+    """As `erase`, for an index beside a table. A row that is found by the index goes from the table first (delete.c,
+    sqlite3GenerateRowDelete). `rows` are the ranks of rows in the table."""
+    for row in range(begin, end):
+        for tree in (table, index):
+            if tree.facts[PAGES] >= tree.facts[MOST_PAGES]:
+                return row
+        if full(file):
+            return row
+        erase(table, file, rows, row, row + 1)
+        erase(index, file, ranks, row, row + 1)
+    return end
+
+
+@kernel
 def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
     """The row before the divider takes its place. That row is the last of the leaf on the divider's left.
 

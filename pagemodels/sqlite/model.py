@@ -28,6 +28,7 @@ from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.figures import SqliteStats, noted, stats
 from keybench.pagemodels.sqlite.free_list import lengthen, new_file
+from keybench.pagemodels.sqlite.indexed_state import IndexedState
 from keybench.pagemodels.sqlite.load import load, load_beside
 from keybench.pagemodels.sqlite.state import TreeState
 from keybench.pagemodels.sqlite.tree import Tree
@@ -151,19 +152,22 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
 def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexState:
     """`sizes`: as of `_build`, by rank."""
     table, page_bytes = model.table, model.page_bytes
-    if table.key != "clustered":
+    if table.key not in ("clustered", "nonclustered"):
         raise UsageError(
-            f'the page model of SQLite knows an index with a past only where key = "clustered", not "{table.key}": '
-            "measure it on a server."
+            f'the page model of SQLite knows no index with a past where key = "{table.key}": measure it on a server.'
         )
     if table.lengths is not None:
         raise UsageError("the page model of SQLite knows no past of rows of different lengths: give one payload.")
     cell, dividers, pages = _cells(table, page_bytes, sizes, _payload_bytes(model, keys))
-    if pages.any():
+    entries = cells.record(table.column, rowid=True) + sizes
+    longest = cells.stored(entries + 8, page_bytes, table=False).overflow
+    if pages.any() or (table.key == "nonclustered" and longest.any()):
         raise UsageError(
             f"the page model of SQLite knows no past of rows with overflow pages, as a payload of {table.payload:,} "
             "characters makes them: give a shorter one."
         )
+    if table.key == "nonclustered":
+        return IndexedState(cell, entries, page_bytes, keys)
     return TreeState(lambda: trees.new(_NO_RANKS, cell, dividers, page_bytes, keys=keys), page_bytes, keys)
 
 
@@ -208,11 +212,12 @@ def _trees(
 
 def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Ranks) -> tuple[Sizes, Sizes | None, Sizes]:
     """(bytes of the cells of leaves, those of dividers that are no rows, overflow pages) of a table that is the key's
-    b-tree."""
+    b-tree; of another one without its rowids."""
     if cells.is_rowid(table):
         rest, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
         return rest + sizes, 4 + sizes, pages
-    row, pages = cells.stored(cells.record(table.column) + payload + sizes, page_bytes, table=False)
+    record = cells.record(table.column) + payload + sizes
+    row, pages = cells.stored(record, page_bytes, table=table.key == "nonclustered")
     return row, None, pages
 
 

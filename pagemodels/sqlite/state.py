@@ -23,8 +23,8 @@ Ranks = NDArray[np.int64]
 _SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]
 
 
-class TreeState:
-    """The b-tree of a table whose key is its primary key; an `IndexState`."""
+class State:
+    """The b-tree of a key; an `IndexState`."""
 
     def __init__(self, empty: Callable[[], Tree], page_bytes: int, keys: int) -> None:
         """`empty`: makes a b-tree without pages, with room for so many keys."""
@@ -39,13 +39,6 @@ class TreeState:
         """Replaces the b-tree by the one that VACUUM makes of it."""
         self._replace(np.flatnonzero(self._present()), fill)
 
-    def begin(self, ranks: Ranks, pages: ServerPages, borders: Ranks | None = None) -> None:
-        """Replaces the b-tree by one with these pages (`contract.BeginsFromPages`)."""
-        tree, file = self._empty(), new_file(self._page_bytes)
-        tree.facts[_SPLITS] = self._tree.facts[_SPLITS]
-        fill_tree(tree, file, np.flatnonzero(self._marked(ranks)), pages, borders)
-        self._tree, self._file = tree, file
-
     def insert(self, ranks: Ranks) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
         if bool((self._marked(ranks) & self._present()).any()):
@@ -56,7 +49,7 @@ class TreeState:
         """Deletes keys, in order; pages are balanced and given back at once. UsageError for a key that is not there."""
         if bool((self._marked(ranks) & ~self._present()).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
-        self._each(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
+        self._erase(ranks)
         self._tree.facts[LARGEST] = np.flatnonzero(self._present()).max(initial=-1)
 
     def clean(self) -> None:
@@ -93,18 +86,39 @@ class TreeState:
         require_fill(fill)
         splits = self._tree.facts[_SPLITS].copy()
         self._tree, self._file = self._begun()
+        self._fill(ranks)
+        self._tree.facts[_SPLITS] = splits
+
+    def _fill(self, ranks: Ranks) -> None:
+        """Builds the b-tree of sorted ranks into its empty root."""
         facts = self._tree.facts
         facts[BULK] = not facts[ROWS_IN_LEAVES]
-        self._load(ranks)
-        facts[BULK], facts[_SPLITS] = 0, splits
-        self._tree.plans[:] = 0
+        self._each(lambda begin, end: load(self._tree, self._file, ranks, begin, end, True), len(ranks))
+        facts[BULK], self._tree.plans[:] = 0, 0
 
     def _load(self, ranks: Ranks) -> None:
         self._each(lambda begin, end: load(self._tree, self._file, ranks, begin, end, True), len(ranks))
+
+    def _erase(self, ranks: Ranks) -> None:
+        self._each(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
 
     def _each(self, work: Callable[[int, int], int], rows: int) -> None:
         """Does the work for all rows. It stops where memory has to grow, and says at which row."""
         begin = 0
         while (begin := work(begin, rows)) < rows:
-            lengthen(self._file)
-            trees.grow(self._tree)
+            self._grow()
+
+    def _grow(self) -> None:
+        lengthen(self._file)
+        trees.grow(self._tree)
+
+
+class TreeState(State):
+    """The b-tree of a table whose key is its primary key."""
+
+    def begin(self, ranks: Ranks, pages: ServerPages, borders: Ranks | None = None) -> None:
+        """Replaces the b-tree by one with these pages (`contract.BeginsFromPages`)."""
+        tree, file = self._empty(), new_file(self._page_bytes)
+        tree.facts[_SPLITS] = self._tree.facts[_SPLITS]
+        fill_tree(tree, file, np.flatnonzero(self._marked(ranks)), pages, borders)
+        self._tree, self._file = tree, file

@@ -17,7 +17,7 @@ from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
-from keybench.model.table import Table
+from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import BeginsFromPages, IndexState, delete, empty_index
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.ranking import ranked
@@ -114,9 +114,17 @@ class Both:
 
 
 @contextmanager
-def both(bench: Bench, column: Column, keys: Keys, *, payload: int = 0, compared: type[Both] = Both) -> Iterator[Both]:
+def both(
+    bench: Bench,
+    column: Column,
+    keys: Keys,
+    *,
+    payload: int = 0,
+    key: KeyRole | None = None,
+    compared: type[Both] = Both,
+) -> Iterator[Both]:
     """A table for these keys. Skips the test if the model knows no past, or the server does not show its pages."""
-    table = bench.table(column, payload, name="past")
+    table = bench.table(column, payload, key, name="past")
     try:
         model = bench.engine.page_model(table)
     except UsageError as reason:

@@ -5,9 +5,10 @@ The contract's suite compares order and rows of the leaves alone, on more rows (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,13 +33,14 @@ from keybench.testing.contract.past import Both, history
 from keybench.testing.contract.servers import Servers
 from tests.databases.mysql.conftest import ON_MARIADB, as_url, send
 
-_MERGES = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'index_page_merge_successful'"
+_COUNTED = "SELECT count FROM information_schema.innodb_metrics WHERE name LIKE 'index_page_%s'"
 
 
 class Exactly(Both):
     """Compares all that the server tells."""
 
-    merges: int
+    before: tuple[int, int]
+    """The server's counters of merges and splits."""
 
     def compare(self) -> None:
         """Fails unless all pages, the file's size and the merges are those of the model."""
@@ -58,10 +60,24 @@ class Exactly(Both):
         more = admin.flavour is MYSQL and stats.leaf_pages == 2  # why is not known (innodb.md §10)
         assert 0 <= pages - stats.file_pages <= more
         if admin.flavour is not MYSQL:  # there, tables of the dictionary merge pages too
-            assert int(admin.value(_MERGES)) - self.merges == stats.merges
+            merges, splits = (now - then for now, then in zip(counters(admin), self.before, strict=True))
+            assert (merges, splits) == (stats.merges, stats.split_counter)
 
 
-def lives(engine: MySqlEngine, admin: MySqlAdmin, on: Table, stream: str, rows: int) -> None:
+def counters(admin: MySqlAdmin) -> tuple[int, int]:
+    """The server's counters of merges and splits."""
+    merges, splits = (int(admin.value(_COUNTED % name)) for name in ("merge_successful", "splits"))
+    return merges, splits
+
+
+def lives(
+    engine: MySqlEngine,
+    admin: MySqlAdmin,
+    on: Table,
+    stream: str,
+    rows: int,
+    life: Callable[[Both, int], None] = history,
+) -> None:
     admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%'")
     keys, model = streams.keys(streams.STREAMS[stream](2 * rows), on.column), engine.page_model(on)
     assert isinstance(model, InnodbModel)
@@ -69,9 +85,10 @@ def lives(engine: MySqlEngine, admin: MySqlAdmin, on: Table, stream: str, rows: 
     admin.create(on)
     with closing(engine.session(admin.address, on)) as session:
         bench = Bench(engine, admin.address, admin)
-        it = Exactly(bench, on, session, keys[np.argsort(ranks)], ranks, model.state(len(keys)))
-        it.merges = int(admin.value(_MERGES))
-        history(it, rows)
+        it = Exactly(bench, on, session, keys[np.argsort(ranks)], ranks, lambda: model.state(len(keys)))
+        it.before = counters(admin)
+        life(it, rows)
+        it.clean()
         it.delete(it.present[::-1])
         it.clean()
         assert (it.state.stats().rows, it.state.stats().leaf_pages) == (0, 1)
@@ -100,6 +117,40 @@ STREAMS = "increasing", "descending", "random", "4 lagging by 0.5 %"
 )
 def test_indexes_of_other_tables_with_a_past_are_those_of_the_model(engine, admin, given, stream: str) -> None:
     lives(engine, admin, table(*given), stream, 8000 if given[1] > 1000 else 40_000)
+
+
+def mixture(it: Both, rows: int, seed: int) -> None:
+    """Fourteen steps by chance; there are twice as many keys as rows."""
+    random, left, arrived = np.random.Generator(np.random.PCG64(seed)), it.arriving[:-5], np.empty(0, np.int64)
+    for step in range(14):
+        share, kind = random.random(), random.integers(8) if step else 0
+        if kind <= 2:
+            new, left = np.split(left, [int(share * rows / 2)])
+            it.insert(new)
+            arrived = np.append(arrived, new)
+        elif kind == 3:
+            it.rebuild(int(random.integers(10, 101)))
+        elif kind == 4:
+            it.clean()
+        else:
+            begin = int(random.integers(len(arrived) + 1))
+            gone = {
+                5: arrived[: int(share * len(arrived))],
+                6: random.permutation(arrived)[: int(share * len(arrived))],
+                7: np.sort(arrived)[begin : begin + int(share * len(arrived))][:: random.choice([-1, 1])],
+            }[int(kind)]
+            it.delete(gone)
+            arrived = arrived[~np.isin(arrived, gone)]
+            if random.random() < 0.5:
+                it.clean()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("stream", ["random", "4 lagging by 10 %"])
+def test_any_mixture_of_steps_is_that_of_the_model(engine, admin, stream: str, seed: int) -> None:
+    on = table("char36", (3000, 300, 0)[seed % 3])
+    lives(engine, admin, on, stream, 5000, partial(mixture, seed=seed))
 
 
 @pytest.mark.long

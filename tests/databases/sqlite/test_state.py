@@ -9,8 +9,9 @@ import pytest
 from benchmarks import streams
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
+from keybench.model.table import KeyRole
 from keybench.pagemodels.sqlite import free_list
-from keybench.pagemodels.sqlite.state import TreeState
+from keybench.pagemodels.sqlite.state import State
 from keybench.testing.contract.bench import Bench, open_bench
 from keybench.testing.contract.past import Both, both, history
 
@@ -28,16 +29,18 @@ class Exact(Both):
     def compare(self) -> None:
         super().compare()
         state, connection = self.state, self.bench.admin._connection(self.table)  # type: ignore[attr-defined]
-        assert isinstance(state, TreeState)
+        assert isinstance(state, State)
         assert self._order().numbers.tolist() == state.stats().page_numbers.tolist()
         assert connection.pragma("page_count") == state._file[free_list.END]
         assert connection.pragma("freelist_count") == state._file[free_list.FREE]
 
 
-def assert_as_sqlite(server: Bench, column: str, payload: int, stream: str, rows: int) -> None:
+def assert_as_sqlite(
+    server: Bench, column: str, payload: int, stream: str, rows: int, key: KeyRole = "clustered"
+) -> None:
     on = ENGINE.column(column)
     keys = streams.keys(streams.STREAMS[stream](2 * rows), on)
-    with both(server, on, keys, payload=payload, compared=Exact) as it:
+    with both(server, on, keys, payload=payload, key=key, compared=Exact) as it:
         history(it, rows)
 
 
@@ -53,6 +56,22 @@ def assert_as_sqlite(server: Bench, column: str, payload: int, stream: str, rows
 )
 def test_a_b_tree_with_a_past_is_that_of_the_model(server: Bench, column: str, payload: int, stream: str) -> None:
     assert_as_sqlite(server, column, payload, stream, 20_000)
+
+
+@pytest.mark.parametrize(("column", "payload", "stream"), [("binary16", 100, "random"), ("bigint", 0, "increasing")])
+def test_an_index_with_a_past_beside_its_table_is_that_of_the_model(
+    server: Bench, column: str, payload: int, stream: str
+) -> None:
+    assert_as_sqlite(server, column, payload, stream, 20_000, "nonclustered")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stream", ["random", "increasing", "descending", "4 lagging by 0.5 %"])
+@pytest.mark.parametrize(("column", "payload"), [("binary16", 100), ("integer", 0)])
+def test_a_million_rows_with_an_index_are_those_of_the_model(
+    server: Bench, column: str, payload: int, stream: str
+) -> None:
+    assert_as_sqlite(server, column, payload, stream, 1_000_000, "nonclustered")
 
 
 @pytest.mark.long

@@ -114,7 +114,7 @@ class Space:
 
     def allocate(self, which: int, hint: int, direction: int) -> int:
         used, reserved = self.counts(which)
-        if hint >= self.limit:
+        if hint >= min(self.limit, self.size):
             hint = 0
         extent = hint // self.extent
         own = self.owner[extent] == which
