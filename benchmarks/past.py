@@ -44,7 +44,7 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the 
                 yield from _speed(name, on, model, n, times)
     yield f"\nIndexes with a past: memory beside the ranks, {MEMORY_ROWS:,} rows, a process each"
     for name, on in engines().items():
-        if _model(on) is not None and name not in _SLOWER:
+        if _model(on) is not None:
             command = [sys.executable, "-m", "benchmarks.past", name, str(MEMORY_ROWS)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             bytes_a_row = float(done.stdout)

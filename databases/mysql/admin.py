@@ -19,7 +19,7 @@ from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
 from keybench.databases.mysql.probes.pages import read_index
 from keybench.databases.mysql.session import default_method
 from keybench.databases.mysql.session.statements import is_uuid
-from keybench.errors import ServerError
+from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -159,8 +159,11 @@ class MySqlAdmin(Queries):
         """Size of the key's index: of the table itself where it is clustered."""
         return tables.index_bytes(self, table)
 
-    def settle(self, table: Table) -> None:  # noqa: ARG002 (purge works through all tables)
-        """Waits for purge, which removes deleted rows in the background."""
+    def settle(self, table: Table) -> None:
+        """Waits for purge, which removes deleted rows of all tables in the background."""
+        self._release()
+        if self.private and not self.flavour.waits_for_purge:
+            self.rows(f"ANALYZE TABLE {ddl.name(table)}")  # wakes purge, which may sleep for a second
         self._purge()
 
     def hold_cleaning(self) -> None:
@@ -180,29 +183,26 @@ class MySqlAdmin(Queries):
     def rebuild(self, table: Table, fill: int) -> None:
         """ALTER TABLE … FORCE, which builds all of the table's indexes again from sorted rows, in a new file.
 
-        `innodb_fill_factor` is a setting of the whole server: it is set for the statement and put back. UsageError for
-        a fill factor that InnoDB does not have, ServerError if this user may not set it.
+        `innodb_fill_factor` is a setting of the whole server. A server that keybench started has it set for the
+        statement and put back. UsageError for a fill factor that InnoDB does not have, and for another one than that of
+        somebody's own server.
         """
         require_fill_factor(fill)
         before = int(self.value("SELECT @@GLOBAL.innodb_fill_factor"))
-        if fill != before:
-            self._set_fill_factor(fill, before)
+        if fill != before and not self.private:
+            raise UsageError(
+                f"this server builds indexes at {before} % (innodb_fill_factor), not at {fill} %, and keybench changes "
+                f"no setting of a server that it did not start: SET GLOBAL innodb_fill_factor = {fill} for the time "
+                "of the run, or choose another --server."
+            )
         try:
+            if fill != before:
+                self.rows(f"SET GLOBAL innodb_fill_factor = {fill:d}")
             self.rows(f"ALTER TABLE {ddl.name(table)} FORCE, ALGORITHM = INPLACE")
         finally:
             if fill != before:
-                self._set_fill_factor(before, before)
+                self.rows(f"SET GLOBAL innodb_fill_factor = {before:d}")
         self._release()
-
-    def _set_fill_factor(self, fill: int, before: int) -> None:
-        try:
-            self.rows(f"SET GLOBAL innodb_fill_factor = {int(fill)}")
-        except ServerError as error:
-            right = "SUPER" if self.flavour.waits_for_purge else "SYSTEM_VARIABLES_ADMIN"
-            raise ServerError(
-                f"{error} A rebuild at {fill} % needs innodb_fill_factor = {fill}: GRANT {right} ON *.* to this user, "
-                f"or rebuild at {before} %, which this server has."
-            ) from None
 
     def close(self) -> None:
         """Closes the connections; harmless where the server has ended them."""

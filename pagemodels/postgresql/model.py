@@ -27,9 +27,16 @@ from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.page_deletion import PageDeletion
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.state import Rules
-from keybench.pagemodels.half_split.stateful import StatefulSplitModel
 from keybench.pagemodels.postgresql.page_deletion import delete_empty
-from keybench.pagemodels.postgresql.records import LINE_POINTER, PAGE_BYTES, PAGE_OVERHEAD, entry_bytes
+from keybench.pagemodels.postgresql.page_reads import HeapIndexModel
+from keybench.pagemodels.postgresql.records import (
+    HEAP_OVERHEAD,
+    LINE_POINTER,
+    PAGE_BYTES,
+    PAGE_OVERHEAD,
+    entry_bytes,
+    heap_row_bytes,
+)
 from keybench.pagemodels.postgresql.sorted_build import BRANCH_FILLFACTOR, FILLFACTORS, sorted_build
 from keybench.pagemodels.postgresql.split_point import HEAP_TID, between_keys, split_rule
 
@@ -78,7 +85,8 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     leaf = leaf_rule(given.fillfactor)
     if table.key == "fk":
         leaf = between_keys(leaf, space, item, given.fillfactor, table.children)
-    model = StatefulSplitModel(
+    model = HeapIndexModel(
+        heap_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
         rules=Rules(sorted_build(item, _TRUNCATED, leaf_rule), PageDeletion(delete_empty, waits=True)),
         leaf=leaf,
         branch=split_rule(space, item, _TRUNCATED, BRANCH_FILLFACTOR, 0),

@@ -13,6 +13,8 @@ from keybench.model.table import KeyRole
 PAGE_BYTES = 8192
 PAGE_OVERHEAD = 24 + 16
 """Page header and nbtree's special space."""
+HEAP_OVERHEAD = 24
+"""A heap page has a header alone."""
 LINE_POINTER = 4
 _ENTRY_HEADER = 8
 _FILLFACTOR = 0.9

@@ -1,0 +1,81 @@
+"""Which page of a level each row touches, as a stream that is never held whole.
+
+A split gives the upper entries of a page to a new page. So a final page and the pages from which it was split off tell
+where a row went when it arrived: to the final page of its key, or, if that was not there yet, to the page from which it
+came, and so on. Nothing about single rows has to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+from keybench.pagemodels.half_split.tree import Level
+
+Integers = NDArray[np.int64]
+Pages = NDArray[np.int32]
+
+NONE = -1
+
+
+class Ancestry(NamedTuple):
+    """The pages of a level in key order, each by its place there: (pages,) each."""
+
+    births: Integers
+    """The row that made each page, from 0; below 0 for the first page."""
+    origins: Pages
+    """The page from which each was split off; −1 for the first page."""
+    neighbours: Pages
+    """The right neighbour that each found when it was made; −1 if it was the last."""
+    made: Pages
+    """All pages but the first, the oldest first."""
+
+
+def ancestry(level: Level) -> Ancestry:
+    """Of a level whose new pages always take the upper entries."""
+    births = level.births
+    made = np.argsort(births, kind="stable")[1:].astype(np.int32)
+    return Ancestry(births, _older(births, 0, 1), _older(births, len(births) - 1, -1), made)
+
+
+@kernel
+def _older(births: Integers, begin: int, step: int) -> Pages:
+    """For each page the nearest one that is older, among those that a walk of that step comes upon before it: with that
+    one it shared its border when it was made."""
+    found = np.full(len(births), NONE, np.int32)
+    seen = np.empty(len(births), np.int32)  # each younger than the one before
+    n, page = 0, begin
+    for _ in range(len(births)):
+        while n and births[seen[n - 1]] > births[page]:
+            n -= 1
+        if n:
+            found[page] = seen[n - 1]
+        seen[n] = page
+        n += 1
+        page += step
+    return found
+
+
+@kernel
+def touched(pages: Ancestry, final: Pages, rows: Integers, at: Pages) -> None:
+    """Writes to `at` the pages that these rows change; `final`: the pages where their entries lie in the end."""
+    births, origins = pages.births, pages.origins
+    for i in range(len(rows)):
+        page = final[i]
+        while births[page] > rows[i] and origins[page] != NONE:
+            page = origins[page]
+        at[i] = page
+
+
+def leaves_touched(level: Level, ranks: Integers, chunk: int = 1 << 20) -> Iterator[tuple[Integers, Pages]]:
+    """(rows, the leaf into which each of them goes, by its place in key order), some rows at a time."""
+    pages, uppers = ancestry(level), np.cumsum(level.rows)
+    for first in range(0, len(ranks), chunk):
+        own = ranks[first : first + chunk]
+        rows, at = np.arange(first, first + len(own)), np.empty(len(own), np.int32)
+        touched(pages, np.searchsorted(uppers, own, side="right").astype(np.int32), rows, at)
+        yield rows, at
