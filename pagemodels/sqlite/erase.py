@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import int64, kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.sqlite.balance import balance
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least, remove, stepped
@@ -38,24 +38,12 @@ def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int
     Returns the row to go on from.
     """
     tree = uncounted(tree)
-    marks, leaves, facts, first = tree.marks, tree.leaves, tree.facts, tree.facts[WORDS]
-    most = facts[ROOM] - 2 * facts[PAGE_BYTES] // 3
+    facts = tree.facts
     facts[KEY] = -1
     for row in range(begin, end):
         if facts[PAGES] >= facts[MOST_PAGES] or full(file):
             return row
-        key = ranks[row]
-        leaf = at_least(marks, first, BORDERS, key)
-        if leaf == key and not facts[ROWS_IN_LEAVES]:
-            _erase_divider(tree, file, key)
-            continue
-        remove(marks, first, ARRIVED, key)
-        slot = leaf >> facts[SHIFT]
-        used = leaves[slot, USED] - cell_bytes(tree, key, 0)
-        leaves[slot, USED] = used
-        leaves[slot, CELLS] -= 1
-        if used <= most and leaves[slot, PARENT] >= 0:
-            _balance(tree, file, leaf, 0)
+        _erase_row(tree, file, ranks[row])
     return end
 
 
@@ -65,15 +53,31 @@ def erase_beside(
 ) -> int:
     """As `erase`, for an index beside a table. A row that is found by the index goes from the table first (delete.c,
     sqlite3GenerateRowDelete). `rows` are the ranks of rows in the table."""
+    table, index = uncounted(table), uncounted(index)
+    of_table, of_index = table.facts, index.facts
+    of_table[KEY] = of_index[KEY] = -1
     for row in range(begin, end):
-        for tree in (table, index):
-            if tree.facts[PAGES] >= tree.facts[MOST_PAGES]:
-                return row
-        if full(file):
+        if of_table[PAGES] >= of_table[MOST_PAGES] or of_index[PAGES] >= of_index[MOST_PAGES] or full(file):
             return row
-        erase(table, file, rows, row, row + 1)
-        erase(index, file, ranks, row, row + 1)
+        _erase_row(table, file, rows[row])
+        _erase_row(index, file, ranks[row])
     return end
+
+
+@inlined
+def _erase_row(tree: Tree, file: Ints, key: int) -> None:
+    marks, leaves, facts = tree.marks, tree.leaves, tree.facts
+    leaf = at_least(marks, facts[WORDS], BORDERS, key)
+    if leaf == key and not facts[ROWS_IN_LEAVES]:
+        _erase_divider(tree, file, key)
+        return
+    remove(marks, facts[WORDS], ARRIVED, key)
+    slot = leaf >> facts[SHIFT]
+    used = leaves[slot, USED] - cell_bytes(tree, key, 0)
+    leaves[slot, USED] = used
+    leaves[slot, CELLS] -= 1
+    if used <= facts[ROOM] - 2 * facts[PAGE_BYTES] // 3 and leaves[slot, PARENT] >= 0:
+        _balance(tree, file, leaf, 0)
 
 
 @kernel

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, KeepsState
+from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsState
 from keybench.pagemodels.half_split.stateful import StatefulSplitModel
 from keybench.pagemodels.page_stats import PageStats
+from keybench.pagemodels.server_pages import Level, ServerPages
 from tests.pagemodels.postgresql.reference import Reference
 
 WIDE = ENGINE.column("text").sized(480)
@@ -79,6 +80,61 @@ def test_any_history_has_the_pages_of_the_reference(steps: list[tuple[str, int]]
             reference.build(present.tolist(), fill)
             reference.splits = before
         assert_same(state, reference)
+
+
+def pages_of(reference: Reference) -> tuple[ServerPages, np.ndarray]:
+    """What a server with these pages shows: the pages, and the borders of leaves."""
+    levels = tuple(
+        Level(np.array([page.number for page in level]), np.array([len(page.items) for page in level]))
+        for level in reference.levels
+    )
+    return ServerPages(levels, np.array(reference.free, np.int64), reference.pages), np.array(
+        [page.low for page in reference.levels[0][1:]], np.int64
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 100), st.integers(0, 100), st.booleans(), st.integers(0, 2**32))
+def test_a_state_goes_on_from_pages(filled: int, share: int, ascend: bool, seed: int) -> None:
+    keys, random = 4000, np.random.default_rng(seed)
+    model = model_of("wide")
+    state, reference = model.state(keys), Reference(model, ITEM)
+    order = np.arange(keys) if ascend else random.permutation(keys)
+    old, new = order[: filled * 20], order[filled * 20 :][:1000]
+    gone = old[: len(old) * share // 100]
+    for key in old.tolist():
+        reference.insert(key)
+    for key in gone.tolist():
+        reference.delete(key)
+    reference.clean()
+    reference.free, reference.freed = sorted(reference.free + reference.freed), []
+    reference.splits = [0, 0, 0]
+    pages, borders = pages_of(reference)
+    assert isinstance(state, BeginsFromPages)
+    state.begin(np.setdiff1d(old, gone), pages, borders)
+    assert_same(state, reference)
+    state.insert(new)
+    for key in new.tolist():
+        reference.insert(key)
+    assert_same(state, reference)
+
+
+def test_pages_that_do_not_fit_are_refused() -> None:
+    state = model_of().state(10)
+    assert isinstance(state, BeginsFromPages)
+    two, root = Level(np.array([1, 2]), np.array([3, 2])), Level(np.array([3]), np.array([2]))
+    pages = ServerPages((two, root), np.empty(0, np.int64), 4)
+    with pytest.raises(UsageError, match=r"^the leaves of the index have 5 rows, not 4: let the server clean up what "):
+        state.begin(np.arange(4), pages)
+    with pytest.raises(UsageError) as refused:
+        state.begin(np.arange(5), pages, np.array([0]))
+    assert str(refused.value) == (
+        "no row can come to some leaves of the index: let the server clean up, and read it again."
+    )
+    with pytest.raises(UsageError) as refused:
+        state.begin(np.array([3, 3]), pages)
+    assert str(refused.value) == RANKS
+    assert state.stats().rows == 0
 
 
 def test_a_build_from_given_keys_forgets_what_was_there() -> None:

@@ -263,8 +263,8 @@ def test_memory_grows_with_the_tree_and_with_the_list_of_free_pages(monkeypatch:
     monkeypatch.setattr(trees, "_FILL", 1e9)
     monkeypatch.setattr(trees, "_MARGIN", 4)
     monkeypatch.setattr(free_list, "_LENGTH", 200)
-    pair = Pair(np.full(1, 60, np.uint16), None, 512)
-    lived(pair, [("insert", 100), ("insert", 100), ("insert", 100), ("delete", 90), ("again", 90)], 3)
+    for pair in (Pair(np.full(1, 60, np.uint16), None, 512), Beside(512, 1)):
+        lived(pair, [("insert", 100), ("insert", 100), ("insert", 100), ("delete", 90), ("again", 90)], 3)
 
 
 def test_a_build_from_given_keys_forgets_what_was_there() -> None:
