@@ -16,7 +16,7 @@ from keybench.databases.mysql.connection import Connection, Queries, connect, se
 from keybench.databases.mysql.probes import probes, tables
 from keybench.databases.mysql.probes.arrival_order import InsertionRecorder
 from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
-from keybench.databases.mysql.probes.pages import read_index
+from keybench.databases.mysql.probes.pages import read_for_model, read_index
 from keybench.databases.mysql.session import default_method
 from keybench.databases.mysql.session.statements import is_uuid
 from keybench.errors import UsageError
@@ -24,6 +24,7 @@ from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import require_fill_factor
+from keybench.pagemodels.innodb.server_pages import InnodbPages
 
 _SLICE_ROWS = 50_000
 _QUIET_SECONDS = 60.0
@@ -114,6 +115,15 @@ class MySqlAdmin(Queries):
         except (UnreadablePagesError, OSError):
             return None
         return PageOrder(index.levels[0], index.rows) if index else None
+
+    def index_pages(self, table: Table) -> InnodbPages | None:
+        """A clustered index and its file; None where the server's files are out of reach or cannot be read."""
+        if table.key != "clustered":
+            return None
+        try:
+            return read_for_model(self, table)
+        except (UnreadablePagesError, OSError):
+            return None
 
     def arrival_recorder(self) -> ArrivalRecorder:
         """From the log, and the transaction ids in the rows."""

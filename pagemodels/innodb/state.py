@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-from keybench.pagemodels.innodb import branch_memory as pages
+from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
 from keybench.pagemodels.innodb.branch_splits import start
@@ -22,8 +22,10 @@ from keybench.pagemodels.innodb.leaf_memory import Leaves
 from keybench.pagemodels.innodb.leaf_splits import chain, events_of, load
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.innodb.replay import follow
+from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
 from keybench.pagemodels.innodb.sorted_build import build, records_of_full_page
 from keybench.pagemodels.page_stats import Checkpoint
+from keybench.pagemodels.server_pages import ServerPages
 
 Integers = NDArray[np.int64]
 
@@ -70,6 +72,30 @@ class ClusteredState:
         """Replaces the index by one that is built from the keys that are not deleted."""
         self._replace(self._present, *self._full_pages(fill))
 
+    def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
+        """Replaces the index by one with these pages (`contract.BeginsFromPages`)."""
+        pages.require(len(ranks))
+        if not isinstance(pages, InnodbPages) or pages.extents is None:
+            raise UsageError("the page model of InnoDB goes on from InnoDB's own pages only: read them from its file.")
+        present, entries = self._chosen(ranks), pages.levels[0].entries
+        self._counted += self._own_counters()
+        self._present, self._deleted = present, []
+        self._marked[:] = False
+        keys = np.flatnonzero(present)
+        starts = np.cumsum(entries) - entries
+        lowers = np.append(0, keys[starts[1:]] if borders is None else borders).astype(np.int64)
+        highest = keys[starts + entries - 1] if len(keys) else np.array([-1])
+        leaves = self._chain(lowers, entries, highest)
+        leaves.facts[leaf.IS_ROOT] = len(pages.levels) == 1
+        fill_heaps(leaves, pages.heaps[0], entries, keys)
+        self._begin(leaves, lowers)
+        self._tree.leaves[: len(lowers)] = pages.levels[0].numbers
+        while len(self._tree.state) < sum(len(level.numbers) for level in pages.levels[1:]) + 2 * branch.MARGIN:
+            branch.grow(self._tree)
+        if len(pages.levels) > 1:
+            fill_branches(self._tree, pages, lowers)
+        fill_space(self._space, pages.extents)
+
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
         if bool((self._chosen(ranks) & (self._present | self._marked)).any()):
@@ -107,8 +133,8 @@ class ClusteredState:
         """(splits begun, those that used the right neighbour, merges; branch pages; pages of the file)."""
         facts = self._tree.facts
         attempts, neighbours, merges = map(int, self._counted + self._own_counters())
-        branch = int(facts[pages.PAGES] - facts[pages.GIVEN_BACK])
-        return attempts, neighbours, merges, branch, int(self._space.facts[spaces.SIZE])
+        own = int(facts[branch.PAGES] - facts[branch.GIVEN_BACK])
+        return attempts, neighbours, merges, own, int(self._space.facts[spaces.SIZE])
 
     def leaf_level(self) -> tuple[Checkpoint, Integers, Integers, int]:
         """(the figures; the leaves' page numbers and records in key order; places without a record)."""
@@ -144,7 +170,7 @@ class ClusteredState:
         return leaf_records, branch_records
 
     def _own_counters(self) -> Integers:
-        return self._tree.facts[[pages.ATTEMPTS, pages.NEIGHBOURS, pages.MERGES]]
+        return self._tree.facts[[branch.ATTEMPTS, branch.NEIGHBOURS, branch.MERGES]]
 
     def _empty_leaf(self) -> Leaves:
         sizes = self._sizes
@@ -155,13 +181,13 @@ class ClusteredState:
         sizes, n = self._sizes, len(lowers)
         self._leaves = leaves
         self._space = spaces.new(256, sizes.page, mysql=sizes.mysql)
-        self._tree = pages.new(
+        self._tree = branch.new(
             sizes.branch, sizes.page, len(leaves.slots), 1, shrinks=not sizes.mysql, sparse=sizes.sparse
         )
         start(self._tree, self._space)
         if keep:
-            while len(self._tree.state) < n // max(1, keep - 1) + 2 * pages.MARGIN:
-                pages.grow(self._tree)
+            while len(self._tree.state) < n // max(1, keep - 1) + 2 * branch.MARGIN:
+                branch.grow(self._tree)
             while len(self._space.extents) * self._space.facts[spaces.EXTENT] < 3 * n:
                 spaces.grow(self._space)
             build(self._tree, self._space, lowers, keep)
@@ -174,15 +200,22 @@ class ClusteredState:
         if not len(entries):
             self._begin(self._empty_leaf(), np.zeros(1, np.int64))
             return
-        leaves = self._empty_leaf()
         starts = np.arange(0, len(entries), keep)
-        n, counts = len(starts), np.diff(np.append(starts, len(entries)))
-        while len(leaves.slots) < n + n // 4:
-            leaf.grow(leaves)
+        counts = np.diff(np.append(starts, len(entries)))
+        lowers, highest = np.append(0, entries[starts[1:]]), entries[starts + counts - 1]
+        leaves = self._chain(lowers, counts, highest)
+        if self._sizes.mysql:
+            leaves.slots[: len(starts), leaf.LAST] = highest
         full = len(entries) // keep
         leaves.heaps[:full, :keep] = entries[: full * keep].reshape(full, keep)
         leaves.heaps[full : full + 1, : len(entries) - full * keep] = entries[full * keep :]
-        lowers, highest = np.append(0, entries[starts[1:]]), entries[starts + counts - 1]
+        self._begin(leaves, lowers, keep_above)
+
+    def _chain(self, lowers: Integers, counts: Integers, highest: Integers) -> Leaves:
+        """Leaves in key order with so many records each, whose heaps are still empty."""
+        n, leaves = len(lowers), self._empty_leaf()
+        while len(leaves.slots) < n + n // 4:
+            leaf.grow(leaves)
         fields: dict[int, Any] = {
             leaf.LOWER: lowers,
             leaf.UPPER: np.append(lowers[1:], self._keys),
@@ -192,7 +225,7 @@ class ClusteredState:
             leaf.RECORDS: counts,
             leaf.TOP: counts,
             leaf.FREE: -1,
-            leaf.LAST: highest if self._sizes.mysql else -1,
+            leaf.LAST: -1,
             leaf.HIGHEST: highest,
         }
         for field, values in fields.items():
@@ -200,7 +233,7 @@ class ClusteredState:
         firsts = np.arange(len(leaves.cells), dtype=np.int64) << leaves.facts[leaf.SHIFT]
         leaves.cells[:] = np.searchsorted(fields[leaf.UPPER], firsts, side="right")
         leaves.facts[[leaf.LEAVES, leaf.IS_ROOT]] = n, n == 1
-        self._begin(leaves, lowers, keep_above)
+        return leaves
 
     def _follow(self) -> None:
         """Does to branch pages and file what the events ask for, and forgets these."""
@@ -210,11 +243,11 @@ class ClusteredState:
         events, done = events_of(leaves), 0
         while (done := follow(tree, space, events, done, _ALL_ROWS)) < len(events):
             spaces.grow(space)
-            pages.grow(tree)
+            branch.grow(tree)
         split = events[(events[:, leaf.WHAT] == leaf.UP) | (events[:, leaf.WHAT] == leaf.DOWN), leaf.KIND]
         self._splits += np.bincount(split, minlength=3)[:3]
         leaves.facts[leaf.EVENTS] = 0
-        if tree.facts[pages.ROOT] < 0 and not leaves.facts[leaf.IS_ROOT]:
+        if tree.facts[branch.ROOT] < 0 and not leaves.facts[leaf.IS_ROOT]:
             (only,) = chain(leaves)
             leaf.reorganise(leaves, only)  # its records were copied to the root, which is now the only leaf
             leaves.facts[leaf.IS_ROOT] = 1

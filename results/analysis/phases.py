@@ -29,7 +29,11 @@ def insertions(arm: Arm) -> list[str]:
 
 
 def splits_per_thousand(arm: Arm, name: str) -> float | None:
-    """Splits that move rows in an inserting phase, per 1,000 rows; None where they were not counted."""
+    """Splits that move rows in an inserting phase, per 1,000 rows: the server's, else the page model's beside it; None
+    where neither is known."""
     rows = after_phase(arm, Metric.PHASE_ROWS, name)
-    splits = [one.median for metric in _MOVING if (one := after_phase(arm, metric, name))]
-    return 1000 * sum(splits) / rows.median if rows and splits else None
+    for kind in (SubjectKind.PHASE, SubjectKind.MODEL_PHASE):
+        splits = [one.median for metric in _MOVING if (one := after_phase(arm, metric, name, kind))]
+        if rows and splits:
+            return 1000 * sum(splits) / rows.median
+    return None

@@ -15,6 +15,7 @@ from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.probes.ibd_file import IndexPages, UnreadablePagesError, pages_of, summarise
+from keybench.databases.mysql.probes.index_pages import index_pages
 from keybench.databases.mysql.probes.tables import index_id, innodb_name, leaf_bytes, leaf_pages
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.locked_folder import base_directory, locked_folder
@@ -22,6 +23,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import PAGE_HEADER
+from keybench.pagemodels.innodb.server_pages import InnodbPages
 
 _NO_FILES = "the pages are in the server's files, which keybench reads on its own private servers alone."
 _NO_COUNT = (
@@ -75,6 +77,14 @@ def read_index(server: Queries, table: Table) -> IndexPages | None:
     """The pages of the key's index; None on somebody's own server."""
     with flushed(server, table) as pages:
         return None if pages is None else summarise(pages, index_id(server, table))
+
+
+def read_for_model(server: Queries, table: Table) -> InnodbPages | None:
+    """All that the page model needs to go on from the key's index; None on somebody's own server."""
+    with flushed(server, table) as pages:
+        if pages is None:
+            return None
+        return index_pages(pages, summarise(pages, index_id(server, table)), table.column)
 
 
 class PagesProbe(FinalState):

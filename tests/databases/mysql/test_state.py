@@ -40,6 +40,12 @@ class Exactly(Both):
     before: tuple[int, int]
     """The server's counters of merges and splits."""
 
+    def begin_again(self) -> None:
+        """The model goes on from what the server has, and counts from here on."""
+        assert isinstance(self.bench.admin, MySqlAdmin)
+        self.before = counters(self.bench.admin)
+        super().begin_again()
+
     def compare(self) -> None:
         """Fails unless all pages, the file's size and the merges are those of the model."""
         admin = self.bench.admin
@@ -117,8 +123,9 @@ def test_indexes_of_other_tables_with_a_past_are_those_of_the_model(engine, admi
     lives(engine, admin, table(*given), stream, 8000 if given[1] > 1000 else 40_000)
 
 
-def mixture(it: Both, rows: int, seed: int) -> None:
-    """Fourteen steps by chance; there are twice as many keys as rows."""
+def mixture(it: Both, rows: int, seed: int, *, begins: bool = False) -> None:
+    """Fourteen steps by chance; there are twice as many keys as rows. `begins`: the model goes on from the server's
+    pages after each cleaning."""
     random, left, arrived = np.random.Generator(np.random.PCG64(seed)), it.arriving[:-5], np.empty(0, np.int64)
     for step in range(14):
         share, kind = random.random(), random.integers(8) if step else 0
@@ -130,6 +137,8 @@ def mixture(it: Both, rows: int, seed: int) -> None:
             it.rebuild(int(random.integers(10, 101)))
         elif kind == 4:
             it.clean()
+            if begins:
+                it.begin_again()
         else:
             begin = int(random.integers(len(arrived) + 1))
             gone = {
@@ -141,6 +150,8 @@ def mixture(it: Both, rows: int, seed: int) -> None:
             arrived = arrived[~np.isin(arrived, gone)]
             if random.random() < 0.5:
                 it.clean()
+                if begins:
+                    it.begin_again()
 
 
 @pytest.mark.long
@@ -149,6 +160,13 @@ def mixture(it: Both, rows: int, seed: int) -> None:
 def test_any_mixture_of_steps_is_that_of_the_model(engine, admin, stream: str, seed: int) -> None:
     on = table("char36", (3000, 300, 0)[seed % 3])
     lives(engine, admin, on, stream, 5000, partial(mixture, seed=seed))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10, 16))
+def test_the_model_goes_on_from_any_index_on_the_server(engine, admin, seed: int) -> None:
+    on = table(("char36", "bigint")[seed % 2], (3000, 300, 0)[seed % 3])
+    lives(engine, admin, on, "random", 5000, partial(mixture, seed=seed, begins=True))
 
 
 @pytest.mark.long
@@ -173,6 +191,12 @@ def of_page_size(request, engine, servers: Servers) -> Iterator[MySqlAdmin]:
 @pytest.mark.parametrize("stream", STREAMS)
 def test_pages_of_other_sizes_with_a_past_are_those_of_the_model(engine, of_page_size, stream: str) -> None:
     lives(engine, of_page_size, table("char36", 300, **of_page_size.page_settings()), stream, 30_000)
+
+
+@pytest.mark.long
+def test_the_model_goes_on_from_indexes_with_pages_of_other_sizes(engine, of_page_size) -> None:
+    on = table("char36", 700, **of_page_size.page_settings())
+    lives(engine, of_page_size, on, "random", 20_000, partial(mixture, seed=10, begins=True))
 
 
 def test_deleted_rows_stay_until_purge_may_go_on(engine, admin) -> None:

@@ -16,8 +16,9 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
-from keybench.pagemodels.contract import KeepsState, delete
+from keybench.pagemodels.contract import BeginsFromPages, KeepsState, delete
 from keybench.pagemodels.innodb.model import InnodbModel, InnodbState
+from keybench.pagemodels.server_pages import Level, ServerPages
 from tests.pagemodels.innodb.reference_past import Past
 
 Ranks = NDArray[np.int64]
@@ -179,6 +180,20 @@ def test_what_cannot_be_done_is_refused() -> None:
     assert state.stats().rows == 2  # the deleted one is still there
     state.clean()
     assert state.stats().rows == 1
+
+
+def test_pages_of_another_engine_are_refused() -> None:
+    state = model_of().state(10)
+    assert isinstance(state, BeginsFromPages)
+    none = np.empty(0, np.int64)
+    pages = ServerPages((Level(np.array([3]), np.array([2])),), none, 4)
+    with pytest.raises(UsageError) as refused:
+        state.begin(np.array([1, 2]), pages)
+    assert str(refused.value) == (
+        "the page model of InnoDB goes on from InnoDB's own pages only: read them from its file."
+    )
+    with pytest.raises(UsageError, match=r"^the leaves of the index have 2 rows, not 1: "):
+        state.begin(np.array([1]), pages)
 
 
 def test_tables_whose_past_is_not_known_are_refused() -> None:

@@ -52,7 +52,8 @@ _SPLITS = _Drawn(
     "splits per 1,000 rows, lower is better",
     "splits per 1,000 rows",
     "insertion",
-    "In each phase that inserts, whatever lies between them. Splits that move rows; appends are left out.",
+    "In each phase that inserts, whatever lies between them. Splits that move rows; appends are left out. Where the "
+    "server counts none, they are the page model's.",
     Metric.INTERIOR_SPLITS,
 )
 
