@@ -73,7 +73,7 @@ class IndexedState(State):
         rows, begin, reached = self._number(ranks, int(self._table.facts[LARGEST]) + 1), 0, 0
         while True:
             begin, reached = load_beside(self._table, self._tree, self._file, rows, ranks, begin, len(rows), reached)
-            if begin == len(rows):
+            if begin == reached == len(rows):
                 return
             self._grow()
 

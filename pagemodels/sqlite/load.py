@@ -84,11 +84,13 @@ def load_beside(
     `rows` are the ranks of rows in the table, empty if they arrive in its order. `reached` rows are in the table
     already. Returns the rows of index and table to go on from.
     """
-    while begin < end:
+    while begin < end or reached < end:
         ahead = load(table, file, rows, reached, end, False)  # nothing that the index could notice
         reached = ahead
-        begin = load(index, file, ranks, begin, min(ahead + 1, end), True)
-        if begin < min(ahead + 1, end) or table.facts[PAGES] >= table.facts[MOST_PAGES] or full(file):
+        until = min(ahead + 1, end)
+        if begin < until:
+            begin = load(index, file, ranks, begin, until, True)
+        if begin < until or table.facts[PAGES] >= table.facts[MOST_PAGES] or full(file):
             return begin, reached
         if ahead < end:
             reached = load(table, file, rows, ahead, ahead + 1, True)

@@ -140,7 +140,7 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
                 begin, reached = load_beside(rows, tree, file, order, ranks, begin, end, reached)
             else:
                 begin = load(tree, file, ranks, begin, end, True)
-            if begin == end:
+            if begin == end and (rows is None or reached == end):
                 break
             lengthen(file)
             for each in filter(None, (rows, tree)):
