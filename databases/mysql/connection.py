@@ -21,8 +21,10 @@ from keybench.errors import ServerError
 CONNECT_SECONDS = 5
 
 COM_STMT_PREPARE: Final = 0x16
+COM_STMT_EXECUTE: Final = 0x17
 COM_STMT_BULK_EXECUTE: Final = 0xFA
-"""MariaDB's commands for arrays of values (its knowledge base, "Client/Server Protocol"); MySQL lacks the second."""
+"""Commands for prepared statements (MariaDB's knowledge base, "Client/Server Protocol"); MySQL lacks the last, which
+takes arrays of values."""
 _PACKET_BYTES = (1 << 24) - 2
 """The protocol's longest packet that is not the first part of a longer one."""
 
@@ -64,7 +66,7 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         super().write_packet(payload)
 
     def statement(self, text: bytes) -> bytes:
-        """Prepares a statement for `run_arrays`; its number, as the protocol writes it."""
+        """Prepares a statement for `run_arrays` or `run_prepared`; its number, as the protocol writes it."""
         self._execute_command(COM_STMT_PREPARE, text)
         answer = self._read_packet().get_all_data()
         columns, parameters = struct.unpack_from("<HH", answer, 5)
@@ -76,6 +78,11 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
     def run_arrays(self, statement: bytes, packet: bytes) -> int:
         """Runs a prepared statement once for each row of values; the rows stored."""
         self._execute_command(COM_STMT_BULK_EXECUTE, statement + packet)
+        return int(OKPacketWrapper(self._read_packet()).affected_rows)
+
+    def run_prepared(self, statement: bytes, values: bytes) -> int:
+        """Runs a prepared statement once; the rows stored."""
+        self._execute_command(COM_STMT_EXECUTE, statement + values)
         return int(OKPacketWrapper(self._read_packet()).affected_rows)
 
     def load(self, statement: bytes, rows: bytes) -> int:

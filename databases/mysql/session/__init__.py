@@ -1,8 +1,8 @@
 """A writer's connection: each transaction's rows packed beforehand, and sent in the fastest way that the server takes.
 
 MariaDB takes arrays of values for one INSERT, in 0.7 to 0.8 of the time of LOAD DATA LOCAL (`make bench` compares all
-methods). MySQL has no such arrays: it gets LOAD DATA LOCAL, or INSERTs of many rows where it does not permit that
-(`local_infile`, off by default). `Admin.settings` reports which method was used.
+methods). MySQL has no such arrays: it gets LOAD DATA LOCAL, or prepared INSERTs of many rows where it does not permit
+that (`local_infile`, off by default). `Admin.settings` reports which method was used.
 """
 
 from __future__ import annotations
@@ -18,23 +18,25 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.packing import Varying, texts
 from keybench.databases.mysql import connection, ddl
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of
-from keybench.databases.mysql.session import arrays, statements
+from keybench.databases.mysql.session import arrays, prepared, statements
 from keybench.errors import ServerError
 from keybench.model.keys import Bytes, Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
-SendMethod = Literal["load data", "arrays", "insert"]
-Batch = statements.Loaded | arrays.Arrays | statements.Inserted
+SendMethod = Literal["load data", "arrays", "prepared", "insert"]
+Batch = statements.Loaded | arrays.Arrays | prepared.Prepared | statements.Inserted
 
 _PACKED: Mapping[SendMethod, Callable[..., Sequence[Batch]]] = {
     "load data": statements.loads,
     "arrays": arrays.packed,
+    "prepared": prepared.packed,
     "insert": statements.inserts,
 }
 _PACKED_WITHOUT_KEYS: Mapping[SendMethod, Callable[[Table, Bytes | Varying, int], Sequence[Batch]]] = {
     "load data": statements.loads_without_keys,
     "arrays": arrays.packed_without_keys,
+    "prepared": prepared.packed_without_keys,
     "insert": statements.inserts_without_keys,
 }
 
@@ -54,7 +56,7 @@ def default_method(to: connection.Connection) -> SendMethod:
     with to.cursor() as cursor:
         cursor.execute("SELECT @@GLOBAL.local_infile")
         permitted = cursor.fetchone()
-    return "load data" if permitted == (1,) else "insert"
+    return "load data" if permitted == (1,) else "prepared"
 
 
 class MySqlSession:
@@ -67,6 +69,7 @@ class MySqlSession:
         with connection.server_errors(self._title):
             self._method = method or default_method(self._connection)
         self._statements: list[bytes] = []
+        self._prepared: dict[tuple[str, int], bytes] = {}
         self._analysed = False
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
@@ -137,10 +140,18 @@ class MySqlSession:
     def _send_part(self, statement: bytes, batch: Batch) -> int:
         if isinstance(batch, statements.Loaded):
             return self._connection.load(statement, batch.data)
+        if isinstance(batch, prepared.Prepared):
+            return sum(self._send_prepared(batch.table, rows, values) for rows, values in batch.statements)
         run: Any = self._connection.run
         if isinstance(batch, arrays.Arrays):
             run = partial(self._connection.run_arrays, statement)
         return sum(map(run, batch.statements))
+
+    def _send_prepared(self, table: Table, rows: int, values: bytes) -> int:
+        known = self._prepared.get((table.name, rows))
+        if known is None:
+            known = self._prepared[table.name, rows] = self._connection.statement(prepared.statement(table, rows))
+        return self._connection.run_prepared(known, values)
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
         """The keys as literals. The first time, the optimiser's statistics are gathered."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import connect
-from keybench.databases.mysql.session import MySqlSession, default_method
+from keybench.databases.mysql.session import MySqlSession, default_method, prepared
 from keybench.databases.mysql.session import statements as rows
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
@@ -53,6 +53,18 @@ def test_batches_for_load_data_hold_the_rows_in_order(n, payload, rows_per_tx) -
     lines = rows.loads(Table("t", ENGINE.column("char36"), payload), keys, texts, rows_per_tx)
     assert [batch.rows for batch in lines] == [batch.data.count(b"\n") for batch in lines]
     assert [batch.rows for batch in lines] == [batch.rows for batch in fixed]
+
+
+def test_a_prepared_statement_has_no_more_parameters_than_the_protocol_can_count() -> None:
+    on, keys = Table("t", ENGINE.column("binary16"), 10), random(40_000)
+    (batch,) = prepared.packed(on, keys, Payload(10).rows(0, 40_000), 40_000)
+    assert [n for n, _ in batch.statements] == [32_767, 7_233]
+    assert prepared.statement(on, 2) == b"INSERT INTO `keybench`.`t` (`key`, payload) VALUES (?,?),(?,?)"
+    (_, values) = batch.statements[-1]
+    head = 1 + 4 + -(-2 * 7_233 // 8) + 1 + 4 * 7_233
+    assert values[:5] == b"\0\1\0\0\0"
+    assert values[head : head + 17] == b"\x10" + keys.data[32_767].tobytes()
+    assert len(values) == head + 7_233 * (1 + 16 + 1 + 10)
 
 
 @of_each("path", lambda of: [path for path in methods(of) if path != "load data"])
@@ -142,7 +154,7 @@ def test_mariadb_gets_arrays_also_where_local_infile_is_off(admin) -> None:
         admin.rows("SET GLOBAL local_infile = ON")
 
 
-@pytest.mark.parametrize(("version", "permitted", "path"), [("8.4.6", 1, "load data"), ("8.4.6", 0, "insert")])
+@pytest.mark.parametrize(("version", "permitted", "path"), [("8.4.6", 1, "load data"), ("8.4.6", 0, "prepared")])
 def test_mysql_gets_load_data_where_it_permits_that(admin, monkeypatch, version, permitted, path) -> None:
     """MariaDB's own setting, under MySQL's version."""
     admin.rows(f"SET GLOBAL local_infile = {permitted}")
