@@ -168,14 +168,19 @@ def main() -> None:
         raise SystemExit(f"there is no page model of {name} with entries of one size")
     ranks = streams.random(n)
     model.insert(streams.random(1000))
-    Path("/proc/self/clear_refs").write_text("5")  # Linux: resets the peak
-    before = _peak()
+    before = reset_peak()
     model.insert(ranks)
-    print((_peak() - before) / n)
+    print((peak_memory() - before) / n)
 
 
-def _peak() -> int:
-    """Peak memory of this process, in bytes."""
+def reset_peak() -> int:
+    """Makes the memory that this process uses now its peak (Linux); bytes."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    return peak_memory()
+
+
+def peak_memory() -> int:
+    """The most memory that this process has used since then; bytes."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) * 1024
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks import streams
 from benchmarks.fidelity import columns
+from benchmarks.pagemodel import peak_memory, reset_peak
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engines
 from keybench.errors import UsageError
@@ -120,16 +120,9 @@ def main() -> None:
         raise SystemExit(f"the page model of {name} knows no index with a past")
     order = np.random.Generator(np.random.PCG64(1)).permutation(n)
     _whole(model, streams.random(1000), 1000, on.default_fill).stats()
-    Path("/proc/self/clear_refs").write_text("5")  # Linux: resets the peak
-    before = _peak()
+    before = reset_peak()
     _whole(model, order, n, on.default_fill).stats()
-    print((_peak() - before) / n)
-
-
-def _peak() -> int:
-    """Peak memory of this process, in bytes."""
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
-    return int(line.split()[1]) * 1024
+    print((peak_memory() - before) / n)
 
 
 if __name__ == "__main__":

@@ -58,3 +58,15 @@ def _mark(numbers: NDArray[np.int64], n: int, seen: NDArray[np.uint64]) -> bool:
             return False
         seen[number >> 6] |= bit
     return True
+
+
+def chosen(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
+    """(keys,): whether each of so many keys is one of these. UsageError for ranks that are no keys, or come twice."""
+    found = np.zeros(keys, np.bool_)
+    if not len(ranks):
+        return found
+    if int(ranks.min()) >= 0 and int(ranks.max()) < keys:
+        found[ranks] = True
+    if int(np.count_nonzero(found)) != len(ranks):
+        raise UsageError(f"ranks of keys must be 0 to {keys - 1:,}, each at most once.")
+    return found

@@ -25,6 +25,7 @@ from keybench.pagemodels.innodb.replay import follow
 from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
 from keybench.pagemodels.innodb.sorted_build import build, records_of_full_page
 from keybench.pagemodels.page_stats import Checkpoint
+from keybench.pagemodels.permutation import chosen
 from keybench.pagemodels.server_pages import ServerPages
 
 Integers = NDArray[np.int64]
@@ -66,7 +67,7 @@ class ClusteredState:
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the index by one that is built from these keys, in any order, at a fill factor in %."""
         keep = self._full_pages(fill)
-        self._replace(self._chosen(ranks), *keep)
+        self._replace(chosen(ranks, self._keys), *keep)
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that is built from the keys that are not deleted."""
@@ -77,7 +78,7 @@ class ClusteredState:
         pages.require(len(ranks))
         if not isinstance(pages, InnodbPages) or pages.extents is None:
             raise UsageError("the page model of InnoDB goes on from InnoDB's own pages only: read them from its file.")
-        present, entries = self._chosen(ranks), pages.levels[0].entries
+        present, entries = chosen(ranks, self._keys), pages.levels[0].entries
         self._counted += self._own_counters()
         self._present, self._deleted = present, []
         self._marked[:] = False
@@ -98,7 +99,7 @@ class ClusteredState:
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
-        if bool((self._chosen(ranks) & (self._present | self._marked)).any()):
+        if bool((chosen(ranks, self._keys) & (self._present | self._marked)).any()):
             raise UsageError("some of the keys are there already, or not cleaned up yet: leave them out.")
         self._present[ranks] = True
         begin = 0
@@ -108,7 +109,7 @@ class ClusteredState:
 
     def delete(self, ranks: Integers) -> None:
         """Marks keys as deleted, in order. UsageError for a key that is not there."""
-        if bool((self._chosen(ranks) & ~self._present).any()):
+        if bool((chosen(ranks, self._keys) & ~self._present).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._present[ranks] = False
         self._marked[ranks] = True
@@ -149,17 +150,6 @@ class ClusteredState:
             rows,
             int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()),
         )
-
-    def _chosen(self, ranks: Integers) -> NDArray[np.bool_]:
-        """(keys,): whether each key is one of these. UsageError for ranks that are no keys, or that come twice."""
-        chosen = np.zeros(self._keys, np.bool_)
-        if not len(ranks):
-            return chosen
-        if int(ranks.min()) >= 0 and int(ranks.max()) < self._keys:
-            chosen[ranks] = True
-        if int(np.count_nonzero(chosen)) != len(ranks):
-            raise UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
-        return chosen
 
     def _full_pages(self, fill: int) -> tuple[int, int]:
         """Records of a full (leaf, branch page) of a sorted build."""

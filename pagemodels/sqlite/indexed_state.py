@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
+from keybench.pagemodels.permutation import chosen
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, holds
@@ -53,7 +54,7 @@ class IndexedState(State):
 
     def build(self, ranks: Ranks, fill: int) -> None:
         """Replaces both b-trees by those that VACUUM makes of these keys, which came in this order."""
-        there = self._marked(ranks)
+        there = chosen(ranks, self._keys)
         cells.require_fill(fill)
         self._number(ranks, 0)
         self._replace(np.flatnonzero(there), fill)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
+from keybench.pagemodels.permutation import chosen
 from keybench.pagemodels.server_pages import ServerPages
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED
@@ -33,7 +34,7 @@ class State:
 
     def build(self, ranks: Ranks, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, in any order."""
-        self._replace(np.flatnonzero(self._marked(ranks)), fill)
+        self._replace(np.flatnonzero(chosen(ranks, self._keys)), fill)
 
     def rebuild(self, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of it."""
@@ -41,13 +42,13 @@ class State:
 
     def insert(self, ranks: Ranks) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
-        if bool((self._marked(ranks) & self._present()).any()):
+        if bool((chosen(ranks, self._keys) & self._present()).any()):
             raise UsageError("some of the keys are there already: leave them out.")
         self._load(ranks)
 
     def delete(self, ranks: Ranks) -> None:
         """Deletes keys, in order; pages are balanced and given back at once. UsageError for a key that is not there."""
-        if bool((self._marked(ranks) & ~self._present()).any()):
+        if bool((chosen(ranks, self._keys) & ~self._present()).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._erase(ranks)
         self._tree.facts[LARGEST] = np.flatnonzero(self._present()).max(initial=-1)
@@ -65,17 +66,6 @@ class State:
         first = 2 * int(self._tree.facts[WORDS]) + ARRIVED
         words = np.ascontiguousarray(self._tree.marks[first::2])
         return np.unpackbits(words.view(np.uint8), count=self._keys, bitorder="little").view(np.bool_)
-
-    def _marked(self, ranks: Ranks) -> NDArray[np.bool_]:
-        """(keys,): whether each key is one of these. UsageError for ranks that are no keys, or that come twice."""
-        marked = np.zeros(self._keys, np.bool_)
-        if not len(ranks):
-            return marked
-        if int(ranks.min()) >= 0 and int(ranks.max()) < self._keys:
-            marked[ranks] = True
-        if int(np.count_nonzero(marked)) != len(ranks):
-            raise UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
-        return marked
 
     def _begun(self) -> tuple[Tree, Ints]:
         tree, file = self._empty(), new_file(self._page_bytes)
@@ -120,5 +110,5 @@ class TreeState(State):
         """Replaces the b-tree by one with these pages (`contract.BeginsFromPages`)."""
         tree, file = self._empty(), new_file(self._page_bytes)
         tree.facts[_SPLITS] = self._tree.facts[_SPLITS]
-        fill_tree(tree, file, np.flatnonzero(self._marked(ranks)), pages, borders)
+        fill_tree(tree, file, np.flatnonzero(chosen(ranks, self._keys)), pages, borders)
         self._tree, self._file = tree, file
