@@ -62,7 +62,7 @@ def recorded(folder: Path) -> list[Trial]:
         return []
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.long)])
 def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str], kills: int
 ) -> None:

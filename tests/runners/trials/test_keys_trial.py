@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,9 @@ from keybench.runners.trials.keys_trial import KeysTrial, breaks, duplicates
 from keybench.scenarios.files import load_scenario
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Counts = dict[Metric, float | None]
+
+ONE, FOUR, SINGLE = "AES, 1 thread", "AES, 4 threads", "AES, 1 thread, one key a call"
 
 
 def request(*layouts: str, rows: int = 20_000) -> Request:
@@ -29,14 +32,18 @@ def request(*layouts: str, rows: int = 20_000) -> Request:
     return Request((), {}, scenario, resolve_layouts(layouts, scenario), (), rows, 1, "durable", 1, 60.0)
 
 
-def values(trial: Trial) -> dict[Metric, float | None]:
+def values(trial: Trial) -> Counts:
     assert trial.error == ""
     return {reading.metric: reading.value for reading in trial.readings}
 
 
-def results(*layouts: str, rows: int = 20_000) -> dict[tuple[str, str], dict[Metric, float | None]]:
-    asked = request(*layouts, rows=rows)
-    return {(trial.layout, trial.column): values(KeysTrial(asked, trial).run()) for trial in plan(asked)}
+def run(asked: Request, *ways: str) -> dict[tuple[str, str], Trial]:
+    """The trials of these ways to make keys."""
+    return {(one.layout, one.column): KeysTrial(asked, one).run() for one in plan(asked) if one.column in ways}
+
+
+def results(*layouts: str, rows: int = 20_000, ways: Sequence[str]) -> dict[tuple[str, str], Counts]:
+    return {about: values(trial) for about, trial in run(request(*layouts, rows=rows), *ways).items()}
 
 
 def test_every_way_is_a_trial_and_random_guids_are_always_among_them() -> None:
@@ -49,13 +56,12 @@ def test_every_way_is_a_trial_and_random_guids_are_always_among_them() -> None:
 
 
 def test_one_key_a_call_makes_the_same_keys_and_is_recorded_as_such() -> None:
-    asked = request("morris", "rt-comb-sql", "ksuid", rows=5000)
-    records = {(trial.layout, trial.column): KeysTrial(asked, trial).run() for trial in plan(asked)}
-    single = {name: one for (name, way), one in records.items() if way == "AES, 1 thread, one key a call"}
+    records = run(request("morris", "rt-comb-sql", "ksuid", rows=5000), ONE, SINGLE)
+    single = {name: one for (name, way), one in records.items() if way == SINGLE}
     assert set(single) == {"bigint-identity", "uuid-v4", "morris", "rt-comb-sql"}, "ksuid has no rule for one call"
     for name, one in single.items():
-        batch = records[name, "AES, 1 thread"]
-        assert (one.rows_per_tx, batch.rows_per_tx, one.server) == (1, 10_000, "AES, 1 thread, one key a call")
+        batch = records[name, ONE]
+        assert (one.rows_per_tx, batch.rows_per_tx, one.server) == (1, 10_000, SINGLE)
         both = values(one), values(batch)
         for metric in (Metric.DUPLICATE_KEYS, Metric.CLOCK_LEAD_MS):
             assert both[0][metric] == both[1][metric], name
@@ -80,11 +86,12 @@ def test_duplicates_and_breaks_are_counted() -> None:
 
 
 def test_what_layouts_promise_shows_in_the_counts() -> None:
-    found = results("uuid-v7", "efcore-sequential", "rt-comb-sql-no-repeat", "tvondra-sequence")
+    ways = (ONE, "operating system, 4 threads", SINGLE)
+    found = results("uuid-v7", "efcore-sequential", "rt-comb-sql-no-repeat", "tvondra-sequence", ways=ways)
     for (layout, way), of in found.items():
         assert of[Metric.KEY_NS] > 0
         assert of[Metric.DUPLICATE_KEYS] == 0, (layout, way)
-    one = {layout: of for (layout, way), of in found.items() if way == "AES, 1 thread"}
+    one = {layout: of for (layout, way), of in found.items() if way == ONE}
     assert one["uuid-v4"][Metric.ORDER_BREAKS] is None
     assert one["efcore-sequential"][Metric.ORDER_BREAKS] == one["bigint-identity"][Metric.ORDER_BREAKS] == 0
     assert 0.4 < one["uuid-v7"][Metric.ORDER_BREAKS] / 20_000 < 0.6  # random within the millisecond
@@ -94,23 +101,25 @@ def test_what_layouts_promise_shows_in_the_counts() -> None:
 
 def test_a_timestamp_that_never_repeats_runs_ahead_of_the_clock() -> None:
     """20,000 keys in 2 ms, 4 ms each (`UtcNoRepeat`'s increment): the last is some 80 s ahead."""
-    found = results("rt-comb-sql-no-repeat")["rt-comb-sql-no-repeat", "AES, 1 thread"]
+    found = results("rt-comb-sql-no-repeat", ways=[ONE])["rt-comb-sql-no-repeat", ONE]
     assert found[Metric.CLOCK_LEAD_MS] == pytest.approx(20_000 * 4, rel=0.01)
     assert found[Metric.ORDER_BREAKS] == 0
 
 
 def test_counts_repeat_exactly() -> None:
-    one, two = results("uuid-v7", rows=5000), results("uuid-v7", rows=5000)
+    one, two = (results("uuid-v7", rows=5000, ways=[ONE, FOUR, "plain PRNG, 4 threads"]) for _ in range(2))
     exact = (Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.CLOCK_LEAD_MS)
-    for (layout, way), of in one.items():
-        if not way.startswith("operating"):
-            assert [of[m] for m in exact] == [two[layout, way][m] for m in exact]
+    assert len(one) == 9
+    for about, of in one.items():
+        assert [of[m] for m in exact] == [two[about][m] for m in exact]
 
 
 def test_a_layout_that_cannot_is_an_error_and_no_number() -> None:
     asked = request("uuid-v7")
     early = asked.scenario.model_copy(update={"start": datetime(1960, 1, 1, tzinfo=UTC)})
     for trial in plan(asked):
+        if trial.column not in (ONE, SINGLE):
+            continue
         ended = KeysTrial(replace(asked, scenario=early), trial).run()
         assert (ended.status, bool(ended.readings)) == (("error", False) if trial.layout == "uuid-v7" else ("ok", True))
         assert ("uuid-v7 keys hold instants from 1970" in ended.error) == (trial.layout == "uuid-v7")
