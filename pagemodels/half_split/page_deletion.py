@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,15 @@ class Delete(Protocol):
         ...
 
 
+Visits = Callable[[bool, int, int], bool]
+"""Whether a cleaning visits the pages of an index at all, from: whether it has dead entries; how many deleted pages
+wait; how many pages it has."""
+
+
+def _always(dead: bool, waiting: int, pages: int) -> bool:  # noqa: ARG001
+    return True
+
+
 @dataclass(frozen=True)
 class PageDeletion:
     """An engine's rules."""
@@ -34,15 +43,8 @@ class PageDeletion:
     delete: Delete
     waits: bool
     """Whether new pages can only take the place of deleted ones after one more cleaning, before which rows came or
-    went (nbtpage.h, BTPageIsRecyclable: no transaction may be left that began before the deletion)."""
-
-    def visits(self, dead: bool, waiting: int, pages: int) -> bool:
-        """Whether a cleaning visits the pages of an index with so many waiting pages and all pages but the first.
-
-        Without dead entries PostgreSQL does so only if more than a twentieth of the pages wait (nbtree.c,
-        _bt_vacuum_needs_cleanup).
-        """
-        return dead or not self.waits or waiting > (pages + 1) // 20
+    went."""
+    visits: Visits = _always
 
 
 def drop_empty(

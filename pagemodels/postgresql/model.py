@@ -27,7 +27,7 @@ from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.page_deletion import PageDeletion
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.state import Rules
-from keybench.pagemodels.postgresql.page_deletion import delete_empty
+from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
 from keybench.pagemodels.postgresql.page_reads import HeapIndexModel
 from keybench.pagemodels.postgresql.records import (
     HEAP_OVERHEAD,
@@ -87,7 +87,9 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
         leaf = between_keys(leaf, space, item, given.fillfactor, table.children)
     model = HeapIndexModel(
         heap_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
-        rules=Rules(sorted_build(item, _TRUNCATED, leaf_rule), PageDeletion(delete_empty, waits=True)),
+        rules=Rules(
+            sorted_build(item, _TRUNCATED, leaf_rule), PageDeletion(delete_empty, waits=True, visits=needs_visit)
+        ),
         leaf=leaf,
         branch=split_rule(space, item, _TRUNCATED, BRANCH_FILLFACTOR, 0),
         density=lambda rows, _used, pages: _density(space, (rows + pages - 1) * item, pages),

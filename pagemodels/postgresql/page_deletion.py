@@ -58,6 +58,15 @@ class _Tree:
         self.children[len(going) - 1][self.parent[len(going) - 1][going[-1]]] -= 1
 
 
+def needs_visit(dead: bool, waiting: int, pages: int) -> bool:
+    """Whether VACUUM looks at the index: without dead entries only if more than a twentieth of its pages, its metapage
+    among them, wait to be used again (nbtree.c, _bt_vacuum_needs_cleanup).
+
+    They wait until no transaction is left that began before their deletion (nbtpage.h, BTPageIsRecyclable).
+    """
+    return dead or waiting > (pages + 1) // 20
+
+
 def delete_empty(
     lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
 ) -> tuple[list[tuple[Integers, Integers]], list[int]]:

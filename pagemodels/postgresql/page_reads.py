@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.errors import UsageError
+from keybench.pagemodels.half_split.leaf_range import LeafRange
 from keybench.pagemodels.half_split.stateful import StatefulSplitModel
 from keybench.pagemodels.half_split.tree import build_branches, build_level
 from keybench.pagemodels.memory import uncounted
@@ -71,14 +72,18 @@ class HeapIndexModel(StatefulSplitModel):
 
 
 def _page_reads(model: HeapIndexModel, ranks: Integers, buffers: int, ends: Sequence[int], batch: int) -> PageReads:
-    heap_rows = model.heap_rows
+    heap_rows, n = model.heap_rows, len(ranks)
+    leaves_at_most = LeafRange.usual(n, model.leaf)
+    if leaves_at_most + LeafRange.usual(leaves_at_most, model.branch) + n // heap_rows + 2 <= buffers:
+        none = np.zeros(len(ends), np.int64)
+        return PageReads(none, none, none)  # all pages stay, whatever the keys
     level = build_level(ranks, model.leaf)
     above = build_branches(level, model.branch)
     leaves = ancestry(level)
     branches = ancestry(above[0]) if above else Ancestry(*(np.empty(0, own.dtype) for own in leaves))
     first_heap = len(level) + len(branches.births) + 1
     root = first_heap - 1 if len(above) > 1 else NONE
-    pool = new(buffers, first_heap + len(ranks) // heap_rows + 1)
+    pool = new(buffers, first_heap + n // heap_rows + 1)
     plan = _Plan(leaves, branches, len(level), root, first_heap, heap_rows, batch, np.zeros(4, np.int64))
     bring(pool, 0)
     reads = np.zeros((len(ends), 3), np.int64)

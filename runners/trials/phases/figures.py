@@ -15,7 +15,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.definition import Theme
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading
+from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.model.table import Table
 from keybench.pagemodels.contract import delete, empty_index
@@ -112,16 +112,16 @@ def of_phases(steps: Sequence[Step], after: Sequence[After], *, beside_server: b
         if step.what == "insert":  # a build splits nothing
             listed += [replace(own[metric], value=(own[metric].value or 0) - before[metric]) for metric in SPLITS]
         before = {metric: own[metric].value or 0.0 for metric in SPLITS}
-        listed += [] if beside_server else _rows(step)
+        listed += [] if beside_server else _rows(step, "modelled")
         listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", "", subject))
         if one.stranded is not None:
             listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", "", subject))
     return listed
 
 
-def _rows(step: Step) -> list[Reading]:
+def _rows(step: Step, origin: Origin) -> list[Reading]:
     rows = float(len(step.rows))
-    return [Reading(Metric.PHASE_ROWS, rows, "measured", "", measured(step))] if rows else []
+    return [Reading(Metric.PHASE_ROWS, rows, origin, "", measured(step))] if rows else []
 
 
 def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
@@ -150,7 +150,7 @@ def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: floa
     wanted = [*_PAGES, Metric.INDEX_BYTES, Metric.LOG_BYTES, *(SPLITS if step.what == "insert" else ())]
     own = {reading.metric: reading for reading in part if reading.subject == KEY}
     listed = [replace(own[metric], subject=measured(step)) for metric in wanted if metric in own]
-    listed += _rows(step)
+    listed += _rows(step, "measured")
     if stranded is not None:
         listed.append(Reading(Metric.STRANDED, stranded, "derived", "", measured(step)))
     return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", "", measured(step))]

@@ -88,3 +88,12 @@ def test_a_cache_of_a_few_pages_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
         model.page_reads(streams.random(10), 99 * 8192, [10], 1000)
     assert str(refused.value) == "a cache of 811,008 bytes has fewer than 100 pages: give it more memory."
+
+
+def test_nothing_is_read_while_all_pages_fit() -> None:
+    model = ENGINE.page_model(Table("t", ENGINE.default_column("uuid"), 0))
+    assert isinstance(model, CountsPageReads)
+    ranks = streams.random(30_000)  # 148 leaves and 163 pages of the heap, of which only the newest is used again
+    read = {pages: model.page_reads(ranks, pages * 8192, [30_000], 1000).total for pages in (100, 400, 2000)}
+    assert read[100] > 1000
+    assert (read[400], read[2000]) == (0, 0), "by simulation, and because there cannot be so many pages"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import cast
-
 from keybench.model.metric import Metric
+from keybench.model.reading import Reading
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.phases import insertions, phases_of, splits_per_thousand
@@ -15,13 +13,12 @@ Values = dict[tuple[Metric, Subject], float]
 
 def arm(values: Values) -> Arm:
     """An arm of one block with these values."""
-    return cast(
-        "Arm",
-        SimpleNamespace(
-            readings=dict.fromkeys(subject for _, subject in values),
-            values=lambda metric, subject: {1: values[metric, subject]} if (metric, subject) in values else {},
-        ),
-    )
+    made = Arm("postgresql", "embedded", "uuid", "uuid-v4", 0, ())
+    readings: dict[Subject, dict[Metric, dict[int, Reading]]] = {}
+    for (metric, subject), value in values.items():
+        readings.setdefault(subject, {})[metric] = {1: Reading(metric, value, "measured", "", subject)}
+    made.__dict__["readings"] = readings
+    return made
 
 
 def of(kind: SubjectKind, name: str, **values: float) -> Values:
