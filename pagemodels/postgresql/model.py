@@ -27,8 +27,8 @@ from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.page_deletion import PageDeletion
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.state import Rules
+from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
-from keybench.pagemodels.postgresql.page_reads import HeapIndexModel
 from keybench.pagemodels.postgresql.records import (
     HEAP_OVERHEAD,
     LINE_POINTER,

@@ -25,7 +25,7 @@ from keybench.runners.planning.trial_server import Target
 from keybench.runners.planning.trial_tables import TrialTable, divide, table_of_each_writer
 from keybench.runners.trials import engine_checks, verify
 from keybench.runners.trials.after_load import after_load
-from keybench.runners.trials.page_reads import page_reads
+from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.prediction import beside, placement
 from keybench.runners.trials.trial import Trial
 from keybench.runners.writers.load import LoadResult, load_rows
@@ -170,9 +170,9 @@ class ServerTrial(Trial):
         predicted = [beside(on, one, read) for one, read in zip(load.arrived, load.of_tables, strict=True)]
         readings = shards.together([one.readings for one in predicted])
         placed = placement(self.request, self.plan, load.arrived, readings)
-        reads = page_reads(on, self.request, load.arrived[0])
+        costs = load_cost(on, self.request, load.arrived[0])
         return Measured(
-            [*readings, *reads, *placed.readings],
+            [*readings, *costs, *placed.readings],
             placed.series,
             [blob for one in (*shards.drawn(predicted), placed) for blob in one.blobs],
             next((one.traceback for one in predicted if one.traceback), ""),

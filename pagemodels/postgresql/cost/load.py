@@ -8,7 +8,6 @@ _bt_search_insert). A split also uses the right neighbour, whose link changes, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.errors import UsageError
+from keybench.pagemodels.costs.contract import Load, LoadCost, Server
+from keybench.pagemodels.costs.contract import Pages as PageCounts
+from keybench.pagemodels.costs.touches import NONE, Ancestry, Pages, ancestry, leaves_touched, touched
 from keybench.pagemodels.half_split.leaf_range import LeafRange
 from keybench.pagemodels.half_split.stateful import StatefulSplitModel
 from keybench.pagemodels.half_split.tree import build_branches, build_level
 from keybench.pagemodels.memory import uncounted
-from keybench.pagemodels.pools.clock_sweep import MOST, Pool, bring, new, use
-from keybench.pagemodels.pools.contract import PageReads
-from keybench.pagemodels.pools.touches import NONE, Ancestry, Pages, ancestry, leaves_touched, touched
+from keybench.pagemodels.postgresql.cost.clock_sweep import MOST, Pool, bring, new, use
 from keybench.pagemodels.postgresql.records import PAGE_BYTES
 
 Integers = NDArray[np.int64]
@@ -31,7 +30,6 @@ Integers = NDArray[np.int64]
 LEAF, BRANCH, HEAP = range(3)
 _COPY_ROWS = 1000
 """MAX_BUFFERED_TUPLES (copyfrom.c)."""
-_FEWEST_BUFFERS = 100
 _RING = 1
 
 _NEXT_LEAF, _NEXT_BRANCH, _LAST, _ROWS = range(4)
@@ -56,27 +54,23 @@ class _Plan(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class HeapIndexModel(StatefulSplitModel):
-    """The key's index beside a heap; a `CountsPageReads`."""
+    """The key's index beside a heap; a `PredictsCost`."""
 
     heap_rows: int
     """Rows that fit a page of the heap."""
 
-    def page_reads(self, ranks: Integers, cache_bytes: int, ends: Sequence[int], rows_per_tx: int) -> PageReads:
-        """Pages read into shared buffers of so many bytes."""
-        buffers = cache_bytes // PAGE_BYTES
-        if buffers < _FEWEST_BUFFERS:
-            raise UsageError(
-                f"a cache of {cache_bytes:,} bytes has fewer than {_FEWEST_BUFFERS} pages: give it more memory."
-            )
-        return _page_reads(self, ranks, buffers, ends, min(rows_per_tx, _COPY_ROWS))
+    def load_cost(self, load: Load, server: Server) -> LoadCost:
+        """Pages read into shared buffers."""
+        return LoadCost(_page_reads(self, load, server.pages(PAGE_BYTES)))
 
 
-def _page_reads(model: HeapIndexModel, ranks: Integers, buffers: int, ends: Sequence[int], batch: int) -> PageReads:
+def _page_reads(model: HeapIndexModel, load: Load, buffers: int) -> PageCounts:
+    ranks, ends, batch = load.ranks, load.ends, min(load.rows_per_tx, _COPY_ROWS)
     heap_rows, n = model.heap_rows, len(ranks)
     leaves_at_most = LeafRange.usual(n, model.leaf)
     if leaves_at_most + LeafRange.usual(leaves_at_most, model.branch) + n // heap_rows + 2 <= buffers:
         none = np.zeros(len(ends), np.int64)
-        return PageReads(none, none, none)  # all pages stay, whatever the keys
+        return PageCounts(none, none, none)  # all pages stay, whatever the keys
     level = build_level(ranks, model.leaf)
     above = build_branches(level, model.branch)
     leaves = ancestry(level)
@@ -93,7 +87,7 @@ def _page_reads(model: HeapIndexModel, ranks: Integers, buffers: int, ends: Sequ
         if parents is not None:
             touched(branches, parents[at].astype(np.int32), rows, over)
         _load(pool, plan, at, over, np.searchsorted(ends, rows, side="right"), reads)
-    return PageReads(*reads.T)
+    return PageCounts(*reads.T)
 
 
 @kernel

@@ -17,7 +17,7 @@ from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.pools.contract import CountsPageReads, PageReads
+from keybench.pagemodels.costs.contract import Load, Pages, PredictsCost, Server
 from keybench.pagemodels.ranking import ranked
 from keybench.testing.contract.servers import Base
 
@@ -38,7 +38,7 @@ def small(base: Base) -> Iterator[PostgresAdmin]:
         provision.stop()
 
 
-def both(admin: PostgresAdmin, stream: str, rows: int, payload: int) -> tuple[list[int], PageReads]:
+def both(admin: PostgresAdmin, stream: str, rows: int, payload: int) -> tuple[list[int], Pages]:
     """Pages of the index read in each fifth of a load: by the server's counter, and by the model."""
     column = ENGINE.default_column("uuid")
     table = Table("small", column, payload)
@@ -51,9 +51,10 @@ def both(admin: PostgresAdmin, stream: str, rows: int, payload: int) -> tuple[li
         counted.append(_settled(admin))
     admin.drop(table)
     model = ENGINE.page_model(table)
-    assert isinstance(model, CountsPageReads)
+    assert isinstance(model, PredictsCost)
     ends = [part * (i + 1) for i in range(FIFTHS)]
-    reads = model.page_reads(ranked(sort_words(keys, column.order)), CACHE, ends, 1000)
+    load = Load(ranked(sort_words(keys, column.order)), ends, 1000)
+    reads = model.load_cost(load, Server(cache_bytes=CACHE)).read
     return [after - before for before, after in pairwise(counted)], reads
 
 
@@ -84,16 +85,18 @@ def test_reads_in_each_fifth_are_within_three_per_cent(
 
 def test_a_cache_of_a_few_pages_is_refused() -> None:
     model = ENGINE.page_model(Table("t", ENGINE.default_column("uuid"), 0))
-    assert isinstance(model, CountsPageReads)
+    assert isinstance(model, PredictsCost)
     with pytest.raises(UsageError) as refused:
-        model.page_reads(streams.random(10), 99 * 8192, [10], 1000)
+        model.load_cost(Load(streams.random(10), [10], 1000), Server(cache_bytes=99 * 8192))
     assert str(refused.value) == "a cache of 811,008 bytes has fewer than 100 pages: give it more memory."
 
 
 def test_nothing_is_read_while_all_pages_fit() -> None:
     model = ENGINE.page_model(Table("t", ENGINE.default_column("uuid"), 0))
-    assert isinstance(model, CountsPageReads)
+    assert isinstance(model, PredictsCost)
     ranks = streams.random(30_000)  # 148 leaves and 163 pages of the heap, of which only the newest is used again
-    read = {pages: model.page_reads(ranks, pages * 8192, [30_000], 1000).total for pages in (100, 400, 2000)}
+    load = Load(ranks, [30_000], 1000)
+    caches = {pages: Server(cache_bytes=pages * 8192) for pages in (100, 400, 2000)}
+    read = {pages: int(model.load_cost(load, server).read.all.sum()) for pages, server in caches.items()}
     assert read[100] > 1000
     assert (read[400], read[2000]) == (0, 0), "by simulation, and because there cannot be so many pages"

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keybench.pagemodels.costs.touches import NONE, ancestry, leaves_touched
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.tree import Level, build_level
-from keybench.pagemodels.pools.touches import NONE, ancestry, leaves_touched
 
 RULE = Rule(room=6, room_last=7, keep_append=6, keep_edge=6, keep_interior=4)
 

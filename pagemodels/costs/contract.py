@@ -1,0 +1,112 @@
+"""The contract of page models that know what a load costs the server: pages read and written, and log.
+
+cost = model.load_cost(Load(ranks, ends=[n // 2, n], rows_per_tx=1000), Server(cache_bytes=8 << 20))
+cost.read.index  # pages of the index that were read, in each half
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.errors import UsageError
+
+Counts = NDArray[np.int64]
+
+FEWEST_PAGES = 100
+"""A smaller cache is refused: what a server does with it depends on pages that no model knows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """Rows that arrive in an empty table."""
+
+    ranks: NDArray[np.int64]
+    """Of their keys, in order of arrival: (n,), a permutation of 0 … n − 1."""
+    ends: Sequence[int]
+    """The numbers of rows after which each part of the load ends, ascending, the last one n."""
+    rows_per_tx: int
+    writers: NDArray[np.int16] | None = None
+    """The writer that sends each row: (n,), from 0; None if there is one writer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """What stands behind an index: the server's memory and its log."""
+
+    cache_bytes: int
+    """The server's own page cache."""
+    checkpoint_bytes: int | None = None
+    """Log between two checkpoints, as the engine counts it: PostgreSQL's max_wal_size, InnoDB's log capacity, SQLite's
+    wal_autocheckpoint in bytes of frames. None: as on servers that keybench starts."""
+    durable: bool = True
+    """Whether pages are protected against a torn write: full-page images, doublewrite."""
+    log_compression: bool = False
+    """Whether images of pages are compressed in the log."""
+
+    def pages(self, page_bytes: int) -> int:
+        """Pages of the cache; UsageError if they are fewer than 100."""
+        if (pages := self.cache_bytes // page_bytes) < FEWEST_PAGES:
+            raise UsageError(
+                f"a cache of {self.cache_bytes:,} bytes has fewer than {FEWEST_PAGES} pages: give it more memory."
+            )
+        return pages
+
+
+@dataclass(frozen=True, eq=False)
+class Pages:
+    """Pages read or written in each part of a load: int64 (parts,) each."""
+
+    leaf: Counts
+    branch: Counts
+    table: Counts
+    """Of the rows, where they are not in the index."""
+    other: Counts | None = None
+    """What the engine keeps beside index and table: undo, allocation maps. None if the model knows none."""
+
+    @property
+    def index(self) -> Counts:
+        """Leaf and branch pages."""
+        return self.leaf + self.branch
+
+    @property
+    def all(self) -> Counts:
+        """All pages."""
+        return self.index + self.table + (0 if self.other is None else self.other)
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """What a load writes to the log in each part: int64 (parts,) each."""
+
+    bytes: Counts
+    """All bytes, images included."""
+    images: Counts
+    """Whole pages in the log, where the engine writes such."""
+    image_bytes: Counts
+    """Bytes of the images, as `Metric.LOG_PAGE_IMAGE_BYTES` counts them."""
+    checkpoints: Counts
+    """Checkpoints that began."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadCost:
+    """What a load costs. What a model does not know is None."""
+
+    read: Pages
+    written: Pages | None = None
+    """Pages written to the data files."""
+    log: Log | None = None
+
+
+@runtime_checkable
+class PredictsCost(Protocol):
+    """A page model with the server's cache and log behind it."""
+
+    def load_cost(self, load: Load, server: Server) -> LoadCost:
+        """The cost of a load into an empty table. UsageError for a cache of fewer than 100 pages."""
+        ...

@@ -1,1 +1,0 @@
-"""What an index costs in page reads, by each engine's own rule of replacing pages in memory."""
