@@ -1,1 +1,1 @@
-"""What a load costs in pages read, pages written and log. Here is what engines share; their rules are in their folders."""
+"""What a load costs in pages read, pages written and log: what engines share. Their own rules are in their folders."""

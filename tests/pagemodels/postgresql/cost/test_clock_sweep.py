@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.pagemodels.costs import clock_sweep
+from keybench.pagemodels.postgresql.cost import clock_sweep
 
 
 class Plain:
