@@ -66,7 +66,8 @@ def _draw_panel(table: NamedRows, rows: Sequence[Row], panel: Panel, left: float
     canvas = table.canvas
     box = table.box(left, width, _scale(panel, width), panel.label)
     if panel.title:
-        canvas.text(left, 8, panel.title, font_weight="bold")
+        small = {"fontsize": SMALL} if text_width(panel.title) > right - left else {}
+        canvas.text(left, 8, panel.title, font_weight="bold", **small)
     if panel.reference is not None:
         box.upright(panel.reference, SOFT)
     for row, dot, y in zip(rows, panel.dots, table.centres, strict=True):
