@@ -32,6 +32,8 @@ class Load:
     rows_per_tx: int
     writers: NDArray[np.int16] | None = None
     """The writer that sends each row: (n,), from 0; None if there is one writer."""
+    restart: int | None = None
+    """Rows after which the server is restarted, so that its cache is empty; None if it is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,8 @@ class Server:
     """Whether pages are protected against a torn write: full-page images, doublewrite."""
     log_compression: bool = False
     """Whether images of pages are compressed in the log."""
+    log_position: int = 0
+    """The place in the log where the load's first record goes, in bytes, just after a checkpoint."""
 
     def pages(self, page_bytes: int) -> int:
         """Pages of the cache; UsageError if they are fewer than 100."""
