@@ -51,10 +51,13 @@ class Server:
     """Whether images of pages are compressed in the log."""
     log_position: int = 0
     """The place in the log where the load's first record goes, in bytes, just after a checkpoint."""
+    share: float = 1.0
+    """Below 1, the rows of a load are a sample of so many of a table's rows (`sampling`). Cache and log between two
+    checkpoints are those of the whole table: a model takes that share of them, and rounds nothing to whole segments."""
 
     def pages(self, page_bytes: int) -> int:
         """Pages of the cache; UsageError if they are fewer than 100."""
-        if (pages := self.cache_bytes // page_bytes) < FEWEST_PAGES:
+        if (pages := int(self.cache_bytes * self.share) // page_bytes) < FEWEST_PAGES:
             raise UsageError(
                 f"a cache of {self.cache_bytes:,} bytes has fewer than {FEWEST_PAGES} pages: give it more memory."
             )

@@ -47,16 +47,21 @@ class Checkpoints(NamedTuple):
     at which the next buffer is due; checkpoints so far."""
     segments: int
     """Between two checkpoints."""
+    usable: int
+    """Bytes of a segment that records can use; less if the rows are a sample (`Server.share`)."""
     images: bool
     """full_page_writes."""
 
 
-def new(files: NDArray[np.int64], buffers: int, max_wal_size: int, images: bool, at: int) -> Checkpoints:
+def new(
+    files: NDArray[np.int64], buffers: int, max_wal_size: int, images: bool, at: int, share: float = 1.0
+) -> Checkpoints:
     """One that has just ended, at that place of the log."""
+    usable = int(USABLE * share)
     segments = max(1, int(max_wal_size // SEGMENT_BYTES / (1 + TARGET)))
     state = np.zeros(7, np.int64)
-    state[REDO], state[TRIGGER], state[DUE] = at if images else -1, (at // USABLE + segments) * USABLE, NEVER
-    return Checkpoints(np.empty(buffers, np.int32), files, state, segments, images)
+    state[REDO], state[TRIGGER], state[DUE] = at if images else -1, (at // usable + segments) * usable, NEVER
+    return Checkpoints(np.empty(buffers, np.int32), files, state, segments, usable, images)
 
 
 def usable(place: int) -> int:
@@ -99,7 +104,7 @@ def begin(checkpoints: Checkpoints, pool: Pool) -> None:
     checkpoints.queue[:n] = checkpoints.queue[:n][np.argsort(keys)]
     if checkpoints.images:
         state[REDO] = at
-    state[TRIGGER] = (at // USABLE + checkpoints.segments) * USABLE
+    state[TRIGGER] = (at // checkpoints.usable + checkpoints.segments) * checkpoints.usable
     state[QUEUED], state[DONE], state[STARTED], state[DUE] = n, 0, at, at if n else NEVER
     state[BEGUN] += 1
     append(pool, CHECKPOINT)
@@ -132,7 +137,7 @@ def go_on(checkpoints: Checkpoints, pool: Pool) -> None:
             state[DUE] = NEVER
         else:
             pace = state[DONE] / state[QUEUED] * TARGET * checkpoints.segments
-            state[DUE] = state[STARTED] + int64(pace * USABLE) + 1
+            state[DUE] = state[STARTED] + int64(pace * checkpoints.usable) + 1
     if pool.state[FLUSHED] >= state[TRIGGER] and state[DUE] == NEVER:
         begin(checkpoints, pool)
 

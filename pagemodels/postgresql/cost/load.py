@@ -73,7 +73,8 @@ def _counted(model: HeapIndexModel, load: Load, server: Server, buffers: int) ->
     heap_first = np.concatenate([files + pages, np.arange(pages - own.first_heap)])  # the table's file is older
     at = checkpoints.usable(server.log_position)
     pool.state[clock_sweep.INSERTED] = pool.state[clock_sweep.FLUSHED] = at
-    kept = checkpoints.new(heap_first, buffers, server.checkpoint_bytes or _MAX_WAL_SIZE, server.durable, at)
+    distance = server.checkpoint_bytes or _MAX_WAL_SIZE
+    kept = checkpoints.new(heap_first, buffers, distance, server.durable, at, server.share)
     backends = Backends.new(rows, pages - own.first_heap, min(buffers // 8, _RING // PAGE_BYTES))
     batch = min(load.rows_per_tx, model.copy_rows)
     restart = NONE if load.restart is None else load.restart
