@@ -89,7 +89,7 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
         leaf = between_keys(leaf, space, item, given.fillfactor, table.children)
     model = HeapIndexModel(
         heap_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
-        sizes=log_sizes(column, table.payload, dated=table.by_date),
+        log_sizes=log_sizes(column, table.payload, dated=table.by_date),
         copy_rows=copy_rows(column, table.payload),
         rules=Rules(
             sorted_build(item, _TRUNCATED, leaf_rule), PageDeletion(delete_empty, waits=True, visits=needs_visit)

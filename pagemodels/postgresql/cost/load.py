@@ -43,7 +43,7 @@ class HeapIndexModel(StatefulSplitModel):
 
     heap_rows: int
     """Rows that fit a page of the heap."""
-    sizes: Sizes
+    log_sizes: Sizes
     """Of what the log says of the table's rows and entries."""
     copy_rows: int
     """Rows that COPY adds to the heap at a time."""
@@ -84,7 +84,7 @@ def _counted(model: HeapIndexModel, load: Load, server: Server, buffers: int) ->
     begin(pool)
     for rows_at, leaves in leaves_touched(level, load.ranks):
         first, sent_by = int(rows_at[0]), writers[rows_at[0] : rows_at[-1] + 1]
-        insert(pool, kept, own, backends, model.sizes, work, first, leaves, sent_by, ends, counts, out)
+        insert(pool, kept, own, backends, model.log_sizes, work, first, leaves, sent_by, ends, counts, out)
     out[:, BYTES] = checkpoints.places(out[:, BYTES])
     start = np.zeros(FIELDS, np.int64)
     start[BYTES] = checkpoints.places(np.array([at]))[0]
