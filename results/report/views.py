@@ -11,6 +11,7 @@ from keybench.model.metric import Metric
 from keybench.results.analysis.group_comparison import Judgement, judge
 from keybench.results.analysis.groups import Group, group_trials, incomplete
 from keybench.results.analysis.warnings import warnings
+from keybench.results.bundle.licences import RESTRICTED
 from keybench.results.plots.palette import Style
 from keybench.results.report.answer.finding import Answer
 from keybench.results.report.answer.headline import headline
@@ -29,9 +30,6 @@ from keybench.results.report.verdict_sentences import verdict
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import plural, size
-
-_NO_PUBLISHING = {"mssql": "SQL Server", "oracle": "Oracle Database"}
-"""Products whose licences restrict publishing benchmark results."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class GroupView:
     @property
     def licence(self) -> str:
         """The product if its licence restricts publishing; else empty."""
-        return "" if self.group.modelled else _NO_PUBLISHING.get(self.group.database, "")
+        return "" if self.group.modelled else RESTRICTED.get(self.group.database, "")
 
 
 @dataclass(frozen=True)
