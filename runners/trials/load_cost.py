@@ -28,7 +28,8 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> list[Reading]:
     if not isinstance(model, PredictsCost):
         return []
     keys = arrived.keys()
-    load = Load(ranked(sort_words(keys, table.column.order)), [len(keys)], request.scenario.load.rows_per_tx)
+    writers = arrived.writers() if len(arrived.table.sources) > 1 else None
+    load = Load(ranked(sort_words(keys, table.column.order)), [len(keys)], request.scenario.load.rows_per_tx, writers)
     cache = on.settings(request.profile, request.scenario.server.cache).cache_bytes
     cost = model.load_cost(load, Server(cache_bytes=cache, durable=request.profile == "durable"))
     expected: dict[Metric, int] = {Metric.PAGES_READ: int(cost.read.all.sum())}
