@@ -59,6 +59,11 @@ class HeapIndexModel(StatefulSplitModel):
     heap_rows: int
     """Rows that fit a page of the heap."""
 
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a buffer."""
+        return PAGE_BYTES
+
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Pages read into shared buffers."""
         return LoadCost(_page_reads(self, load, server.pages(PAGE_BYTES)))
