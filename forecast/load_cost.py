@@ -87,6 +87,11 @@ class Forecast:
         self._table, self._scenario, self._layout = table, scenario, layout
         self._rows, self._seed = rows, seed
 
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a page."""
+        return self._model.page_bytes
+
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
         """The rows that are simulated."""
