@@ -11,9 +11,11 @@ from rich.table import Table
 from keybench.forecast.load_cost import Estimate, Forecast, RowCost, last
 from keybench.forecast.prices import Prices
 from keybench.forecast.request import Asked, Case
+from keybench.generators.core.layout import layout
 from keybench.model.sizes import spelled
 
 KNEES = 0.05, 0.5
+_UNKNOWN = "–"
 _SMALLEST, _FEWEST_PAGES = 1 / 64, 200
 """The smallest memory of a curve, as a share of the index, and its pages at least in a sample."""
 
@@ -32,8 +34,10 @@ class Answer:
 
     @property
     def label(self) -> str:
-        """The layout with its column."""
-        return f"{self.case.layout} · {self.case.table.column.name}"
+        """The layout, with its column if that is not the engine's own choice."""
+        column, chosen = self.case.table.column.name, layout(self.case.layout)
+        native = self.case.on.default_column(chosen.kind, chosen.shared_bits()).name
+        return chosen.name if column == native else f"{chosen.name} · {column}"
 
 
 def answer(asked: Asked, case: Case, *, with_curve: bool) -> Answer:
@@ -53,27 +57,34 @@ def answer(asked: Asked, case: Case, *, with_curve: bool) -> Answer:
 
 
 def as_table(answers: Sequence[Answer], prices: Prices) -> Table:
-    """One row a table: sizes in bytes, pages and bytes of log a row, and the rows from which on so much is read."""
+    """One row a table: sizes in bytes, pages and bytes of log a row, and the rows from which on so much is read.
+
+    What no model of them knows has no column.
+    """
     table = Table(box=None, pad_edge=False)
-    table.add_column("layout · column", overflow="fold")
-    heads = ["index", "read", *(f"≥ {knee:g} from" for knee in KNEES), "written", "log", "images"]
+    table.add_column("layout", min_width=15, overflow="fold")
+    columns: dict[str, list[str]] = {"index": [spelled(one.index_bytes) for one in answers]}
+    columns["read"] = [_last(one.cost, one.cost.read) for one in answers]
+    for knee in KNEES:
+        columns[f"≥ {knee:g} from"] = [_rows(one.cost.knee(knee)) for one in answers]
+    columns["written"] = [_last(one.cost, one.cost.written) for one in answers]
+    columns["log"] = [_last(one.cost, one.cost.log_bytes) for one in answers]
+    columns["images"] = [_last(one.cost, one.cost.log_images) for one in answers]
     if prices.given:
-        heads.append(f"{prices.currency} a million".strip())
+        columns[f"{prices.currency} a million".strip()] = [f"{prices.of_million_rows(one.cost):.3g}" for one in answers]
     if prices.gb_month:
-        heads.append(f"{prices.currency} a month".strip())
-    for head in heads:
+        columns[f"{prices.currency} a month".strip()] = [f"{prices.of_month(one.index_bytes):.3g}" for one in answers]
+    known = {head: cells for head, cells in columns.items() if set(cells) != {_UNKNOWN}}
+    for head in known:
         table.add_column(head, justify="right", no_wrap=True)
-    for one in answers:
-        cost = one.cost
-        cells = [spelled(one.index_bytes), _with_error(cost, cost.read)]
-        cells += ["never" if (at := cost.knee(knee)) is None else _rows(at) for knee in KNEES]
-        cells += [_with_error(cost, of) for of in (cost.written, cost.log_bytes, cost.log_images)]
-        if prices.given:
-            cells.append(f"{prices.of_million_rows(cost):.3g}")
-        if prices.gb_month:
-            cells.append(f"{prices.of_month(one.index_bytes):.3g}")
-        table.add_row(one.label, *cells)
+    for i, one in enumerate(answers):
+        table.add_row(one.label, *(cells[i] for cells in known.values()))
     return table
+
+
+def largest_error(answers: Sequence[Answer]) -> float:
+    """The largest error of the pages read a row at the end."""
+    return max(last(one.cost.ends, one.cost.read)[1] for one in answers)
 
 
 def curve_table(answers: Sequence[Answer]) -> Table:
@@ -133,13 +144,14 @@ def _content(one: Answer, prices: Prices) -> dict[str, Any]:
     }
 
 
-def _with_error(cost: RowCost, of: Estimate | None) -> str:
+def _last(cost: RowCost, of: Estimate | None) -> str:
     if of is None:
-        return "–"
-    value, error = last(cost.ends, of)
-    text = f"{value:,.0f}" if value >= 100 else f"{value:.3f}"
-    return f"{text} ± {error:.2g}" if error >= 0.0005 else text
+        return _UNKNOWN
+    value, _ = last(cost.ends, of)
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3f}"
 
 
-def _rows(value: float) -> str:
+def _rows(value: float | None) -> str:
+    if value is None:
+        return "never"
     return f"{value / 1e6:.3g} M" if value >= 1e6 else f"{value:,.0f}"

@@ -84,7 +84,10 @@ def forecast(
             console.print("\nPages read a row at the end, by the size of the cache:")
             console.print(answer.curve_table(own))
     part = min(one.share for one in answers)
-    how = f"{HALVES} samples, together {100 * part:.2g} % of the rows" if part < 1 else "all rows"
+    how = "all rows"
+    if part < 1:
+        error = answer.largest_error(answers)
+        how = f"{HALVES} samples, together {100 * part:.2g} % of the rows, whose reads differ by ± {error:.2g} at most"
     console.print(
         f"Modelled, on {how}, in {time.monotonic() - began:.0f} s. Read, written (pages), log (bytes) and images are a "
         "row's, over the last tenth of the load; `from` is the number of rows from which on a row costs so many reads. "

@@ -101,7 +101,7 @@ def _ranges(seen: Words, n: int, most: int, seed: int) -> _Ranges:
     Leaves of random keys fill and split in waves, each when the rows have doubled: with a share of 2⁻ᵏ, the waves of
     the sample come when those of the whole index come.
     """
-    group = 1 << (HALVES * n // most).bit_length()
+    group = 1 << (-(-HALVES * n // most) - 1).bit_length()
     count = -(-n // min(_RANGE_ROWS, most // 8) // group) * group
     borders = np.concatenate([seen[np.arange(count) * len(seen) // count], np.full((1, seen.shape[1]), ~np.uint64(0))])
     borders[0] = 0

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.setting import CHECKPOINT, size_of
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.names import MODEL_SERVER
 from keybench.model.sizes import bytes_of, spelled
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import PredictsCost, Server
+from keybench.runners.planning import chosen_settings
 from keybench.runners.planning.trial_plan import Request, rows_of
 
 
@@ -55,9 +57,10 @@ def check(request: Request) -> None:
 
 def server_of(on: Engine, request: Request) -> Server:
     """The cache and log of the request's server: those that the user chose for a page model, else keybench's own."""
+    chosen = chosen_settings.of(request.scenario, on).get(CHECKPOINT, "")
     cache = request.ram or on.settings(request.profile, request.scenario.server.cache).cache_bytes
     durable = request.profile == "durable"
-    return Server(cache_bytes=cache, checkpoint_bytes=request.checkpoint or None, durable=durable)
+    return Server(cache_bytes=cache, checkpoint_bytes=request.checkpoint or size_of(chosen) or None, durable=durable)
 
 
 def notes(request: Request) -> list[str]:
