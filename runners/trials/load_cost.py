@@ -39,7 +39,8 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measured:
     keys, server = arrived.keys(), server_of(on, request)
     ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
     ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
-    cost = model.load_cost(Load(ranks, ends.tolist(), rows_per_tx, _writers(arrived)), server)
+    writers = arrived.writers() if len(arrived.table.sources) > 1 else None
+    cost = model.load_cost(Load(ranks, ends.tolist(), rows_per_tx, writers), server)
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
@@ -54,14 +55,3 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
     readings = [Reading(metric, float(of.sum()), "modelled", note, subject) for metric, of in expected.items()]
     course = {metric.value: np.cumsum(of) for metric, of in expected.items()}
     return Measured(readings, blobs=[blobs.load_cost(ends, course, server.cache_bytes, note)])
-
-
-def _writers(arrived: Arrived) -> NDArray[np.int16] | None:
-    """The writer of each row in order of arrival; None if there is one."""
-    sources = arrived.table.sources
-    if len(sources) == 1:
-        return None
-    owner = np.empty(len(arrived.table.keys), np.int16)
-    for i, source in enumerate(sources):
-        owner[source.planned[: source.writer.rows] - 1] = i
-    return owner[arrived.order.places]
