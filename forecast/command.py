@@ -54,8 +54,10 @@ def forecast(
     """
     from rich.console import Console
 
+    from keybench.errors import UsageError
     from keybench.forecast import answer, request
     from keybench.forecast.prices import Prices
+    from keybench.model.names import CONTROL
     from keybench.model.sizes import spelled
     from keybench.pagemodels.costs.sampling import HALVES
 
@@ -65,10 +67,15 @@ def forecast(
         payload=payload, seed=seed,
     )  # fmt: skip
     console, progress, began = cli.console(), Console(stderr=True), time.monotonic()
-    answers = []
+    answers, without = [], []
     for case in asked.cases():
         with progress.status(f"{case.on.name} · {case.layout}: {asked.rows:,} keys"):
-            answers.append(answer.answer(asked, case, with_curve=curve))
+            try:
+                answers.append(answer.answer(asked, case, with_curve=curve))
+            except UsageError as why:
+                if case.layout != CONTROL:
+                    raise
+                without.append(f"Without {CONTROL} on {case.on.title}: {why}")  # it was not asked for
     if as_json:
         print(json.dumps(answer.as_json(asked, answers, prices), indent=2))
         return 0
@@ -83,6 +90,8 @@ def forecast(
         if curve:
             console.print("\nPages read a row at the end, by the size of the cache:")
             console.print(answer.curve_table(own))
+    for line in without:
+        console.print(line)
     part = min(one.share for one in answers)
     how = "all rows"
     if part < 1:

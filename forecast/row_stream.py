@@ -61,7 +61,8 @@ class _Writer:
     """A writer and those of its rows whose arrival is known, but whose turn has not come."""
 
     rows: EvenRows
-    stream: Stream
+    stream: Stream | None
+    """Its keys; None if all writers share a stream."""
     known: Ticks = field(default_factory=lambda: np.empty(0, np.int64))
     computed: int = 0
 
@@ -77,17 +78,18 @@ class _Writer:
         """Until when all of its rows are known."""
         return np.inf if self.computed == self.rows.rows else float(self.known[-1])
 
-    def take(self, until: float) -> tuple[Ticks, Keys]:
-        """Its rows that arrive before a tick."""
+    def take(self, until: float) -> Ticks:
+        """When its rows arrive that arrive before a tick."""
         n = int(np.searchsorted(self.known, until)) if np.isfinite(until) else len(self.known)
         ticks, self.known = self.known[:n], self.known[n:]
-        return ticks, self.stream.take(n)
+        return ticks
 
 
 def row_stream(scenario: Scenario, name: str, rows: int, seed: tuple[int, ...], chunk: int = _CHUNK) -> Iterator[Rows]:
     """The rows of a load with keys of one layout. UsageError for scenarios in which writers do more than insert.
 
-    The keys are those that a trial makes, in the same order. A layout with one counter for all writers has one writer.
+    The keys are those that a trial makes, in the same order. Where keys know no time, several writers share one stream:
+    numbers are then the same too, and random bytes are others.
     """
     _refuse(scenario, rows)
     made, parts = layout(name), scenario.writer
@@ -99,6 +101,9 @@ def row_stream(scenario: Scenario, name: str, rows: int, seed: tuple[int, ...], 
             "writer: choose a scenario with one writer, or fewer rows."
         )
     start = ticks_of(scenario.start)
+    if made.reads_clock == "never" and len(parts) > 1:
+        clock = _WriterClock(parts[0].clock, even[0], start)
+        return _merged([_Writer(own, None) for own in even], chunk, _stream(made, 0, (0, 1), seed, clock))
     writers = [
         _Writer(own, _stream(made, part.shard, (i, len(parts)), seed, _WriterClock(part.clock, own, start)))
         for i, (part, own) in enumerate(zip(parts, even, strict=True))
@@ -128,20 +133,21 @@ def _stream(made: Layout, shard: int, place: tuple[int, int], seed: tuple[int, .
     return made.stream(process, clock, entropy)
 
 
-def _merged(writers: Sequence[_Writer], chunk: int) -> Iterator[Rows]:
+def _merged(writers: Sequence[_Writer], chunk: int, of_all: Stream | None = None) -> Iterator[Rows]:
     ahead = max(_LEAST, chunk // len(writers))
     while any(writer.computed < writer.rows.rows or len(writer.known) for writer in writers):
         for writer in writers:
             writer.look_ahead(ahead)
         until = min(writer.horizon for writer in writers)
         taken = [writer.take(until) for writer in writers]
-        counts = [len(ticks) for ticks, _ in taken]
+        counts = list(map(len, taken))
         if not sum(counts):  # all known rows of a writer share one tick
             ahead *= 2
             continue
         numbers = np.repeat(np.arange(len(writers), dtype=np.int16), counts)
-        if len(writers) == 1:
-            yield Rows(taken[0][1], numbers)
+        order = np.argsort(np.concatenate(taken), kind="stable") if len(writers) > 1 else slice(None)
+        if of_all is not None:
+            yield Rows(of_all.take(len(numbers)), numbers[order])
             continue
-        order = np.argsort(np.concatenate([ticks for ticks, _ in taken]), kind="stable")
-        yield Rows(Keys.concat([keys for _, keys in taken])[order], numbers[order])
+        made = [writer.stream.take(n) for writer, n in zip(writers, counts, strict=True) if writer.stream]
+        yield Rows(Keys.concat(made)[order] if len(made) > 1 else made[0], numbers[order])

@@ -25,7 +25,7 @@ ALLOWED = {
     "verification": SHARED | COMMAND | {"model", "databases", "runners", "results"},
     "forecast": SHARED
     | COMMAND
-    | {"model", "generators.core", "scenarios", "pagemodels", "databases", "runners.planning", "runners.trials"},
+    | {"model", "generators.core", "scenarios", "pagemodels", "databases", "runners.config", "runners.planning"},
     "testing": SHARED | {"model", "pagemodels", "databases", "runners"},
 }
 DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}

@@ -20,7 +20,7 @@ def test_one_writer(name: str, scenario: str) -> None:
     assert_same(name, scenario, 20_000)
 
 
-@pytest.mark.parametrize("name", ["uuid-v4", "uuid-v7", "efcore-sequential", "rt-comb-sql", "morris"])
+@pytest.mark.parametrize("name", ["bigint-identity", "uuid-v7", "efcore-sequential", "rt-comb-sql", "morris"])
 def test_four_writers_that_begin_one_after_another(name: str) -> None:
     assert_same(name, "azure-lag", 20_000)
 
