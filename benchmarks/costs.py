@@ -39,7 +39,7 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the 
             whole = partial(model.load_cost, Load(ranks, [ROWS], 1000), Server(cache_bytes=_CACHE))
             cost = _median(whole, repetitions)
             yield (
-                f"  {on.title:<12} {order:<18} {1e9 * cost / ROWS:7.1f} ns a row   {cost / alone:5.2f} × the pages alone"
+                f"  {on.title:<12} {order:<18} {1e9 * cost / ROWS:6.1f} ns a row  {cost / alone:5.2f} × its pages alone"
                 f"   target ≤ {_AT_MOST:g}: {'met' if cost <= _AT_MOST * alone else 'NOT met'}"
             )
 
