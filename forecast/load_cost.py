@@ -25,8 +25,10 @@ MOST_SIMULATED = 16_000_000
 _STEPS = 140
 _EARLIEST = 1000
 """Parts of a load are a fixed share longer than the one before; the first ends at one of so many rows."""
-_LAST = 0.9
-"""What a row costs at the end is the mean over the rows behind this share of them."""
+AT_THE_END = 0.9
+"""Pages read a row at the end are the mean over the rows behind this share of them."""
+SECOND_HALF = 0.5
+"""Of what checkpoints bring about: they come in long intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +68,9 @@ class RowCost:
         return float(middles[first - 1] + (reads - a) / (b - a) * (middles[first] - middles[first - 1]))
 
 
-def last(ends: NDArray[np.int64], of: Estimate) -> tuple[float, float]:
-    """(the mean over the last tenth of the rows, its error)."""
-    sizes = np.diff(np.concatenate([[0], ends])) * (ends > _LAST * ends[-1])
+def late(ends: NDArray[np.int64], of: Estimate, behind: float) -> tuple[float, float]:
+    """(the mean over the rows behind this share of them, its error)."""
+    sizes = np.diff(np.concatenate([[0], ends])) * (ends > behind * ends[-1])
     return float(np.average(of.value, weights=sizes)), float(np.average(of.error, weights=sizes))
 
 
