@@ -50,6 +50,11 @@ class PhasesTrial(ServerTrial):
         interference = Interference.before()
         loads, parts, of_phases, reach = [], [], [], Reach(figures.ranks_of(one.table, one.keys))
         for step in self.steps:
+            if step.what == "restart":
+                begin = time.monotonic()
+                admin = self._restarted(target)
+                of_phases += figures.of_phase(step, [], time.monotonic() - begin, None)
+                continue
             probes = Probes(admin, [one.table])
             probes.before()
             begin = time.monotonic()
@@ -110,6 +115,13 @@ class PhasesTrial(ServerTrial):
             pool=self.resources.pool,
             progress=lambda rows: self.resources.progress(first + rows),
         )
+
+    def _restarted(self, target: Target) -> Admin:
+        """The administrative connection to a server that has started again."""
+        self.admin.close()
+        self.resources.restart(self.plan.database)
+        self.admin = target.engine.admin(target.address)
+        return self.admin
 
     def _rebuild(self, admin: Admin, step: Step) -> float:
         """Seconds. An index that is built again is the one that would have been built after the rows."""
