@@ -38,7 +38,7 @@ def load_cost(tree: Tree, table: Tree | None, file: Ints, page_bytes: int, given
         auto = max(1, server.checkpoint_bytes // (page_bytes + _FRAME_HEADER))
     pager = new(limit, auto, 1 << 12, len(given.ends))
     writers = np.zeros(n, np.int16) if given.writers is None else given.writers
-    rows = rows_of(np.asarray(given.ends, np.int64), writers, given.rows_per_tx)
+    rows = rows_of(np.asarray(given.ends, np.int64), writers, given.rows_per_tx, given.restart)
     tree = tree._replace(trace=new_trace(_ROWS * _NUMBERS))
     if table is not None:
         table = table._replace(trace=new_trace(_ROWS * _NUMBERS))
