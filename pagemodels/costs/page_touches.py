@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry, leaves_touched, touched
+from keybench.pagemodels.costs.touches import NONE, Ancestry, Borders, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.tree import Level, build_branches, build_level
 
@@ -68,15 +68,14 @@ def touches(ranks: Integers, leaf: Rule, branch: Rule, table_rows: int) -> tuple
     root = first_table - 1 if len(above) > 1 else NONE
     pages = first_table + (-(-len(ranks) // table_rows) if table_rows else 0)
     index = Index(leaves, branches, len(level), root, first_table, table_rows, pages, np.zeros(2, np.int64))
-    parents = np.searchsorted(np.cumsum(above[0].rows), np.arange(len(level)), side="right") if above else None
-    return level, index, _stream(level, index, parents, ranks)
+    return level, index, _stream(level, index, borders(above[0]) if above else None, ranks)
 
 
-def _stream(level: Level, index: Index, parents: Integers | None, ranks: Integers) -> Iterator[Touches]:
+def _stream(level: Level, index: Index, parents: Borders | None, ranks: Integers) -> Iterator[Touches]:
     for rows, at in leaves_touched(level, ranks, _CHUNK):
         over = np.zeros(len(at), np.int32)
         if parents is not None:
-            touched(index.branches, parents[at].astype(np.int32), rows, over)
+            touched(index.branches, parents, at.astype(np.int64), int(rows[0]), over)
         ends, each = np.empty(len(at), np.int64), np.empty(len(at) * MOST, np.int64)
         end = _list(index, at, over, int(rows[0]), ends, each)
         yield Touches(int(rows[0]), ends, each[:end])

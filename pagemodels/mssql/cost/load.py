@@ -77,11 +77,11 @@ class CostModel(StatefulSplitModel):
             use(pool, some.ends, some.touches, parts, after, distance, costs)
             log += np.bincount(parts, each, len(ends)).astype(np.int64)
             written = int(after[-1])
-        none, columns = np.zeros(len(ends), np.int64), costs.T
+        columns = costs.T
         return LoadCost(
             Pages(*columns[:3]),
             Pages(*columns[WRITTEN : WRITTEN + 3]) if distance else None,
-            Log(log, none, none, columns[CHECKPOINTS]),
+            Log(log, None, None, columns[CHECKPOINTS]),
         )
 
 
