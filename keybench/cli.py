@@ -70,6 +70,10 @@ COMMANDS: Final = {
         "keybench.results.export",
         "Export the values of runs as tidy data: one row a value, with the reason for each absent value.",
     ),
+    "bundle": Command(
+        "keybench.results.bundle.command",
+        "Write one file of a run to send in: values, environment and checksums, and nothing private.",
+    ),
     "claims": Command(
         "keybench.results.claims.command",
         "Compare published claims with what runs measured: reproduced, not reproduced, contradicted, or undecided.",

@@ -73,7 +73,14 @@ class Arm:
 
     def summary(self, metric: Metric) -> Summary | None:
         """The metric over blocks; None if no block has a value."""
-        return summarise(self.values(metric).values())
+        if metric not in self._summaries:
+            self._summaries[metric] = summarise(self.values(metric).values())
+        return self._summaries[metric]
+
+    @cached_property
+    def _summaries(self) -> dict[Metric, Summary | None]:
+        """A cache: pictures and tables ask for the same summaries."""
+        return {}
 
     def origins(self, metric: Metric) -> set[Origin]:
         """Where the metric's values come from."""

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from keybench.results.plots.canvas import WIDTH
-from keybench.results.plots.labels import SMALL, text_width
+from keybench.results.plots.labels import SIZE, SMALL, text_width
 from keybench.results.plots.named_rows import NamedRows
 from keybench.results.plots.palette import SOFT
 from keybench.results.plots.panels import GAP, Row
@@ -66,7 +66,8 @@ def _draw_panel(table: NamedRows, rows: Sequence[Row], panel: Panel, left: float
     canvas = table.canvas
     box = table.box(left, width, _scale(panel, width), panel.label)
     if panel.title:
-        canvas.text(left, 8, panel.title, font_weight="bold")
+        size = SMALL if text_width(panel.title) > right - left else SIZE
+        canvas.text(left, 8, panel.title, font_weight="bold", fontsize=size)
     if panel.reference is not None:
         box.upright(panel.reference, SOFT)
     for row, dot, y in zip(rows, panel.dots, table.centres, strict=True):

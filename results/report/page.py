@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 from jinja2 import Environment as Templates
 from jinja2 import StrictUndefined
@@ -24,11 +25,16 @@ from keybench.results.analysis.verdict import MARGIN
 from keybench.results.atomic_file import atomic_file
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
+from keybench.results.report.answer.finding import finding, leading
+from keybench.results.report.answer.pictures import pictures
 from keybench.results.report.claims_section import claims_section
 from keybench.results.report.glance import glance
 from keybench.results.report.views import RunView, run_view
 from keybench.results.store.database import Store
 from keybench.results.wording import ARROWS, BETTER
+
+_MOST_ANSWERS: Final = 6
+"""Sentences on the first screen, one for each database."""
 
 
 def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
@@ -55,16 +61,27 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
             run_view(store, run, trials[run.id], layout_styles, f"r{number}")
             for number, run in enumerate(runs, start=1)
         ]
+        groups = [view for run in views for view in run.groups]
+        answers = [view.answer for view in groups]
+        first = leading(answers)
+        shown = pictures([view.group for view in (*groups[first:], *groups[:first])], layout_styles)
     here = files("keybench.results.report") / "template"
     css, script = (here.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     templates = Templates(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     templates.filters["options"] = _options
+    templates.filters["code"] = _code
     return templates.from_string(here.joinpath("report.html.jinja").read_text(encoding="utf-8")).render(
         css=Markup(css),  # noqa: S704 (our own file)
         script=Markup(script),  # noqa: S704 (our own file)
         script_hash=_hash(script),
         picture=Markup,
         runs=views,
+        finding=finding(answers),
+        answers=[(view, answer.sentence) for view, answer in zip(groups, answers, strict=True)],
+        leading=groups[first] if groups else None,
+        pictures=shown,
+        panels=len(groups),
+        most_answers=_MOST_ANSWERS,
         lines=glance(views),
         claims=claims_section(runs, trials, {run.id: store.environments(run.id) for run in runs}),
         definitions=_definitions(views),
@@ -89,6 +106,12 @@ def _options(text: str) -> Markup:
     parts = re.split(
         r"(--scenario [a-z0-9-]+[a-z0-9]|--column suited|--[a-z]+(?:-[a-z]+)*(?: (?:\d+|[0-9a-f]{8,}))?)", text
     )
+    return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
+
+
+def _code(text: str) -> Markup:
+    """The text with what is in backquotes as code."""
+    parts = text.split("`")
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 

@@ -11,7 +11,12 @@ from keybench.model.metric import Metric
 from keybench.results.analysis.group_comparison import Judgement, judge
 from keybench.results.analysis.groups import Group, group_trials, incomplete
 from keybench.results.analysis.warnings import warnings
+from keybench.results.bundle.licences import RESTRICTED
 from keybench.results.plots.palette import Style
+from keybench.results.report.answer.finding import Answer
+from keybench.results.report.answer.headline import headline
+from keybench.results.report.answer.layout_table import LayoutTable, layout_table
+from keybench.results.report.answer.ran import repeated, what_ran
 from keybench.results.report.column_orders import column_table
 from keybench.results.report.download import Download, download
 from keybench.results.report.failures import Failures, failures
@@ -26,9 +31,6 @@ from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import plural, size
 
-_NO_PUBLISHING = {"mssql": "SQL Server", "oracle": "Oracle Database"}
-"""Products whose licences restrict publishing benchmark results."""
-
 
 @dataclass(frozen=True)
 class GroupView:
@@ -37,6 +39,8 @@ class GroupView:
     group: Group
     anchor: str
     judgement: Judgement | None
+    layouts: LayoutTable | None
+    """The table of the first screen."""
     verdict: list[str]
     figures: list[Figure]
     tables: list[MetricTable]
@@ -61,10 +65,24 @@ class GroupView:
         if group.only_keys:
             return f"Making keys ({group.server})"
         column = f", keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
-        product = group.run.title(group.database)
         if group.modelled:
-            return f"On {product}, page model{column}"
-        return f"On {' '.join(filter(None, (product, version(group))))} ({group.server}){column}"
+            return f"On {self.product}, page model{column}"
+        return f"On {self.product} ({group.server}){column}"
+
+    @property
+    def product(self) -> str:
+        """The product with its version: `PostgreSQL 18.4`."""
+        return " ".join(filter(None, (self.group.run.title(self.group.database), version(self.group))))
+
+    @property
+    def answer(self) -> Answer:
+        """The finding, in one sentence."""
+        group = self.group
+        column = f" with keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
+        size = f" with {group.run.characters(group.payload)} beside the key" if group.payload != 100 else ""
+        on = f"By the page model of {self.product}" if group.modelled else f"On {self.product}"
+        subject = "Making keys" if group.only_keys else f"{on}{column}{size}"
+        return Answer(group, self.judgement, self.product, headline(group, self.judgement, subject))
 
     @property
     def work(self) -> str:
@@ -87,7 +105,7 @@ class GroupView:
     @property
     def licence(self) -> str:
         """The product if its licence restricts publishing; else empty."""
-        return "" if self.group.modelled else _NO_PUBLISHING.get(self.group.database, "")
+        return "" if self.group.modelled else RESTRICTED.get(self.group.database, "")
 
 
 @dataclass(frozen=True)
@@ -117,22 +135,24 @@ class RunView:
     failures: Failures
 
     @property
-    def title(self) -> str:
-        """The title of the scenario."""
-        scenario = self.run.definition.get("scenario")
-        return str(scenario.get("title") or "") if isinstance(scenario, dict) else ""
+    def ran(self) -> str:
+        """What was run, in one sentence."""
+        return what_ran(self.run, [view.group for view in self.groups], [view.product for view in self.groups])
 
     @property
-    def difference(self) -> str:
-        """Rows and blocks of the scenario where the run has others; empty where it has the same."""
+    def scenario(self) -> str:
+        """The scenario's name and title, and what this run has in place of its rows and blocks."""
         scenario = self.run.definition.get("scenario")
+        title = str(scenario.get("title") or "") if isinstance(scenario, dict) else ""
+        named = f"{self.run.scenario} ({title})" if title else self.run.scenario
         if not isinstance(scenario, dict):
-            return ""
+            return named
         rows, blocks = scenario.get("rows"), scenario.get("blocks")
-        ran = {view.group.rows for view in self.groups}
-        differs = [plural(rows, "row")] if isinstance(rows, int) and ran - {rows} else []
-        differs += [plural(blocks, "block")] if isinstance(blocks, int) and blocks != self.run.blocks else []
-        return f"The scenario has {' and '.join(differs)}." if differs else ""
+        ran = sorted({view.group.rows for view in self.groups})
+        own = [plural(ran[-1], "row")] if isinstance(rows, int) and ran and set(ran) != {rows} else []
+        if isinstance(blocks, int) and blocks != self.run.blocks:
+            own.append(repeated(self.run.blocks).partition(",")[0])
+        return f"{named}; here {', '.join(own)}" if own else named
 
     @cached_property
     def machine(self) -> list[tuple[str, str]]:
@@ -178,6 +198,7 @@ def _group(group: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
         group=group,
         anchor=anchor,
         judgement=judgement,
+        layouts=layout_table(group, judgement),
         verdict=verdict(group, judgement),
         figures=group_figures(group, styles, anchor),
         tables=[*tables, columns] if columns else tables,

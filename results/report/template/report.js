@@ -19,6 +19,18 @@ for (const table of document.querySelectorAll("table.sort")) {
   });
 }
 
+// A link into a folded section unfolds it, in browsers that do not do so themselves; and all of it is printed.
+function unfold() {
+  for (let at = document.getElementById(location.hash.slice(1)); at; at = at.parentElement) {
+    if (at.tagName === "DETAILS") at.open = true;
+  }
+}
+addEventListener("hashchange", unfold);
+addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("details.fold")) fold.open = true;
+});
+unfold();
+
 // Cells without a value stay last in both orders.
 function sorted(rows, place, direction) {
   const keyed = rows.map((row) => [value(row.cells[place]), row]);

@@ -20,7 +20,11 @@ FACTS = """(() => {
   const times = document.querySelector("table.metrics");
   const layouts = () => Array.from(times.tBodies[0].rows, (row) => row.cells[0].textContent);
   const given = layouts();
-  const press = () => times.tHead.querySelectorAll("button")[3].click();
+  const press = () => times.tHead.querySelectorAll("button")[2].click();
+  const folded = document.documentElement.scrollHeight;
+  const terms = shown(document.querySelector(".terms")).bottom;
+  const seen = Array.from(document.querySelectorAll("figure svg")).filter((svg) => svg.checkVisibility()).length;
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
   const states = [0, 1, 2].map(() => (press(), [layouts(), times.querySelector("[aria-sort]")?.ariaSort]));
   return {
     width: document.documentElement.scrollWidth,
@@ -31,8 +35,9 @@ FACTS = """(() => {
     wide: Array.from(document.querySelectorAll(".wide")).every((box) => shown(box).right <= innerWidth),
     scrolls: Array.from(document.querySelectorAll(".wide")).some((box) => box.scrollWidth > box.clientWidth),
     pictures: Array.from(document.querySelectorAll("figure svg"), (svg) => [shown(svg).width, shown(svg).height]),
-    verdict: shown(document.querySelector(".verdict .lead")).top,
-    given, states,
+    finding: shown(document.querySelector("h1")).bottom,
+    unfolded: document.documentElement.scrollHeight,
+    folded, terms, seen, given, states,
   };
 })()"""
 
@@ -62,7 +67,10 @@ def test_the_page_fits_phones_and_screens_loads_nothing_and_runs_no_foreign_scri
         assert facts["scripts"] == 2  # the page's own, and the one that asks
         assert facts["pictures"]
         assert all(0.7 * min(width, 460) <= across <= width and down > 40 for across, down in facts["pictures"])
-        assert facts["verdict"] < 800, "the verdict is not on the first screen"
+        assert facts["finding"] < 800, "the finding is not on the first screen"
+        assert facts["terms"] < 800 or width != SCREEN, "the terms are not on the first screen"
+        assert facts["seen"] == 3, "pictures that can be seen before anything is unfolded"
+        assert facts["folded"] * 2 < facts["unfolded"]
         ascending, descending, again = facts["states"]
         assert again == [facts["given"], None]
         assert ascending[1:] == ["ascending"]

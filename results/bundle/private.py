@@ -1,0 +1,158 @@
+"""What a bundle must not hold: secrets, paths, and names of hosts and users.
+
+Known fields are taken one by one; free text that could name a place is left out as a whole. Errors of failed trials are
+free text of servers and drivers, so they are always left out.
+"""
+
+from __future__ import annotations
+
+import getpass
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.model.reading import Reading
+from keybench.model.subject import Subject, SubjectKind
+from keybench.results.store.records import Environment, Run, Trial
+
+LEFT_OUT: Final = "(left out: it may name a place)"
+FAILED: Final = "(the message of the error is left out: it may name a place)"
+
+_KINDS: Final = frozenset({"container", "local", "embedded", "url", MODEL_SERVER})
+_MACHINE: Final = ("cpu", "cores", "memory_bytes", "system", "python", "keybench", "load_1min")
+_DEFINITION: Final = ("titles", "pairings", "columns", "layouts", "rows", "blocks", "databases")
+_NAMES_OF_PLACES: Final = frozenset(
+    {"address", "addresses", "basedir", "cluster", "datadir", "dir", "directory", "host", "hostname", "instance"}
+    | {"name", "password", "port", "secret", "servername", "socket", "url", "user", "username"}
+)
+"""Words in the names of settings whose values are never taken."""
+_PLACE: Final = re.compile(
+    r"""[\w+.-]+://            # a URL
+    | (?<![\w.])[~.]?[/\\]\w    # a path from the root, the home or the working folder
+    | \b[A-Za-z]:[/\\]          # a path on Windows
+    | \w[/\\][\w.-]+[/\\]       # a path of several folders
+    | \S@\S                     # user@host
+    | \b\d{1,3}(?:\.\d{1,3}){3}\b               # an IPv4 address
+    | \b[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,}     # an IPv6 address
+    | \b(?!(?:information_schema|performance_schema|pg_catalog|sys|mysql)\.)
+      [a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b  # a host's name
+    | pass(?:word|wd)\s*=
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def public_run(run: Run) -> Run:
+    """The run with known fields alone; its command is made anew from what was measured."""
+    scenario = run.definition.get("scenario")
+    kept = {name: _public(run.definition[name]) for name in _DEFINITION if name in run.definition}
+    if isinstance(scenario, Mapping):
+        kept["scenario"] = _public(scenario)
+    named = public_text(run.scenario, "own")
+    return replace(
+        run,
+        command=_command(run, named),
+        scenario=named,
+        profile=public_text(run.profile),
+        definition=kept,
+        machine={name: _public(run.machine[name]) for name in _MACHINE if name in run.machine},
+    )
+
+
+def public_environment(environment: Environment) -> Environment:
+    """The environment without settings that name or could name a place."""
+    return replace(
+        environment,
+        server=_server(environment.server),
+        versions=_without_places(environment.versions),
+        settings=_without_places(environment.settings),
+    )
+
+
+def public_trial(trial: Trial) -> Trial:
+    """The trial without messages of errors, series and pictures' data; texts that could name a place are left out."""
+    readings = tuple(
+        replace(one, reason=public_text(one.reason), subject=_subject(one.subject)) for one in trial.readings
+    )
+    return replace(
+        trial,
+        server=trial.server if trial.database == NO_DATABASE else _server(trial.server),
+        layout=public_text(trial.layout, "own"),
+        scenario=public_text(trial.scenario, "own"),
+        error=FAILED if trial.error else "",
+        traceback="",
+        readings=_distinct(readings),
+        series=(),
+        blobs=(),
+    )
+
+
+def public_text(text: str, otherwise: str = LEFT_OUT) -> str:
+    """The text, or another if it could name a place, this machine or its user."""
+    return otherwise if names_a_place(text) else text
+
+
+def names_a_place(text: str) -> bool:
+    """Whether a text holds what looks like a URL, a path, an address or a host, or the names of this one."""
+    return bool(_PLACE.search(text)) or any(
+        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in _here() if len(name) > 1
+    )
+
+
+def _here() -> tuple[str, ...]:
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
+        user = ""
+    return platform.node(), "" if user == "root" or len(user) < 3 else user  # shorter ones are words
+
+
+def _public(value: Any) -> Any:
+    """A value of JSON without texts that could name a place."""
+    if isinstance(value, str):
+        return public_text(value)
+    if isinstance(value, Mapping):
+        return {public_text(str(name)): _public(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_public(one) for one in value]
+    return value
+
+
+def _without_places(values: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in values.items()
+        if not (names_a_place(str(value)) or names_a_place(name) or {*re.split(r"[\W_]+", name)} & _NAMES_OF_PLACES)
+    }
+
+
+def _server(name: str) -> str:
+    return name if name in _KINDS else "url"
+
+
+def _subject(subject: Subject) -> Subject:
+    if subject.kind == SubjectKind.WRITER and names_a_place(subject.name):
+        return Subject.writer("writer")
+    return subject
+
+
+def _distinct(readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    """The readings, once for each metric and subject: writers whose names are left out are one."""
+    return tuple({(one.metric, one.subject): one for one in readings}.values())
+
+
+def _command(run: Run, scenario: str) -> str:
+    words = ["keybench run"]
+    for option, field in (("--db", "databases"), ("--layout", "layouts")):
+        listed = run.definition.get(field)
+        if isinstance(listed, list | tuple) and listed:
+            words.append(f"{option} {','.join(public_text(str(one), 'own') for one in listed)}")
+    if run.columns:
+        words.append(f"--column {','.join(run.columns)}")
+    words.append(f"--scenario {scenario}")
+    if isinstance(rows := run.definition.get("rows"), int):
+        words.append(f"--rows {rows}")
+    return f"{' '.join(words)} --blocks {run.blocks} --seed {run.seed}"

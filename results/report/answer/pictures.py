@@ -1,0 +1,198 @@
+"""The three pictures that carry the argument: time, room on the pages, splits. A panel for each database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from keybench.model.metric import Metric
+from keybench.model.names import CONTROL
+from keybench.model.subject import MODEL
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.group_comparison import time_metric
+from keybench.results.analysis.groups import Group
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
+from keybench.results.analysis.summary import Summary, summarise
+from keybench.results.plots.dots import Dot, Panel, dot_plot
+from keybench.results.plots.panels import Row
+from keybench.results.report.figures.captions import extremes, join
+from keybench.results.report.figures.figure import Figure, Styles
+from keybench.results.report.figures.selection import evenly_chosen
+from keybench.results.report.figures.summaries import dot
+from keybench.results.wording import number, ratio
+
+MOST_GROUPS: Final = 4
+"""Databases side by side; the others have their pictures further down."""
+_MOST_ROWS: Final = 12
+_SPLITS: Final = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+
+
+def pictures(groups: Sequence[Group], styles: Styles) -> list[Figure]:
+    """Time, density and splits of these groups, the first `MOST_GROUPS` of them; call it inside `drawing()`."""
+    shown = [group for group in groups if not group.only_keys and any(arm.good for arm in group.arms)][:MOST_GROUPS]
+    return [_time(shown, styles), _density(shown, styles), _harm(shown, styles)] if shown else []
+
+
+def harmful_splits(group: Group, arm: Arm) -> tuple[Summary | None, bool]:
+    """Edge and interior splits for each 1,000 rows, and whether only the page model knows them."""
+    own = [arm.values(metric) for metric in _SPLITS]
+    blocks = set(own[0]) & set(own[1])
+    counts = [own[0][block] + own[1][block] for block in sorted(blocks)] or list(
+        arm.values(Metric.EDGE_AND_INTERIOR_SPLITS).values()
+    )
+    if counts:
+        return summarise([count * 1000 / group.rows for count in counts]), False
+    predicted = [arm.values(metric, MODEL) for metric in _SPLITS]
+    counts = [predicted[0][block] + predicted[1][block] for block in sorted(set(predicted[0]) & set(predicted[1]))]
+    return summarise([count * 1000 / group.rows for count in counts]), True
+
+
+def _time(groups: Sequence[Group], styles: Styles) -> Figure:
+    key, title = "answer-time", "How long inserting takes"
+    unit = f"time over that of {CONTROL} in the same repetition; further left is better"
+    timed = [group for group in groups if group.control and group.values(time_metric(group))]
+    if not timed:
+        modelled = all(group.modelled for group in groups)
+        return Figure(key, title, unit, "A page model has no times." if modelled else "No times can be compared.")
+    enough = any(len(group.blocks) >= ENOUGH_BLOCKS for group in timed)
+    return _Picture(
+        key,
+        title,
+        unit,
+        "1 is as fast as an integer key, 2 takes twice as long. "
+        + (
+            "Lines are 95\u00a0% intervals: the truth is likely inside."
+            if enough
+            else "Lines are what was seen, and prove nothing."
+        ),
+        "× control",
+        lambda group, arm: (group.ratio(arm, time_metric(group)), group.modelled),
+        ratio,
+        ratios=True,
+    ).drawn(timed, styles)
+
+
+def _density(groups: Sequence[Group], styles: Styles) -> Figure:
+    return _Picture(
+        "answer-density",
+        "How full the pages are",
+        "% of each page of the index that is in use; further right is better",
+        "Half-empty pages mean a larger index, of which a cache holds less.",
+        "% full",
+        lambda group, arm: (arm.summary(Metric.LEAF_DENSITY), group.modelled),
+        lambda value: f"{value:.0f}",
+        limits=(0.0, 100.0),
+    ).drawn(groups, styles)
+
+
+def _harm(groups: Sequence[Group], styles: Styles) -> Figure:
+    return _Picture(
+        "answer-splits",
+        "How often a full page is split",
+        "splits for each 1,000 rows; further left is better",
+        "A split moves part of a page to a new one and leaves both partly empty. Pages that are added at the end are "
+        "not counted: no row moves. Hollow: from the page model, not from the server.",
+        "per 1,000 rows",
+        harmful_splits,
+        lambda value: number(value, 1) if value else "0",
+    ).drawn(groups, styles)
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """A dot plot with a row for each layout and a panel for each database."""
+
+    key: str
+    title: str
+    unit: str
+    caption: str
+    label: str
+    known: Callable[[Group, Arm], tuple[Summary | None, bool]]
+    """The value of an arm, and whether its marker is hollow."""
+    write: Callable[[float], str]
+    limits: tuple[float, float] | None = None
+    ratios: bool = False
+    """Whether the axis is logarithmic and the control, which is 1, is left out."""
+
+    def drawn(self, groups: Sequence[Group], styles: Styles) -> Figure:
+        """The picture of these groups; without any value, the reason in its place."""
+        rows = self._rows(groups)
+        chosen, note = evenly_chosen(groups[0], list(rows.values()), _MOST_ROWS)
+        panels = []
+        for group in groups:
+            own = self._by_row(group, groups)
+            dots = [self._dot(group, own.get(_row(arm, groups))) for arm in chosen]
+            if values := [one.high for one in dots if one.value is not None]:
+                limits = self.limits or (None if self.ratios else (0.0, 1.05 * max(1.0, *values)))
+                reference = 1.0 if self.ratios else None
+                panels.append(
+                    Panel(
+                        _heading(group, groups),
+                        dots,
+                        self.label if len(groups) < 3 else "",
+                        limits,
+                        reference,
+                        ratio=self.ratios,
+                    )
+                )
+        if not panels:
+            return Figure(self.key, self.title, self.unit, "Nothing was counted or predicted.")
+        data = [
+            (group, arm, one) for group in groups for arm in self._arms(group) if (one := self.known(group, arm)[0])
+        ]
+        column = len(groups) == 1 and groups[0].several_columns
+        return Figure(
+            key=self.key,
+            title=self.title,
+            unit=self.unit,
+            caption=join(self.caption, note),
+            alt=f"Dot plot. {_extremes(data)}",
+            svg=dot_plot(
+                [Row(arm.layout, arm.column if column else "", styles[arm.layout]) for arm in chosen], panels, self.key
+            ),
+            header=("database", "server", "layout", "column", self.label, "from", "to"),
+            rows=tuple(
+                (group.database, group.server, arm.layout, arm.column, one.median, one.low, one.high)
+                for group, arm, one in data
+            ),
+        )
+
+    def _arms(self, group: Group) -> tuple[Arm, ...]:
+        return group.treatments if self.ratios else group.arms
+
+    def _rows(self, groups: Sequence[Group]) -> dict[str, Arm]:
+        """An arm for each row, in the order of the first group that has it."""
+        rows: dict[str, Arm] = {}
+        for group in groups:
+            for name, arm in self._by_row(group, groups).items():
+                rows.setdefault(name, arm)
+        return rows
+
+    def _by_row(self, group: Group, groups: Sequence[Group]) -> dict[str, Arm]:
+        """The group's arms by row. If layouts have one row for all databases, a layout's default column counts."""
+        rows: dict[str, Arm] = {}
+        for arm in self._arms(group):
+            pair = group.run.pairing(group.database, arm.layout)
+            name = _row(arm, groups)
+            if name not in rows or (pair and arm.column == pair.default):
+                rows[name] = arm
+        return rows
+
+    def _dot(self, group: Group, arm: Arm | None) -> Dot:
+        if arm is None:
+            return Dot(None, text="–")
+        value, hollow = self.known(group, arm)
+        return replace(dot(arm, value, self.write), hollow=hollow)
+
+
+def _row(arm: Arm, groups: Sequence[Group]) -> str:
+    return arm.layout if len(groups) > 1 else arm.name
+
+
+def _heading(group: Group, groups: Sequence[Group]) -> str:
+    return " · ".join(filter(None, (group.run.title(group.database), group.column))) if len(groups) > 1 else ""
+
+
+def _extremes(data: Sequence[tuple[Group, Arm, Summary]]) -> str:
+    return extremes([(f"{arm.layout} on {group.database}", one.median) for group, arm, one in data])

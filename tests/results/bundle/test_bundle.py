@@ -1,0 +1,250 @@
+"""One file of a run: it holds the values, nothing private, and no absolute times where a licence forbids them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import platform
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+import keybench
+from keybench.errors import UsageError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import Subject
+from keybench.results.analysis.groups import group_trials
+from keybench.results.bundle.contents import FILES, MANIFEST
+from keybench.results.bundle.licences import publishable
+from keybench.results.bundle.private import names_a_place
+from keybench.results.bundle.reading import read_bundle
+from keybench.results.bundle.writing import write_bundle
+from keybench.results.store.records import Environment
+
+FEW = ("bigint-identity", "uuid-v4")
+Change = Callable[[dict[str, bytes]], None]
+
+
+def parts(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewritten(path: Path, change: Change, *, sums: bool = True) -> Path:
+    """The bundle after a change; with `sums`, the manifest lists the sums of what is then in it."""
+    files = parts(path)
+    change(files)
+    if sums and MANIFEST in files:
+        manifest = json.loads(files[MANIFEST])
+        for name in set(manifest["files"]) & set(files):
+            manifest["files"][name]["sha256"] = sha256(files[name]).hexdigest()
+        files[MANIFEST] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
+
+
+def test_what_was_measured_comes_back(fake_run, tmp_path) -> None:
+    store = fake_run(layouts=FEW, blocks=2, warnings=["a warning"])
+    path = write_bundle(store, "latest", tmp_path / "run.zip")
+    bundle = read_bundle(path)
+    run, trials = store.run("latest"), store.trials("5ca1ab1e00")
+    assert bundle.run == replace(
+        run, command="keybench run --scenario two-million --blocks 2 --seed 7", definition=bundle.run.definition
+    )
+    assert bundle.run.definition == run.definition
+    assert bundle.environments == tuple(store.environments(run.id))
+    assert bundle.warnings == ("a warning",)
+    assert list(bundle.trials) == [replace(trial, series=(), blobs=()) for trial in trials]
+    assert write_bundle(store, "latest", tmp_path / "again.zip").read_bytes() == path.read_bytes()
+
+
+def test_nothing_private_is_in_it(fake_run, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "oak")
+    secret, host, home = "hunter2secret", "db01.corp.example", "/home/jane/bench"
+    texts = [f"postgresql://jane:{secret}@{host}/x", f"{home}/results.sqlite", f"a server at {host}", "192.168.7.31"]
+
+    def change(trial):
+        own = Reading(Metric.LAGGING_INSERTS, 1.0, "derived", texts[trial.position % 4], Subject.writer(host))
+        trial = replace(trial, readings=(*trial.readings, own), server=texts[0])
+        return replace(trial, status="error", error=texts[2], traceback=home) if trial.layout == "uuid-v4" else trial
+
+    store = fake_run(layouts=FEW, change=change, warnings=[*texts, "oak is slow"], environments=False)
+    settings = {"data_directory": home, "report_host": "bench17", "fsync": "on", "socket": "sock", "log": home}
+    store.add_environment("5ca1ab1e00", Environment("sqlite", texts[0], {"sqlite": "3", "at": host}, settings, 1))
+    secretive = {**store.run("latest").definition, "servers": {"sqlite": texts[0]}, "executor": "tcp://10.0.0.5:8786"}
+    run = replace(
+        store.run("latest"), id="beef", command=f"keybench run --server {texts[0]} --results {home}",
+        definition={**secretive, "scenario": {"title": "t", "name": f"{home}/own.toml"}}, scenario=f"{home}/own.toml",
+        machine={"cpu": "C", "hostname": "bench17"},
+    )  # fmt: skip
+    store.add_run(run)
+    for trial in store.trials("5ca1ab1e00"):
+        store.record("beef", trial)
+    for name in ("beef", "5ca1"):
+        path = write_bundle(store, name, tmp_path / f"{name}.zip")
+        everything = b"\n".join(parts(path).values()).decode()
+        for private in (secret, host, "jane", "bench17", "192.168", "10.0.0.5", 'sock"', "oak is"):
+            assert private not in everything, private
+        bundle = read_bundle(path)
+        assert {trial.server for trial in bundle.trials} == {"url"}
+        assert {trial.error for trial in bundle.trials} == {
+            "", "(the message of the error is left out: it may name a place)",
+        }  # fmt: skip
+    (environment,) = read_bundle(tmp_path / "5ca1.zip").environments
+    assert (environment.versions, environment.settings) == ({"sqlite": "3"}, {"fsync": "on"})
+
+
+@pytest.mark.parametrize(
+    ("text", "private"),
+    [
+        ("SQLite keeps no log that outlives a transaction.", False),
+        ("read/write ratio", False),
+        ("information_schema.tables", False),
+        ("18.4 (Debian 18.4-1.pgdg12+1)", False),
+        ("2026-10-16 14:45:20 555e07ef", False),
+        ("Intel(R) Xeon(R) CPU @ 2.20GHz", False),
+        ("see ~/x", True),
+        (r"C:\Users\jane", True),
+        ("fe80::1ff:fe23:4567:890a", True),
+        ("me@db", True),
+        ("at db01.corp.example", True),
+        ("/var/lib", True),
+    ],
+)
+def test_texts_that_name_places_are_found(text: str, private: bool) -> None:
+    assert names_a_place(text) is private
+
+
+@pytest.mark.parametrize("database", ["mssql", "oracle"])
+def test_restricted_databases_have_ratios_and_counts_alone(fake_run, tmp_path, database) -> None:
+    store = fake_run(layouts=FEW, databases=("sqlite",), change=lambda trial: replace(trial, database=database))
+    run, trials = store.run("latest"), store.trials("5ca1ab1e00")
+    times = {
+        repr(one.value)
+        for trial in trials
+        for one in trial.readings
+        if one.metric.definition.is_time and one.value is not None
+    } | {repr(trial.seconds) for trial in trials}
+    path = write_bundle(store, "latest", tmp_path / "run.zip")
+    cells = {cell for row in csv.reader(io.StringIO(parts(path)["values.csv"].decode())) for cell in row}
+    assert times
+    assert not times & cells
+    bundle = read_bundle(path)
+    assert {(trial.seconds, trial.started) for trial in bundle.trials} == {(0.0, run.started)}
+    (before,), (after,) = group_trials(run, trials, []), group_trials(bundle.run, bundle.trials, [])
+    for arm in before.treatments:
+        (same,) = [one for one in after.treatments if one == arm]
+        for metric in (Metric.INSERT_SECONDS, Metric.TX_P99_MS):
+            assert after.ratio(same, metric).median == pytest.approx(before.ratio(arm, metric).median)
+        assert same.values(Metric.LEAF_PAGES) == arm.values(Metric.LEAF_PAGES)
+
+
+def test_without_the_control_a_restricted_time_is_absent(fake_run) -> None:
+    store = fake_run(layouts=FEW, databases=("sqlite",), change=lambda trial: replace(trial, database="oracle"))
+    alone = [trial for trial in store.trials("5ca1ab1e00") if trial.layout == "uuid-v4"]
+    for trial in publishable(store.run("latest"), alone):
+        for one in trial.readings:
+            assert one.value is None or not one.metric.definition.is_time
+
+
+def edited(name: str, before: str, after: str) -> Change:
+    def change(files: dict[str, bytes]) -> None:
+        assert before.encode() in files[name]
+        files[name] = files[name].replace(before.encode(), after.encode(), 1)
+
+    return change
+
+
+REFUSED: list[tuple[str, Change, bool, str]] = [
+    (
+        "sum", edited("values.csv", "uuid-v4", "uuid-v7"), False,
+        "the sum of values.csv does not fit, so it was changed or damaged after it was written; ask for it again.",
+    ),
+    (
+        "newer", edited(MANIFEST, '"schema": 1', '"schema": 2'), True,
+        f"it has schema 2, and keybench {keybench.__version__} knows 1; update keybench.",
+    ),
+    ("schema", edited(MANIFEST, '"schema": 1', '"schema": "x"'), True, "its schema is 'x' and not 1; ask"),
+    (
+        "list", edited(MANIFEST, '"run.json"', '"other.json"'), True,
+        f"{MANIFEST} does not list {', '.join(FILES)}; ask for it again.",
+    ),
+    ("manifest", lambda files: files.pop(MANIFEST), True, f"it has no {MANIFEST}; name a file of `keybench bundle`."),
+    (
+        "more", lambda files: files.update({"evil.sh": b"x"}), True,
+        f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else; ask for it again.",
+    ),
+    ("json", edited("run.json", "{", "["), True, "run.json is not JSON"),
+    ("field", edited("run.json", '"seed"', '"seeds"'), True, "run.json does not fit the schema at 'seed';"),
+    ("type", edited("run.json", '"blocks": 1', '"blocks": "1"'), True, "run.json does not fit the schema at 'blocks';"),
+    ("columns", edited("values.csv", "run,block", "run,blocks"), True, "values.csv does not have the columns of its"),
+    ("run", edited("values.csv", "\n5ca1ab1e00", "\nfeed"), True, "line 2: the run 'feed' is not 5ca1ab1e00;"),
+    ("metric", edited("values.csv", "insert_seconds", "x"), True, "does not know the metric 'x'; ask for it again."),
+    ("unit", edited("values.csv", "leaf_pages,pages", "leaf_pages,rows"), True, "the unit of leaf_pages is 'rows'"),
+    ("origin", edited("values.csv", ",measured,", ",guessed,"), True, "line 2: the origin is 'guessed'; ask"),
+    ("status", edited("values.csv", ",ok,", ",fine,"), True, "values.csv, line 2: the status is 'fine'; ask for it"),
+    ("cells", edited("values.csv", ",1000,rows,", ",1000,rows,2026,"), True, "values.csv, line 2: "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "sums", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
+)
+def test_a_bundle_that_does_not_fit_is_refused(fake_run, tmp_path, change, sums, message) -> None:
+    path = write_bundle(fake_run(layouts=FEW, databases=("sqlite",), blocks=1), "latest", tmp_path / "run.zip")
+    rewritten(path, change, sums=sums)
+    with pytest.raises(UsageError) as caught:
+        read_bundle(path)
+    assert str(caught.value).startswith(f"{path} is refused: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("× control", "s"), ("2026-05-04T09:30:00+00:00,0.0", "2026-05-04T09:30:00+00:00,3.5")]
+)
+def test_a_bundle_with_restricted_times_is_refused(fake_run, tmp_path, before, after) -> None:
+    store = fake_run(layouts=FEW, databases=("sqlite",), change=lambda trial: replace(trial, database="mssql"))
+    path = rewritten(write_bundle(store, "latest", tmp_path / "run.zip"), edited("values.csv", before, after))
+    with pytest.raises(UsageError) as caught:
+        read_bundle(path)
+    assert str(caught.value) == (
+        f"{path} is refused: values.csv, line 2: absolute times of SQL Server, whose licence restricts publishing "
+        "them; ask for it again."
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive" * 50, b"PK\x05\x06" + b"\0" * 18])
+def test_other_files_are_refused(tmp_path, content) -> None:
+    path = tmp_path / "run.zip"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"name a file of `keybench bundle`\.$"):
+        read_bundle(path)
+    path.unlink()
+    with pytest.raises(UsageError) as caught:
+        read_bundle(path)
+    assert str(caught.value) == f"{path} cannot be read (No such file or directory): name a file of `keybench bundle`."
+
+
+def test_the_command_writes_the_file(fake_run, tmp_path) -> None:
+    fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
+    command = [sys.executable, "-m", "keybench", "bundle", "latest", "--results", "results.sqlite"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "keybench-5ca1ab1e00.zip\n", "")
+    assert read_bundle(tmp_path / "keybench-5ca1ab1e00.zip").run.id == "5ca1ab1e00"
+
+
+def test_a_run_without_trials_is_not_bundled(fake_run, tmp_path) -> None:
+    store = fake_run(change=lambda trial: None)
+    with pytest.raises(UsageError) as caught:
+        write_bundle(store, "latest", tmp_path / "run.zip")
+    assert str(caught.value) == ("run 5ca1ab1e00 holds no trials, so there is nothing to send: name another run.")
