@@ -30,6 +30,7 @@ from keybench.pagemodels.innodb.leaf_memory import (
     LAST,
     LEAVES,
     LOWER,
+    MOVED,
     NEIGHBOUR,
     NEXT,
     OTHER,
@@ -190,6 +191,7 @@ def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
         slots[slot, LAST], slots[slot, HIGHEST] = -1, highest
     put(leaves, new if rank >= pointer else slot, rank)
     note(leaves, row, UP, kind, page, pointer, rank, slots[new, PAGE])
+    leaves.events[facts[EVENTS] - 1, MOVED] = count
 
 
 @kernel
@@ -214,6 +216,7 @@ def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> No
         slots[slot, LAST] = -1
     put(leaves, new if rank < pointer else slot, rank)
     note(leaves, row, DOWN, kind, page, pointer, rank, slots[new, PAGE])
+    leaves.events[facts[EVENTS] - 1, MOVED] = count
 
 
 @kernel
@@ -255,7 +258,7 @@ def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int, at: NDA
 
 
 def events_of(leaves: AnyLeaves) -> NDArray[np.int64]:
-    """All events in order of the rows: int64 (events, 7)."""
+    """All events in order of the rows: int64 (events, 8)."""
     return leaves.events[: leaves.facts[EVENTS]]
 
 

@@ -21,8 +21,6 @@ from keybench.pagemodels.foreign_key_index import Repeated
 from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.varying import memory as varying_memory
-from keybench.pagemodels.innodb.varying import splits as varying_splits
 from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, Tree
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, Leaves
@@ -42,6 +40,8 @@ from keybench.pagemodels.innodb.records import (
 from keybench.pagemodels.innodb.replay import follow_both
 from keybench.pagemodels.innodb.state import ClusteredState, Sizes
 from keybench.pagemodels.innodb.tablespace import SIZE, Space
+from keybench.pagemodels.innodb.varying import memory as varying_memory
+from keybench.pagemodels.innodb.varying import splits as varying_splits
 from keybench.pagemodels.innodb.varying.memory import VaryingLeaves
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.permutation import require

@@ -30,6 +30,8 @@ MOST_WRITES = 2000
 """innodb_io_capacity_max: pages that one walk writes."""
 _BATCH = 128
 """Pages that go through the doublewrite buffer together."""
+_READ_TIME, _BATCH_TIME = 60_000, 5_000_000
+"""ns that a read and a batch of durable writes take on the machine where this was compared."""
 SHORTEST = 256
 """BUF_LRU_MIN_LEN."""
 _MIDPOINT, _MIDPOINT_OF = 378, 1024
@@ -51,9 +53,12 @@ _CATALOGUE = 171
 HEAD, TAIL, MIDDLE, OLDER, LENGTH, FREE, NEXT_FREE, FREED, YOUNG, LEAST = range(10)
 """Fields of `state`: the list's ends; the first old frame (−1: none); old frames; frames in the list; free frames, and
 one of them; frames freed so far; frames freed until a young page is moved; a length at which a walk stops."""
-NOW, CLEANED, READ_TIME, BATCH_TIME = range(10, 14)
-"""The time in ns; when the last walk's writes are done; ns that a read takes, and a batch of writes."""
-FIRST_BRANCH, FIRST_LEAF, WRITTEN = range(14, 17)
+DEPTH, SHORT, WRITES = range(10, 13)
+"""innodb_lru_scan_depth, BUF_LRU_MIN_LEN, and pages that one walk writes: of the share of a pool that is simulated."""
+NOW, CLEANED, READ_TIME, BATCH, BATCH_TIME = range(13, 18)
+"""The time in ns; when the last walk's writes are done; ns that a read takes; pages of a batch of writes,
+and ns that it takes."""
+FIRST_BRANCH, FIRST_LEAF, WRITTEN = range(18, 21)
 """The numbers of the first branch page and the first leaf; pages written so far of each kind."""
 
 PAGE, BEFORE, AFTER, CHANGED, OLD, CLOCK, USED, DONE = range(8)
@@ -80,8 +85,8 @@ def frames_of(cache_bytes: int, page_bytes: int) -> int:
     return int(cache_bytes // _EXTENT * (_EXTENT // page_bytes - control) + max(0, rest - control))
 
 
-def new(frames: int, others: int, branches: int, leaves: int) -> Pool:
-    """A pool that holds a new server's catalogue, for so many pages of each kind."""
+def new(frames: int, others: int, branches: int, leaves: int, share: float = 1) -> Pool:
+    """A pool that holds a new server's catalogue, for so many pages of each kind; perhaps a share of a larger one."""
     pool = Pool(
         np.full(others + branches + leaves, NOWHERE, np.int32),
         np.zeros((frames, DONE + 1), np.int64),
@@ -92,10 +97,11 @@ def new(frames: int, others: int, branches: int, leaves: int) -> Pool:
     state[[HEAD, TAIL, MIDDLE]] = NOWHERE
     state[[FREE, NEXT_FREE]] = frames, frames - 1
     state[YOUNG] = frames * (_MIDPOINT_OF - _MIDPOINT) // (4 * _MIDPOINT_OF)
-    state[LEAST] = min(frames // 20 - 1, SHORTEST)
-    state[[READ_TIME, BATCH_TIME]] = 60_000, 5_000_000
+    state[[DEPTH, SHORT, WRITES]] = [int(n * share) for n in (SCAN_DEPTH, SHORTEST, MOST_WRITES)]
+    state[LEAST] = min(frames // 20 - 1, state[SHORT])
+    state[[READ_TIME, BATCH, BATCH_TIME]] = int(_READ_TIME / share), max(1, int(_BATCH * share)), _BATCH_TIME
     state[[FIRST_BRANCH, FIRST_LEAF]] = others, others + branches
-    for _ in range(min(_CATALOGUE, frames // 2)):
+    for _ in range(min(int(_CATALOGUE * share), frames // 2)):
         frame = _take(pool)
         pool.frames[frame, PAGE] = NOWHERE
         _insert(pool, frame, NOWHERE)
@@ -188,33 +194,33 @@ def _walk(pool: Pool) -> None:
     """One walk of the page cleaner (buf_flush_LRU). What it writes can be freed by the next one."""
     frames, state = pool.frames, pool.state
     writes, frame = 0, state[TAIL]
-    while frame >= 0 and state[LENGTH] > state[LEAST] and state[FREE] < SCAN_DEPTH:
+    while frame >= 0 and state[LENGTH] > state[LEAST] and state[FREE] < state[DEPTH]:
         before = frames[frame, BEFORE]
         if not frames[frame, CHANGED]:
             _free(pool, frame)
-        elif writes == MOST_WRITES:
+        elif writes == state[WRITES]:
             break
         else:
             page = frames[frame, PAGE]
             state[WRITTEN + (page >= state[FIRST_BRANCH]) + (page >= state[FIRST_LEAF])] += 1
             frames[frame, CHANGED] = 0
-            frames[frame, DONE] = state[NOW] + (writes // _BATCH + 1) * state[BATCH_TIME]
+            frames[frame, DONE] = state[NOW] + (writes // state[BATCH] + 1) * state[BATCH_TIME]
             writes += 1
         frame = before
-    if writes == MOST_WRITES:  # most of them are done by now
+    if writes == state[WRITES]:  # most of them are done by now
         frame = state[TAIL]
-        while not frames[frame, CHANGED] and state[LENGTH] > state[LEAST] and state[FREE] < SCAN_DEPTH:
+        while not frames[frame, CHANGED] and state[LENGTH] > state[LEAST] and state[FREE] < state[DEPTH]:
             before = frames[frame, BEFORE]
             _free(pool, frame)
             frame = before
-    state[CLEANED] = state[NOW] + (writes + _BATCH - 1) // _BATCH * state[BATCH_TIME]
+    state[CLEANED] = state[NOW] + (writes + state[BATCH] - 1) // state[BATCH] * state[BATCH_TIME]
 
 
 @kernel
 def clean(pool: Pool) -> None:
     """Lets the page cleaner walk if there is need and its last writes are done."""
     state = pool.state
-    if state[NOW] >= state[CLEANED] and state[FREE] < SCAN_DEPTH // 2 and state[LENGTH] > SHORTEST:
+    if state[NOW] >= state[CLEANED] and state[FREE] < state[DEPTH] // 2 and state[LENGTH] > state[SHORT]:
         _walk(pool)
 
 
@@ -269,6 +275,6 @@ def use(pool: Pool, page: int, changes: bool) -> int:
         else:
             move = state[FREED] >= frames[frame, CLOCK] + state[YOUNG]
         if move:
-            _remove(pool, frame)
-            _insert(pool, frame, NOWHERE)
+            _remove(pool, int(frame))
+            _insert(pool, int(frame), NOWHERE)
     return 0

@@ -41,7 +41,7 @@ _HEADERS, SEGMENTS = 6, 128
 UNDO = _HEADERS + SEGMENTS
 """The first undo page."""
 
-_SECOND = 1_000_000_000
+SECOND = 1_000_000_000
 _SWEEPS = 2
 """How often purge visits all segments each time: once after its work, once when it finds no more."""
 
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
     ranks: Integers
     rows_per_tx: int
     undo_pages: int
-    """Of a transaction."""
+    """Of a transaction; 0 for a sample of rows: then nothing but the index is known."""
     row_time: int
     """ns that a row takes, without reads."""
     left: NDArray[np.int32]
@@ -78,13 +78,11 @@ def _descend(pool: Pool, tree: Tree, key: int) -> int:
 
 
 @kernel
-def _new_in_file(pool: Pool, file: int) -> int:
+def _new_in_file(pool: Pool, plan: Plan, file: int) -> int:
     """Uses the pages of a file that know of a new one."""
-    return (
-        use(pool, file + _MAP, True)
-        + use(pool, file + _SEGMENTS, True)
-        + use(pool, file + _BITMAP, False)
-    )
+    if plan.undo_pages == 0:
+        return 0
+    return use(pool, file + _MAP, True) + use(pool, file + _SEGMENTS, True) + use(pool, file + _BITMAP, False)
 
 
 @kernel
@@ -98,13 +96,15 @@ def _undo_page(plan: Plan, transaction: int, number: int) -> int:
 @kernel
 def _log_undo(pool: Pool, plan: Plan, row: int) -> int:
     """Adds an undo record."""
+    if plan.undo_pages == 0:
+        return 0
     transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx
     number = place * plan.undo_pages // plan.rows_per_tx
     page, reads = _undo_page(plan, transaction, number), 0
     if place == 0 or (place - 1) * plan.undo_pages // plan.rows_per_tx != number:
         reads += use(pool, _HEADERS + transaction % SEGMENTS, place == 0)
         if plan.undo_pages > 1 or transaction < SEGMENTS:
-            reads += _new_in_file(pool, _SYSTEM)
+            reads += _new_in_file(pool, plan, _SYSTEM)
             create(pool, page)
             return reads
     return reads + use(pool, page, True)
@@ -140,7 +140,7 @@ def _purge(pool: Pool, plan: Plan) -> int:
             reads += use(pool, _SYSTEM + _SEGMENTS, True)
     state[PURGED] = state[COMMITTED]
     pool.state[NOW] = now
-    state[PURGE_AT] = now + _SECOND
+    state[PURGE_AT] = now + SECOND
     return reads
 
 
@@ -156,7 +156,7 @@ def _make_room(pool: Pool, plan: Plan, event: Integers, reads: Integers) -> None
         reads[LEAF] += use(pool, pool.state[FIRST_LEAF] + neighbours[1], what != DOWN)
     if what == NEIGHBOUR:
         return
-    reads[OTHER] += _new_in_file(pool, _TABLE)
+    reads[OTHER] += _new_in_file(pool, plan, _TABLE)
     create(pool, pool.state[FIRST_LEAF] + new)
     before, after = (neighbours[0], full) if what == DOWN else (full, neighbours[1])
     left[new], right[new] = before, after
@@ -167,11 +167,11 @@ def _make_room(pool: Pool, plan: Plan, event: Integers, reads: Integers) -> None
 
 
 @kernel
-def grow_branches(pool: Pool, made: int, pages: int) -> int:
+def make_branches(pool: Pool, plan: Plan, made: int, pages: int) -> int:
     """Makes the branch pages from the `made`-th on. Returns pages read."""
     reads = 0
     for page in range(made, pages):
-        reads += _new_in_file(pool, _TABLE)
+        reads += _new_in_file(pool, plan, _TABLE)
         create(pool, pool.state[FIRST_BRANCH] + page)
     return reads
 
@@ -202,10 +202,10 @@ def advance(
         count[OTHER] += _log_undo(pool, plan, row)
         pool.state[NOW] += plan.row_time
         clean(pool)
-        if (row + 1) % plan.rows_per_tx == 0 or row + 1 == len(plan.ranks):
+        if plan.undo_pages and ((row + 1) % plan.rows_per_tx == 0 or row + 1 == len(plan.ranks)):
             count[OTHER] += _commit(pool, plan, row // plan.rows_per_tx)
             state[COMMITTED] += 1
-        if pool.state[NOW] >= state[PURGE_AT]:
+        if plan.undo_pages and pool.state[NOW] >= state[PURGE_AT]:
             count[OTHER] += _purge(pool, plan)
         if row + 1 == parts[part]:
             written[part] = pool.state[WRITTEN:]
