@@ -74,6 +74,10 @@ COMMANDS: Final = {
         "keybench.results.bundle.command",
         "Write one file of a run to send in: values, environment and checksums, and nothing private.",
     ),
+    "site": Command(
+        "keybench.results.site.command",
+        "Write a static site of runs that works offline: filters, a page for each run, and its values to download.",
+    ),
     "claims": Command(
         "keybench.results.claims.command",
         "Compare published claims with what runs measured: reproduced, not reproduced, contradicted, or undecided.",

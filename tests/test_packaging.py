@@ -37,6 +37,6 @@ def test_the_wheel_holds_keybench_alone_and_everything_that_it_needs(tmp_path: P
     ):
         packaged = {n for n in names if n.startswith(f"keybench/{package}/")}
         for path in (ROOT / package).rglob("*"):
-            if path.suffix in {".py", ".toml", ".jinja", ".css", ".sql"}:
+            if path.suffix in {".py", ".toml", ".jinja", ".css", ".js", ".sql"}:
                 assert f"keybench/{path.relative_to(ROOT)}" in packaged, f"{path} is missing from the wheel"
     assert not [n for n in names if n.startswith(("keybench/tests", "keybench/benchmarks", "keybench/setup"))]

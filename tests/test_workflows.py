@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from typer.main import get_command
 
 from keybench.databases.registry import engines
 from keybench.model.url import parse
+from keybench.results.bundle.reading import read_bundle
 from keybench.results.check.baseline_file import load
 from keybench.verification.command import app
 from tests.test_compose import SERVICES
@@ -223,3 +225,14 @@ def test_the_baseline_has_every_page_model() -> None:
 
 def text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
+
+
+def test_the_published_site_holds_bundles_that_fit() -> None:
+    """What the workflow verifies and publishes, verified here too; the site stays modest."""
+    steps = yaml.safe_load((ROOT / ".github" / "workflows" / "pages.yml").read_text(encoding="utf-8"))["jobs"]
+    (upload,) = [one["with"] for one in steps["verify"]["steps"] if "upload-pages" in str(one.get("uses"))]
+    example = ROOT / upload["path"]
+    listed = json.loads((example / "site.json").read_text(encoding="utf-8"))["runs"]
+    bundles = sorted(example.glob("runs/*/*.zip"))
+    assert sorted(read_bundle(path).run.id for path in bundles) == sorted(listed)
+    assert sum(path.stat().st_size for path in example.rglob("*")) < 2_200_000

@@ -35,6 +35,8 @@ class Load:
     shared: Sequence[float] | None = None
     """For each part, the bytes at its beginning that a key shares, on average, with the one before it in the index when
     it arrives (`shared_bytes`): some logs leave them out. None: as many as random keys share."""
+    restart: int | None = None
+    """Rows after which the server is restarted, so that its cache is empty; None if it is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,8 @@ class Server:
     """Whether pages are protected against a torn write: full-page images, doublewrite."""
     log_compression: bool = False
     """Whether images of pages are compressed in the log."""
+    log_position: int = 0
+    """The place in the log where the load's first record goes, in bytes, just after a checkpoint."""
     share: float = 1.0
     """Below 1, the rows of a load are a sample of so many of a table's rows (`sampling`). Cache and log between two
     checkpoints are those of the whole table: a model takes that share of them, and rounds nothing to whole segments."""

@@ -7,15 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+Stored = NDArray[np.uint8] | NDArray[np.int64]
+
 _SAMPLE = 2000
 
 
-def shared_bytes(stored: NDArray[np.uint8], ranks: NDArray[np.int64], ends: Sequence[int]) -> list[float]:
+def shared_bytes(stored: Stored, ranks: NDArray[np.int64], ends: Sequence[int]) -> list[float]:
     """For each part of a load, the mean bytes at its beginning that a key shares with its predecessor when it arrives.
 
-    `stored`: the keys as the index has them, (n, width), in order of arrival, as `ranks`. It looks at 2,000 rows in the
-    middle of each part.
+    `stored`: the keys as the index has them, (n, width) bytes or (n,) integers, whose high bytes come first; in order
+    of arrival, as `ranks`. It looks at 2,000 rows in the middle of each part.
     """
+    if stored.ndim == 1:
+        stored = stored.astype(">i8").view(np.uint8).reshape(len(stored), -1)
     rows = np.empty(len(ranks), np.int64)
     rows[ranks] = np.arange(len(ranks))
     means, begin = [], 0

@@ -28,12 +28,14 @@ from keybench.pagemodels.half_split.page_deletion import PageDeletion
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.state import Rules
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
+from keybench.pagemodels.postgresql.cost.log_records import log_sizes
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
 from keybench.pagemodels.postgresql.records import (
     HEAP_OVERHEAD,
     LINE_POINTER,
     PAGE_BYTES,
     PAGE_OVERHEAD,
+    copy_rows,
     entry_bytes,
     heap_row_bytes,
 )
@@ -87,6 +89,8 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
         leaf = between_keys(leaf, space, item, given.fillfactor, table.children)
     model = HeapIndexModel(
         heap_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
+        log_sizes=log_sizes(column, table.payload, dated=table.by_date),
+        copy_rows=copy_rows(column, table.payload),
         rules=Rules(
             sorted_build(item, _TRUNCATED, leaf_rule), PageDeletion(delete_empty, waits=True, visits=needs_visit)
         ),

@@ -22,6 +22,10 @@ _SHORT_VARLENA = 126
 _LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
 
 _MOMENT_BYTES = 8
+_COPY_ROWS, _COPY_BYTES = 1000, 65_535
+"""MAX_BUFFERED_TUPLES and MAX_BUFFERED_BYTES, for lines without their ends (copyfrom.c)."""
+_DECIMALS = 7
+"""Digits of a number as a key, roughly: those of millions of rows."""
 _FIXED = frozenset({"uuid", "bigint", "integer"})
 """Types without a length header."""
 _WIDEST = 36
@@ -62,12 +66,26 @@ def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
 
 def heap_row_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
     """Size of a row in the heap, with its line pointer."""
+    return _aligned(24 + row_data_bytes(column, payload, dated=dated)) + LINE_POINTER
+
+
+def row_data_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
+    """Size of a row's columns, without their header of 24 bytes."""
     data = _datum_bytes(column) + _MOMENT_BYTES * dated
     if payload > _SHORT_VARLENA:
         data = _aligned(data, 4) + 4 + payload
     elif payload:
         data += 1 + payload
-    return _aligned(24 + data) + LINE_POINTER
+    return data
+
+
+def copy_rows(column: Column, payload: int) -> int:
+    """Rows that COPY adds to the heap at a time: until it has read 64 kB of text, 1,000 at most (copyfrom.c)."""
+    width = key_bytes(column)
+    key = width if column.form == "text" else _DECIMALS if column.form == "int" else 36
+    if column.sql_type == "bytea":
+        key = 3 + 2 * width
+    return min(_COPY_ROWS, -(-_COPY_BYTES // (key + (1 + payload if payload else 0))))
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, holds, remove, stepped
 from keybench.pagemodels.sqlite.free_list import FREE, give_back, take
 from keybench.pagemodels.sqlite.redistribute import divide_by_size, divide_evenly
+from keybench.pagemodels.sqlite.trace import ALONE, DEEPENED, LIFTED, SPREAD, note
 from keybench.pagemodels.sqlite.tree import (
     ABOVE,
     APPENDS,
@@ -93,6 +94,9 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
     pages[at, PARENT] = root
     branches[root, PARENT], branches[root, UPPER] = -1, tree.facts[LAST]
     tree.children[children_of(tree, root)] = page
+    if len(tree.trace) > 0:
+        note(tree.trace, DEEPENED)
+        note(tree.trace, int64(pages[at, NUMBER]))
 
 
 @kernel
@@ -105,6 +109,9 @@ def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
     child = int64(tree.children[children_of(tree, root)])
     pages, at = tree.leaves if level == 0 else tree.branches, child >> shift_of(tree, level)
     give_back(file, int64(pages[at, NUMBER]), free)
+    if len(tree.trace) > 0:
+        note(tree.trace, LIFTED)
+        note(tree.trace, int64(pages[at, NUMBER]))
     pages[at, NUMBER], pages[at, PARENT] = tree.branches[root, NUMBER], -1
     drop_branch(tree, root)
 
@@ -137,6 +144,9 @@ def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
     tree.children[place], tree.children[place + 1] = upper, leaf
     branches[parent, CELLS] += 1
     branches[parent, USED] += cell_bytes(tree, upper, 1)
+    if len(tree.trace) > 0:
+        note(tree.trace, ALONE)
+        note(tree.trace, int64(leaves[new, NUMBER]))
 
 
 @inlined
@@ -175,7 +185,11 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
         number = divide_evenly(tree, n, count, level, ahead)
     else:
         number = divide_by_size(tree, n, count, level, ahead)
+    if len(tree.trace) > 0:
+        _note(tree, SPREAD, at - first, count, number)
     _renumber(file, pool, count, number)
+    if len(tree.trace) > 0:
+        _note_numbers(tree, number)
     if number != count:
         move(children, links + number, links + count, last + 1 - first - count)
         branches[parent, CELLS] += number - count
@@ -188,6 +202,22 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     else:
         for i in range(number - 1):
             branches[parent, USED] += cell_bytes(tree, pool[BORDER, i], level + 1)
+
+
+@kernel
+def _note(tree: Tree, what: int, at: int, count: int, number: int) -> None:
+    """Notes that `count` siblings become `number`, of which the one at place `at` has changed."""
+    note(tree.trace, what)
+    note(tree.trace, at)
+    note(tree.trace, count)
+    note(tree.trace, number)
+    _note_numbers(tree, count)
+
+
+@kernel
+def _note_numbers(tree: Tree, count: int) -> None:
+    for i in range(count):
+        note(tree.trace, tree.pool[TAKEN, i])
 
 
 @inlined

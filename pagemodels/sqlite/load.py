@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import int64, kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.sqlite.balance import balance
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least
 from keybench.pagemodels.sqlite.free_list import full
+from keybench.pagemodels.sqlite.trace import END, ROOT, note, room_for
 from keybench.pagemodels.sqlite.tree import (
     ABOVE,
     CELLS,
     KEY,
     LARGEST,
     MOST_PAGES,
+    NUMBER,
     PAGES,
+    PARENT,
     ROOM,
     SHIFT,
     USED,
@@ -38,7 +41,7 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
     tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
     given, varied, room, first = len(ranks) > 0, len(sizes) > 1, facts[ROOM], facts[WORDS]
-    overflows = len(tree.overflow) > 0
+    overflows, traced = len(tree.overflow) > 0, len(tree.trace) > 0
     usual, largest = 2 + max(4, int64(sizes[0])), facts[LARGEST]
     before = leaf = slot = int64(-1)
     for row in range(begin, end):
@@ -51,10 +54,15 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
         if used > room and not (splits and facts[PAGES] < facts[MOST_PAGES] and not full(file)):
             facts[LARGEST] = largest
             return row
-        if overflows:
-            if not splits and overflow_of(tree, key) > 0:
+        if overflows and not splits and overflow_of(tree, key) > 0:
+            facts[LARGEST] = largest
+            return row
+        if traced:
+            if not room_for(tree.trace, overflow_of(tree, key)):
                 facts[LARGEST] = largest
                 return row
+            _open_record(tree, slot)
+        if overflows:
             take_overflow(tree, file, key)
         add(marks, first, ARRIVED, key)
         leaves[slot, USED] = used
@@ -63,9 +71,23 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
             facts[ABOVE], facts[KEY] = key > largest, key
             balance(tree, file, leaf, int64(0))
             leaf = int64(-1)
+        if traced:
+            note(tree.trace, int64(END))
         largest = max(largest, key)
     facts[LARGEST] = largest
     return end
+
+
+@inlined
+def _open_record(tree: Tree, slot: int) -> None:
+    """Begins a row's record: the pages from its leaf to the root."""
+    leaves, branches = tree.leaves, tree.branches
+    note(tree.trace, int64(leaves[slot, NUMBER]))
+    page = int64(leaves[slot, PARENT])
+    while page >= 0:
+        note(tree.trace, int64(branches[page, NUMBER]))
+        page = int64(branches[page, PARENT])
+    note(tree.trace, int64(ROOT))
 
 
 @kernel
@@ -94,4 +116,6 @@ def load_beside(
             return begin, reached
         if ahead < end:
             reached = load(table, file, rows, ahead, ahead + 1, True)
+            if reached == ahead:
+                return begin, reached
     return end, reached

@@ -22,10 +22,12 @@ from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, given_lengths
+from keybench.pagemodels.costs.contract import Load, LoadCost, Server
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.permutation import require
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.cost.load import load_cost
 from keybench.pagemodels.sqlite.figures import SqliteStats, noted, stats
 from keybench.pagemodels.sqlite.free_list import lengthen, new_file
 from keybench.pagemodels.sqlite.indexed_state import IndexedState
@@ -75,6 +77,19 @@ class FixedModel:
 
 
 @dataclass(frozen=True)
+class CostModel(FixedModel):
+    """The same with the cache of a connection and the log behind it: a `costs.contract.PredictsCost`.
+
+    Rows of an index b-tree with overflow pages have none: to compare a key with such a row, SQLite reads all of it,
+    also from its overflow pages (sqlite3BtreeIndexMoveto), so that reads depend on which rows a search meets.
+    """
+
+    def load_cost(self, load: Load, server: Server) -> LoadCost:
+        """Pages read into the cache, pages that checkpoints copy to the file, and the WAL."""
+        return _load_cost(self, load, server)
+
+
+@dataclass(frozen=True)
 class IntegerModel:
     """The b-tree of a table with integer keys, which take as many bytes as their values need."""
 
@@ -118,8 +133,18 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
         )
     if table.measures_rows:
         raise UsageError("the page model of SQLite describes the key's index, not the table by date.")
-    model = (IntegerModel if table.column.form == "int" else FixedModel)(table, given.page_bytes)
+    model = _kind(table, given.page_bytes)(table, given.page_bytes)
     return repeated(model, table.children) if table.key == "fk" else model
+
+
+def _kind(table: Table, page_bytes: int) -> type[FixedModel | IntegerModel]:
+    if table.column.form == "int":
+        return IntegerModel
+    if table.key not in ("clustered", "nonclustered") or table.lengths is not None:
+        return FixedModel
+    payload = cells.text_bytes(np.array([table.payload])) if table.payload else np.zeros(1, np.int64)
+    long = table.key == "clustered" and _cells(table, page_bytes, np.zeros(1, np.uint16), payload)[2].any()
+    return FixedModel if long else CostModel
 
 
 def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> SqliteStats:
@@ -147,6 +172,17 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
                 trees.grow(each)
         points.append(noted(tree, end))
     return stats(tree, points, n, among_others=table.key == "fk")
+
+
+def _load_cost(model: CostModel, given: Load, server: Server) -> LoadCost:
+    page_bytes = model.page_bytes
+    require(given.ranks)
+    payload = _payload_bytes(model, len(given.ranks))
+    beside, tree = _trees(model.table, page_bytes, given.ranks, given.ranks[:0], np.zeros(1, np.uint16), payload)
+    file = new_file(page_bytes)
+    for each in filter(None, (beside, tree)):
+        trees.start(each, file)
+    return load_cost(tree, beside, file, page_bytes, given, server)
 
 
 def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexState:

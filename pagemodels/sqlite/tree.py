@@ -19,6 +19,7 @@ from keybench.compiled import inlined, kernel
 from keybench.pagemodels.sqlite import bitmaps
 from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add, at_least
 from keybench.pagemodels.sqlite.free_list import take
+from keybench.pagemodels.sqlite.trace import NO_TRACE, OVERFLOW, note
 
 Ints = NDArray[Any]
 
@@ -92,6 +93,8 @@ class Tree(NamedTuple):
     plans: Ints
     """int32 (2, …, 9): by kind of page and number of cells of the usual size, how they are distributed: over how many
     pages (0: not known yet), and the cell before which each page ends."""
+    trace: Ints
+    """int64: the pages that each row touches (`trace.py`); (0,) if nobody asks."""
 
 
 def new(
@@ -145,6 +148,7 @@ def new(
         np.empty(pool_cells, np.int64),
         np.empty(pool_cells, np.int64),
         np.zeros((2, pool_cells, 9), np.int32),
+        NO_TRACE,
     )
 
 
@@ -193,6 +197,9 @@ def take_overflow(tree: Tree, file: Ints, key: int) -> None:
     near = 0
     for _ in range(overflow_of(tree, key)):
         near = take(file, near)
+        if len(tree.trace) > 0:
+            note(tree.trace, OVERFLOW)
+            note(tree.trace, near)
 
 
 @inlined

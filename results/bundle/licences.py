@@ -43,6 +43,24 @@ def publishable(run: Run, trials: Sequence[Trial]) -> list[Trial]:
     return [_relative(run, trial, times) if trial.database in RESTRICTED else trial for trial in trials]
 
 
+def without_times(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials of `RESTRICTED` databases with their times absent, for tables that show no ratios."""
+    return [_silent(trial) if trial.database in RESTRICTED else trial for trial in trials]
+
+
+def _silent(trial: Trial) -> Trial:
+    why = (
+        f"The licence of {RESTRICTED[trial.database]} restricts publishing times: only ratios to the control are shown."
+    )
+    readings = [
+        Reading(one.metric, None, "absent", why, one.subject)
+        if one.metric.definition.is_time and one.value is not None
+        else one
+        for one in trial.readings
+    ]
+    return replace(trial, readings=tuple(readings), series=())
+
+
 def publishable_texts(trials: Sequence[Trial], texts: Sequence[str]) -> list[str]:
     """The texts about these trials; if a server of a `RESTRICTED` database took part, without those with a duration."""
     restricted = any(trial.database in RESTRICTED for trial in trials)

@@ -33,9 +33,11 @@ class Download:
     command: str
 
     @property
-    def compressed(self) -> bool:
-        """Whether the file is compressed with gzip."""
-        return self.name.endswith(".gz")
+    def form(self) -> str:
+        """What the file is, in words."""
+        if self.name.endswith(".zip"):
+            return "CSV in a ZIP file"
+        return "compressed CSV" if self.name.endswith(".gz") else "CSV"
 
 
 def download(run: Run, trials: Sequence[Trial]) -> Download:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,7 @@ from keybench.results.report.answer.finding import finding, leading
 from keybench.results.report.answer.pictures import pictures
 from keybench.results.report.claims_section import claims_section
 from keybench.results.report.glance import glance
+from keybench.results.report.source import Source, stored
 from keybench.results.report.views import RunView, run_view
 from keybench.results.store.database import Store
 from keybench.results.wording import ARROWS, BETTER
@@ -53,28 +55,24 @@ def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
 
 def render(store: Store, run_ids: Sequence[str]) -> str:
     """The page as text."""
-    runs = list({run.id: run for run in map(store.run, run_ids)}.values())
-    trials = {run.id: store.trials(run.id, blobs=True) for run in runs}
-    layout_styles = styles((trial.layout for part in trials.values() for trial in part), CONTROL)
+    ids = dict.fromkeys(run.id for run in map(store.run, run_ids))
+    return render_sources([stored(store, run_id) for run_id in ids])
+
+
+def render_sources(sources: Sequence[Source], home: str = "") -> str:
+    """The page about these runs as text; `home` is the address of the page that links to it."""
+    layout_styles = styles((trial.layout for source in sources for trial in source.trials), CONTROL)
     with drawing():
-        views = [
-            run_view(store, run, trials[run.id], layout_styles, f"r{number}")
-            for number, run in enumerate(runs, start=1)
-        ]
+        views = [run_view(source, layout_styles, f"r{number}") for number, source in enumerate(sources, start=1)]
         groups = [view for run in views for view in run.groups]
         answers = [view.answer for view in groups]
         first = leading(answers)
-        shown = pictures([view.group for view in (*groups[first:], *groups[:first])], layout_styles)
-    here = files("keybench.results.report") / "template"
-    css, script = (here.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    templates = Templates(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    templates.filters["options"] = _options
-    templates.filters["code"] = _code
-    return templates.from_string(here.joinpath("report.html.jinja").read_text(encoding="utf-8")).render(
-        css=Markup(css),  # noqa: S704 (our own file)
-        script=Markup(script),  # noqa: S704 (our own file)
-        script_hash=_hash(script),
+        shown = pictures([view.ratios for view in (*groups[first:], *groups[:first])], layout_styles)
+    return fill(
+        files("keybench.results.report") / "template" / "report.html.jinja",
+        files("keybench.results.report") / "template" / "report.js",
         picture=Markup,
+        home=home,
         runs=views,
         finding=finding(answers),
         answers=[(view, answer.sentence) for view, answer in zip(groups, answers, strict=True)],
@@ -83,7 +81,11 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
         panels=len(groups),
         most_answers=_MOST_ANSWERS,
         lines=glance(views),
-        claims=claims_section(runs, trials, {run.id: store.environments(run.id) for run in runs}),
+        claims=claims_section(
+            [source.run for source in sources],
+            {source.run.id: source.trials for source in sources},
+            {source.run.id: source.environments for source in sources},
+        ),
         definitions=_definitions(views),
         arrows=ARROWS,
         better=BETTER,
@@ -91,8 +93,23 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
         alpha=f"{ALPHA:.0%}".replace("%", "\u00a0%"),
         margin=f"{MARGIN:.0%}".replace("%", "\u00a0%"),
         enough=ENOUGH_BLOCKS,
+    )
+
+
+def fill(template: Traversable, script: Traversable, **values: object) -> str:
+    """A page of a template, with the style of reports and one script, the only one that the page lets run."""
+    css = (files("keybench.results.report") / "template" / "report.css").read_text(encoding="utf-8")
+    code = script.read_text(encoding="utf-8")
+    templates = Templates(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    templates.filters["options"] = _options
+    templates.filters["code"] = _code
+    return templates.from_string(template.read_text(encoding="utf-8")).render(
+        css=Markup(css),  # noqa: S704 (our own file)
+        script=Markup(code),  # noqa: S704 (our own file)
+        script_hash=_hash(code),
         keybench=keybench.__version__,
         now=datetime.now(UTC),
+        **values,
     )
 
 

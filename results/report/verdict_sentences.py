@@ -13,7 +13,7 @@ from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.summary import Summary
 from keybench.results.analysis.verdict import MARGIN
-from keybench.results.report.column_orders import other_columns
+from keybench.results.report.tables.column_orders import other_columns
 from keybench.results.wording import count_word, listed, number, ratio, span
 
 _HALF_EMPTY: Final = 15.0

@@ -17,18 +17,18 @@ from keybench.results.report.answer.finding import Answer
 from keybench.results.report.answer.headline import headline
 from keybench.results.report.answer.layout_table import LayoutTable, layout_table
 from keybench.results.report.answer.ran import repeated, what_ran
-from keybench.results.report.column_orders import column_table
 from keybench.results.report.download import Download, download
 from keybench.results.report.failures import Failures, failures
 from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import Figure
+from keybench.results.report.source import Source
+from keybench.results.report.tables.column_orders import column_table
 from keybench.results.report.tables.metric_tables import MetricTable, metric_tables, successful
 from keybench.results.report.tables.phase_table import PhaseTable, phase_table
 from keybench.results.report.tables.writer_table import WriterTable, writer_table
 from keybench.results.report.verdict_sentences import verdict
-from keybench.results.store.database import Store
-from keybench.results.store.records import Environment, Run, Trial
+from keybench.results.store.records import Environment, Run
 from keybench.results.wording import plural, size
 
 
@@ -37,6 +37,8 @@ class GroupView:
     """A group as the template shows it."""
 
     group: Group
+    ratios: Group
+    """The group from which ratios of times come: the same, unless a licence forbids to publish its times."""
     anchor: str
     judgement: Judgement | None
     layouts: LayoutTable | None
@@ -82,7 +84,7 @@ class GroupView:
         size = f" with {group.run.characters(group.payload)} beside the key" if group.payload != 100 else ""
         on = f"By the page model of {self.product}" if group.modelled else f"On {self.product}"
         subject = "Making keys" if group.only_keys else f"{on}{column}{size}"
-        return Answer(group, self.judgement, self.product, headline(group, self.judgement, subject))
+        return Answer(self.ratios, self.judgement, self.product, headline(self.ratios, self.judgement, subject))
 
     @property
     def work(self) -> str:
@@ -163,19 +165,21 @@ class RunView:
         ]
 
 
-def run_view(store: Store, run: Run, trials: Sequence[Trial], styles: Mapping[str, Style], anchor: str) -> RunView:
+def run_view(source: Source, styles: Mapping[str, Style], anchor: str) -> RunView:
     """All about one run; call it inside `drawing()`."""
-    environments = store.environments(run.id)
+    run, trials, environments = source.run, source.trials, source.environments
     groups = group_trials(run, trials, environments)
+    ratios = groups if source.ratios is None else group_trials(run, source.ratios, environments)
+    both = enumerate(zip(groups, ratios, strict=True), start=1)
     return RunView(
         run=run,
         anchor=anchor,
-        groups=[_group(group, styles, f"{anchor}g{number}") for number, group in enumerate(groups, start=1)],
+        groups=[_group(group, of_ratios, styles, f"{anchor}g{number}") for number, (group, of_ratios) in both],
         figures=run_figures(groups, styles, anchor),
         servers=[_server(environment, groups) for environment in environments],
-        warnings=list(dict.fromkeys([*warnings(run, trials, environments), *store.warnings(run.id)])),
+        warnings=list(dict.fromkeys([*warnings(run, trials, environments), *source.warnings])),
         incomplete=incomplete(run, trials),
-        download=download(run, trials),
+        download=source.download or download(run, trials),
         trials=len(trials),
         failed=sum(trial.status == "error" for trial in trials),
         failures=failures(groups, anchor),
@@ -190,16 +194,18 @@ def version(group: Group) -> str:
     return match[0] if match else ""
 
 
-def _group(group: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
-    judgement = judge(group)
-    tables, notes = metric_tables(group, judgement)
+def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
+    judgement = judge(ratios)
+    own = judgement if ratios is group else None
+    tables, notes = metric_tables(group, own)
     columns = column_table(group)
     return GroupView(
         group=group,
+        ratios=ratios,
         anchor=anchor,
         judgement=judgement,
-        layouts=layout_table(group, judgement),
-        verdict=verdict(group, judgement),
+        layouts=layout_table(ratios, judgement),
+        verdict=verdict(group, own),
         figures=group_figures(group, styles, anchor),
         tables=[*tables, columns] if columns else tables,
         writers=writer_table(group),

@@ -20,6 +20,7 @@ from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource
+from keybench.runners.planning.planned_rows import writers_in_order
 from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.writers.load import LoadResult
 
@@ -73,6 +74,10 @@ class Arrived:
         """When the rows were created (`TrialTable.created`), in order of arrival."""
         created = self.table.created()
         return None if created is None else created[self.order.places]
+
+    def writers(self) -> NDArray[np.int16]:
+        """The writer of each row in order of arrival, by its place among the table's sources."""
+        return writers_in_order(self.table.sources)[self.order.places]
 
     def lengths(self) -> NDArray[np.int64] | None:
         """Characters of the rows' payloads (`TrialTable.lengths`), in order of arrival."""

@@ -55,3 +55,10 @@ def lengths_in_order(sources: Sequence[KeySource], lengths: PayloadLengths) -> N
     """Characters of the payloads of the load's rows, in planned order: int64 (n,)."""
     numbers = np.sort(np.concatenate([source.planned[: source.writer.rows] for source in sources]))
     return lengths.of(sources[0].seed, numbers - 1)
+
+
+def writers_in_order(sources: Sequence[KeySource]) -> NDArray[np.int16]:
+    """The source of each of the load's rows, in planned order: its place among the sources."""
+    numbers = [source.planned[: source.writer.rows] for source in sources]
+    own = np.repeat(np.arange(len(sources), dtype=np.int16), [len(each) for each in numbers])
+    return own[np.argsort(np.concatenate(numbers))]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
-from keybench.model.byteorder import sort_words
+from keybench.model.byteorder import sort_words, stored
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
 from keybench.model.url import is_url
 from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
+from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.trial_plan import Request
@@ -28,7 +29,10 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> list[Reading]:
     if not isinstance(model, PredictsCost):
         return []
     keys = arrived.keys()
-    load = Load(ranked(sort_words(keys, table.column.order)), [len(keys)], request.scenario.load.rows_per_tx)
+    writers = arrived.writers() if len(arrived.table.sources) > 1 else None
+    ranks, ends = ranked(sort_words(keys, table.column.order)), [len(keys)]
+    shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
+    load = Load(ranks, ends, request.scenario.load.rows_per_tx, writers, shared)
     cache = on.settings(request.profile, request.scenario.server.cache).cache_bytes
     cost = model.load_cost(load, Server(cache_bytes=cache, durable=request.profile == "durable"))
     expected: dict[Metric, int] = {Metric.PAGES_READ: int(cost.read.all.sum())}

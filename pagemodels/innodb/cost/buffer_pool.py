@@ -93,19 +93,36 @@ def new(frames: int, others: int, branches: int, leaves: int, share: float = 1) 
         np.zeros(WRITTEN + 3, np.int64),
     )
     state = pool.state
-    pool.frames[:, BEFORE] = np.arange(-1, frames - 1)
-    state[[HEAD, TAIL, MIDDLE]] = NOWHERE
-    state[[FREE, NEXT_FREE]] = frames, frames - 1
     state[YOUNG] = frames * (_MIDPOINT_OF - _MIDPOINT) // (4 * _MIDPOINT_OF)
     state[[DEPTH, SHORT, WRITES]] = [int(n * share) for n in (SCAN_DEPTH, SHORTEST, MOST_WRITES)]
     state[LEAST] = min(frames // 20 - 1, state[SHORT])
     state[[READ_TIME, BATCH, BATCH_TIME]] = int(_READ_TIME / share), max(1, int(_BATCH * share)), _BATCH_TIME
     state[[FIRST_BRANCH, FIRST_LEAF]] = others, others + branches
+    _start(pool, share)
+    return pool
+
+
+def restart(pool: Pool, share: float) -> None:
+    """The server stops, which writes all changed pages, and starts again."""
+    changed = pool.frames[pool.frames[:, CHANGED] > 0, PAGE]
+    kinds = np.searchsorted(pool.state[[FIRST_BRANCH, FIRST_LEAF]], changed, side="right")
+    pool.state[WRITTEN:] += np.bincount(kinds, minlength=3)
+    pool.places[:] = NOWHERE
+    _start(pool, share)
+
+
+def _start(pool: Pool, share: float) -> None:
+    """Only a new server's catalogue is in the pool."""
+    frames, state = len(pool.frames), pool.state
+    pool.frames[:] = 0
+    pool.frames[:, BEFORE] = np.arange(-1, frames - 1)
+    state[[HEAD, TAIL, MIDDLE]] = NOWHERE
+    state[[OLDER, LENGTH, FREED]] = 0
+    state[[FREE, NEXT_FREE]] = frames, frames - 1
     for _ in range(min(int(_CATALOGUE * share), frames // 2)):
         frame = _take(pool)
         pool.frames[frame, PAGE] = NOWHERE
         _insert(pool, frame, NOWHERE)
-    return pool
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ _CHUNK = 1 << 18
 _WINDOW = 64
 """Splits after which the branch pages are brought up to date: a row may use a branch page that much too early."""
 _ROW_TIME = 8_000
-"""ns that a row takes, with a durable commit each 1,000 rows, on the machine where this was compared (2,000 to 12,000)."""
+"""ns that a row takes, with a durable commit each 1,000 rows, on the machine of the comparison (2,000 to 12,000)."""
 _UNDO_ROOM = 330
 """Bytes of a page that hold no undo records: headers and trailer."""
 _EMPTIEST = 0.3
@@ -57,7 +58,7 @@ class ClusteredModel(InnodbModel):
         frames = int(buffer_pool.frames_of(server.cache_bytes, self.page_bytes) * server.share)
         undo = _undo_pages(self, rows) if server.share == 1 else 0
         most = n * self.leaf_bytes / (_EMPTIEST * self.page_bytes) + undo * n / rows.rows_per_tx + 2 * UNDO
-        if most < frames - buffer_pool.SCAN_DEPTH // 2 * server.share:
+        if rows.restart is None and most < frames - buffer_pool.SCAN_DEPTH // 2 * server.share:
             leaves, _ = self._loaded(rows.ranks, n)
             log = self.redo.log(rows, events_of(leaves))
             none = Pages(*(np.zeros(len(rows.ends), np.int64) for _ in range(3)))
@@ -101,12 +102,16 @@ class _Simulated:
         self._plan = Plan(self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), self._left, self._right, state)
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._events = 0  # done
+        self._share, self._restart = share, rows.restart or 0
         buffer_pool.create(self._pool, int(self._pool.state[FIRST_LEAF]))
 
     def run(self) -> tuple[Pages, Pages]:
         """Pages read and pages written."""
-        for begin in range(0, len(self._ranks), _CHUNK):
-            self._chunk(begin, min(begin + _CHUNK, len(self._ranks)))
+        bounds = {*range(0, len(self._ranks), _CHUNK), len(self._ranks), self._restart}
+        for begin, end in pairwise(sorted(bounds)):
+            if begin and begin == self._restart:
+                buffer_pool.restart(self._pool, self._share)
+            self._chunk(begin, end)
         parts = len(self._ends)
         written = np.diff(self._written[:parts], axis=0, prepend=0)
         others = self._plan.undo_pages > 0

@@ -1,55 +1,40 @@
-"""Page reads of a load into PostgreSQL: one writer, COPY, an index on a heap.
+"""What a load by COPY costs PostgreSQL: pages read and written, and log, of an index on a heap.
 
-COPY adds up to 1,000 rows at a time to the heap (heap_multi_insert), then enters them into the index one after another.
-Their pages are a bulk load's ring, whose buffers have a count of 1 at most (freelist.c, BAS_BULKWRITE). An entry's way
-to its leaf leads through the branch pages, except to the last leaf, which the writer remembers (nbtinsert.c,
-_bt_search_insert). A split also uses the right neighbour, whose link changes, and the branch page above.
+COPY adds up to 1,000 rows or 64 kB of text at a time to the heap (heap_multi_insert), then enters them into the index
+one after another (copyfrom.c). An entry's way to its leaf leads through the branch pages, except to the last leaf if
+the writer's row before went there too (nbtinsert.c, _bt_search_insert). A split also changes the right neighbour,
+whose link leads back, and the branch page above. Each writer has its own page of the heap that is not full yet.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from keybench.compiled import kernel
-from keybench.pagemodels.costs.contract import Load, LoadCost, Server
-from keybench.pagemodels.costs.contract import Pages as PageCounts
-from keybench.pagemodels.costs.touches import NONE, Ancestry, Pages, ancestry, leaves_touched, touched
-from keybench.pagemodels.half_split.leaf_range import LeafRange
+from keybench.pagemodels.costs.contract import Counts, Load, LoadCost, Log, Pages, Server
+from keybench.pagemodels.costs.touches import NONE, leaves_touched
 from keybench.pagemodels.half_split.stateful import StatefulSplitModel
-from keybench.pagemodels.half_split.tree import build_branches, build_level
-from keybench.pagemodels.memory import uncounted
-from keybench.pagemodels.postgresql.cost.clock_sweep import MOST, Pool, bring, new, use
+from keybench.pagemodels.postgresql.cost import checkpoints, clock_sweep
+from keybench.pagemodels.postgresql.cost.changes import (
+    BYTES,
+    CHECKPOINTS,
+    FIELDS,
+    IMAGE_BYTES,
+    IMAGES,
+    READ,
+    WRITTEN,
+)
+from keybench.pagemodels.postgresql.cost.heap import Backends
+from keybench.pagemodels.postgresql.cost.log_records import Sizes
+from keybench.pagemodels.postgresql.cost.rows import begin, insert
+from keybench.pagemodels.postgresql.cost.trees import index
 from keybench.pagemodels.postgresql.records import PAGE_BYTES
 
-Integers = NDArray[np.int64]
-
-LEAF, BRANCH, HEAP = range(3)
-_COPY_ROWS = 1000
-"""MAX_BUFFERED_TUPLES (copyfrom.c)."""
-_RING = 1
-
-_NEXT_LEAF, _NEXT_BRANCH, _LAST, _ROWS = range(4)
-
-
-class _Plan(NamedTuple):
-    """Where pages have their numbers, and how rows come."""
-
-    leaves: Ancestry
-    branches: Ancestry
-    first_branch: int
-    root: int
-    """The page above all branch pages; −1 if there is none."""
-    first_heap: int
-    heap_rows: int
-    """Rows of a heap page."""
-    batch: int
-    """Rows that COPY adds to the heap before it enters them into the index."""
-    state: Integers
-    """The next leaf and branch page to be made, by their places in `made`; the last leaf; rows done."""
+_MAX_WAL_SIZE = 4 << 30
+"""On servers that keybench starts (databases/postgresql/settings.py)."""
+_RING = 16 << 20
+"""BAS_BULKWRITE, at most an eighth of the buffers (freelist.c, GetAccessStrategy)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,80 +43,49 @@ class HeapIndexModel(StatefulSplitModel):
 
     heap_rows: int
     """Rows that fit a page of the heap."""
+    log_sizes: Sizes
+    """Of what the log says of the table's rows and entries."""
+    copy_rows: int
+    """Rows that COPY adds to the heap at a time."""
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
-        """Pages read into shared buffers."""
-        return LoadCost(_page_reads(self, load, server.pages(PAGE_BYTES)))
+        """Pages read into shared buffers, pages written from them, and log.
+
+        Not known with compressed images: their size depends on the keys, and on it when checkpoints come. Then only
+        pages read are known, which do not depend on checkpoints.
+        """
+        counted = _counted(self, load, server, server.pages(PAGE_BYTES))
+        read = Pages(*counted[READ : READ + 3])
+        if server.log_compression:
+            return LoadCost(read)
+        log = Log(counted[BYTES], counted[IMAGES], counted[IMAGE_BYTES], counted[CHECKPOINTS])
+        return LoadCost(read, Pages(*counted[WRITTEN : WRITTEN + 3]), log)
 
 
-def _page_reads(model: HeapIndexModel, load: Load, buffers: int) -> PageCounts:
-    ranks, ends, batch = load.ranks, load.ends, min(load.rows_per_tx, _COPY_ROWS)
-    heap_rows, n = model.heap_rows, len(ranks)
-    leaves_at_most = LeafRange.usual(n, model.leaf)
-    if leaves_at_most + LeafRange.usual(leaves_at_most, model.branch) + n // heap_rows + 2 <= buffers:
-        none = np.zeros(len(ends), np.int64)
-        return PageCounts(none, none, none)  # all pages stay, whatever the keys
-    level = build_level(ranks, model.leaf)
-    above = build_branches(level, model.branch)
-    leaves = ancestry(level)
-    branches = ancestry(above[0]) if above else Ancestry(*(np.empty(0, own.dtype) for own in leaves))
-    first_heap = len(level) + len(branches.births) + 1
-    root = first_heap - 1 if len(above) > 1 else NONE
-    pool = new(buffers, first_heap + n // heap_rows + 1)
-    plan = _Plan(leaves, branches, len(level), root, first_heap, heap_rows, batch, np.zeros(4, np.int64))
-    bring(pool, 0)
-    reads = np.zeros((len(ends), 3), np.int64)
-    parents = np.searchsorted(np.cumsum(above[0].rows), np.arange(len(level)), side="right") if above else None
-    for rows, at in leaves_touched(level, ranks):
-        over = np.zeros(len(at), np.int32)
-        if parents is not None:
-            touched(branches, parents[at].astype(np.int32), rows, over)
-        _load(pool, plan, at, over, np.searchsorted(ends, rows, side="right"), reads)
-    return PageCounts(*reads.T)
-
-
-@kernel
-def _load(pool: Pool, plan: _Plan, at: Pages, over: Pages, parts: Integers, reads: Integers) -> None:
-    """Some more rows: the leaf of each, the branch page over it, and the part of the load."""
-    pool = uncounted(pool)
-    leaves, branches, state = plan.leaves, plan.branches, plan.state
-    for i in range(len(at)):
-        row, part = state[_ROWS], parts[i]
-        state[_ROWS] += 1
-        if row % plan.batch == 0:
-            end = min(row + plan.batch, (len(pool.buffers) - plan.first_heap) * plan.heap_rows)
-            page = row // plan.heap_rows
-            if row % plan.heap_rows:
-                reads[part, HEAP] += use(pool, plan.first_heap + page, _RING)
-                page += 1
-            while page * plan.heap_rows < end:
-                bring(pool, plan.first_heap + page)
-                page += 1
-        made = state[_NEXT_LEAF]
-        splits = made < len(leaves.made) and leaves.births[leaves.made[made]] == row
-        leaf = leaves.origins[leaves.made[made]] if splits else at[i]
-        branch, tall = plan.first_branch + over[i], len(branches.births) > 0 and branches.births[0] < row
-        if tall and (leaf != state[_LAST] or splits):
-            if plan.root >= 0 and branches.births[branches.made[0]] < row:
-                reads[part, BRANCH] += use(pool, plan.root, MOST)
-            reads[part, BRANCH] += use(pool, branch, MOST)
-        reads[part, LEAF] += use(pool, leaf, MOST)
-        if not splits:
-            continue
-        page = leaves.made[made]
-        bring(pool, page)
-        state[_NEXT_LEAF] += 1
-        if leaves.neighbours[page] == NONE:
-            state[_LAST] = page
-        else:
-            reads[part, LEAF] += use(pool, leaves.neighbours[page], MOST)
-        if tall:
-            reads[part, BRANCH] += use(pool, branch, MOST)
-        elif len(branches.births):
-            bring(pool, plan.first_branch)
-        above = state[_NEXT_BRANCH]
-        if above < len(branches.made) and branches.births[branches.made[above]] == row:
-            bring(pool, plan.first_branch + branches.made[above])
-            state[_NEXT_BRANCH] += 1
-            if above == 0 and plan.root >= 0:
-                bring(pool, plan.root)
+def _counted(model: HeapIndexModel, load: Load, server: Server, buffers: int) -> Counts:
+    """What was counted in each part: (FIELDS, parts)."""
+    n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
+    writers = np.zeros(n, np.int16) if load.writers is None else load.writers
+    own, level, files = index(load.ranks, model.leaf, model.branch)
+    rows = np.bincount(writers)
+    pages = own.first_heap + n // model.heap_rows + 1 + len(rows)
+    pool = clock_sweep.new(buffers, pages, own.first_branch, own.first_heap)
+    heap_first = np.concatenate([files + pages, np.arange(pages - own.first_heap)])  # the table's file is older
+    at = checkpoints.usable(server.log_position)
+    pool.state[clock_sweep.INSERTED] = pool.state[clock_sweep.FLUSHED] = at
+    distance = server.checkpoint_bytes or _MAX_WAL_SIZE
+    kept = checkpoints.new(heap_first, buffers, distance, server.durable, at, server.share)
+    backends = Backends.new(rows, pages - own.first_heap, min(buffers // 8, _RING // PAGE_BYTES))
+    batch = min(load.rows_per_tx, model.copy_rows)
+    restart = NONE if load.restart is None else load.restart
+    work = np.array([model.heap_rows, load.rows_per_tx, batch, restart], np.int64)
+    counts, out = np.zeros(FIELDS, np.int64), np.zeros((len(ends), FIELDS), np.int64)
+    out[:, BYTES] = at  # of parts without rows
+    begin(pool)
+    for rows_at, leaves in leaves_touched(level, load.ranks):
+        first, sent_by = int(rows_at[0]), writers[rows_at[0] : rows_at[-1] + 1]
+        insert(pool, kept, own, backends, model.log_sizes, work, first, leaves, sent_by, ends, counts, out)
+    out[:, BYTES] = checkpoints.places(out[:, BYTES])
+    start = np.zeros(FIELDS, np.int64)
+    start[BYTES] = checkpoints.places(np.array([at]))[0]
+    return np.diff(out, axis=0, prepend=start[None]).T

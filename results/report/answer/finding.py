@@ -76,8 +76,9 @@ def _by_time(decided: Sequence[Answer]) -> str:
 def _by_pages(indexed: Sequence[Answer]) -> str:
     shares: Mapping[str, list[float]] = _by_layout(indexed, lambda one: one.group)
     whole = {name: own for name, own in shares.items() if len(own) == len(indexed)}
-    where = f"On {_places(indexed)}"
-    undecided = "" if all(one.group.modelled for one in indexed) else "; which layout is faster is not decided"
+    modelled = all(one.group.modelled for one in indexed)
+    where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
+    undecided = "" if modelled else "; which layout is faster is not decided"
     if not whole:
         return f"{where}, no layout was measured beside `{CONTROL}` everywhere{undecided}."
     worst = max(whole, key=lambda name: median(whole[name]))

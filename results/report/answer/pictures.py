@@ -183,7 +183,7 @@ class _Picture:
         if arm is None:
             return Dot(None, text="–")
         value, hollow = self.known(group, arm)
-        return replace(dot(arm, value, self.write), hollow=hollow)
+        return replace(dot(arm, value, self.write), hollow=hollow or group.modelled)
 
 
 def _row(arm: Arm, groups: Sequence[Group]) -> str:

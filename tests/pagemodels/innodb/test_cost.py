@@ -122,6 +122,15 @@ def test_random_keys_read_a_page_a_row_once_the_index_is_far_larger_than_the_poo
     assert random.read.table.sum() == 0
 
 
+def test_a_restart_empties_the_pool() -> None:
+    rows = 50_000  # 162 leaves
+    load_ = Load(streams.random(rows), [rows // 2, rows], 1000, restart=rows // 2)
+    cost = model().load_cost(load_, Server(cache_bytes=64 << 20))
+    assert cost.written is not None
+    assert cost.read.leaf.tolist() == cost.written.leaf.tolist(), "the server writes each leaf as it stops"
+    assert (cost.read.leaf[0], cost.read.leaf[1] > 50) == (0, True)
+
+
 def test_a_sample_of_rows_reads_its_share() -> None:
     rows, share = 400_000, 0.1
     whole = streams.random(rows)
@@ -138,6 +147,7 @@ def test_a_sample_of_rows_reads_its_share() -> None:
 def test_keys_share_bytes_with_those_before_them() -> None:
     stored = np.array([[1, 0, 0], [1, 0, 9], [1, 0, 5], [2, 0, 0]], np.uint8)
     assert shared_bytes(stored, np.array([0, 2, 1, 3]), [2, 4]) == [2, 0]
+    assert shared_bytes(np.array([256, 259, 300]), np.arange(3), [3]) == [7]
     assert shared_bytes(stored[:1], np.array([0]), [1]) == [0], "none is before the first"
 
 

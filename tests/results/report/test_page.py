@@ -25,6 +25,7 @@ from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
 from keybench.results.report import download
 from keybench.results.report.page import render, write_report
+from keybench.results.report.source import stored
 from keybench.results.report.views import run_view
 from tests.results.report.page import Page
 
@@ -233,7 +234,8 @@ def test_the_head_says_what_ran_where_the_scenario_has_something_else(fake_run) 
     ):
         changed = replace(run, definition={"scenario": {**scenario, "rows": asked, "blocks": blocks}})
         with drawing():
-            assert run_view(store, changed, trials, styles(FEW, CONTROL), "r1").scenario == said
+            source = replace(stored(store, run.id), run=changed)
+            assert run_view(source, styles(FEW, CONTROL), "r1").scenario == said
 
 
 def test_a_very_small_value_keeps_a_digit(fake_run) -> None:

@@ -1,0 +1,220 @@
+"""What rows do to the page cache: their records (`trace.py`) are read again, page by page, as btree.c uses pages.
+
+Each row is a statement of its own: it opens its cursors, and at its end releases the pages on their paths, each from
+the root to the leaf (btreeReleaseAllCursorPages). In between all of them are pinned. A row that fits changes its leaf.
+A balancing changes the siblings, the page above them, and page 1 where it takes or gives back a page: page 1 says how
+many pages the file has. The trunk of the list of free pages is left out: loads hardly give pages back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import inlined, kernel
+from keybench.pagemodels.memory import uncounted
+from keybench.pagemodels.sqlite.cost.page_cache import (
+    BRANCH,
+    LEAF,
+    OTHER,
+    TABLE,
+    Pager,
+    begin,
+    change,
+    commit,
+    fetch,
+    is_here,
+    next_part,
+    release,
+    touch,
+    use_leaf,
+)
+from keybench.pagemodels.sqlite.trace import ALONE, DEEPENED, END, FIRST, LIFTED, OVERFLOW, ROOT
+
+Integers = NDArray[np.int64]
+Ints = NDArray[Any]
+Path = NDArray[np.int64]
+"""The pages that a cursor holds, the root first."""
+
+_LEVELS = 32
+_IN_TX, _LAST_WRITER, _PART = range(3)
+NOBODY = -1
+
+
+class Rows(NamedTuple):
+    """Whose rows come when."""
+
+    ends: Integers
+    """(parts,): the rows before which each part of the load ends."""
+    writers: NDArray[np.int16]
+    """(n,): who sends each row."""
+    rows_per_tx: int
+    state: Integers
+    """(3,): rows of the transaction so far, the writer of the last one, and the part of the load."""
+
+
+def rows_of(ends: Integers, writers: NDArray[np.int16], rows_per_tx: int) -> Rows:
+    """Before the first row."""
+    return Rows(ends, writers, rows_per_tx, np.array([0, NOBODY, 0]))
+
+
+@inlined
+def _kind(of_table: bool, level: int) -> int:
+    return int(TABLE if of_table else LEAF if level == 0 else BRANCH)
+
+
+@kernel
+def _descend(pager: Pager, trace: Ints, at: int, path: Path, of_table: bool) -> tuple[int, int]:
+    """Pins the pages from the root to the leaf. Returns where the record goes on, and the number of pages."""
+    height = 0
+    while trace[at + height] != ROOT:
+        height += 1
+    for level in range(height - 1, -1, -1):
+        number = trace[at + level]
+        path[height - 1 - level] = number
+        fetch(pager, number, _kind(of_table, level), False)
+    return at + height + 1, height
+
+
+@kernel
+def _release_path(pager: Pager, path: Path, height: int) -> None:
+    for i in range(height):
+        release(pager, path[i])
+
+
+@kernel
+def _new_page(pager: Pager, number: int, kind: int) -> None:
+    change(pager, 1)
+    fetch(pager, number, kind, True)
+    change(pager, number)
+
+
+@inlined
+def _among(numbers: Ints, number: int) -> bool:
+    found = False
+    for each in numbers:
+        found |= each == number
+    return found
+
+
+@kernel
+def _spread(pager: Pager, trace: Ints, at: int, path: Path, height: int, kind: int) -> int:
+    """Balances the last page of a path with its siblings (balance_nonroot). Returns where the record goes on."""
+    own, count, number = trace[at], trace[at + 1], trace[at + 2]
+    old = trace[at + 3 : at + 3 + count]
+    now = trace[at + 3 + count : at + 3 + count + number]
+    change(pager, path[height - 2])
+    for i in range(count - 1, -1, -1):
+        fetch(pager, old[i], kind, False)
+    for i in range(min(count, number)):
+        change(pager, old[i])
+    for i in range(number):
+        if not _among(old, now[i]):
+            _new_page(pager, now[i], kind)
+    for i in range(number, count):
+        change(pager, 1)
+        change(pager, old[i])
+        if i != own:
+            release(pager, old[i])
+    for i in range(number):
+        if i != own:
+            release(pager, now[i])
+    release(pager, now[own] if own < number else old[own])
+    return int(at + 3 + count + number)
+
+
+@kernel
+def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_table: bool) -> tuple[int, int]:
+    """Enters a row whose path is pinned. Returns where the next record begins, and how long the path is now."""
+    level, leaf = 0, path[height - 1]
+    while trace[at] == OVERFLOW:
+        _new_page(pager, trace[at + 1], OTHER)
+        release(pager, trace[at + 1])
+        at += 2
+    if trace[at] == END:
+        change(pager, leaf)
+    while trace[at] != END:
+        what = trace[at]
+        at += 1
+        if what == DEEPENED:
+            change(pager, path[0])
+            path[1], height = trace[at], 2
+            _new_page(pager, trace[at], _kind(of_table, level))
+            at += 1
+        elif what == LIFTED:
+            change(pager, 1)
+            at += 1
+        elif what == ALONE:
+            change(pager, path[height - 2])
+            _new_page(pager, trace[at], _kind(of_table, level))
+            release(pager, trace[at])
+            height -= 1
+            release(pager, path[height])
+            at += 1
+        else:
+            at = _spread(pager, trace, at, path, height, _kind(of_table, level))
+            height -= 1
+            level += 1
+    return at + 1, height
+
+
+@kernel
+def _all_here(pager: Pager, trace: Ints, at: int) -> bool:
+    """Whether all pages of a path are in the cache, and the row just fits its leaf."""
+    while trace[at] != ROOT:
+        if not is_here(pager, trace[at]):
+            return False
+        at += 1
+    return bool(trace[at + 1] == END)
+
+
+@kernel
+def _use(pager: Pager, trace: Ints, at: int) -> int:
+    """The short way for such a row. Returns where the next record begins."""
+    end = at
+    while trace[end] != ROOT:
+        end += 1
+    for place in range(end - 1, at, -1):
+        touch(pager, trace[place])
+    use_leaf(pager, trace[at])
+    return int(end + 2)
+
+
+@kernel
+def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: int) -> None:
+    """Replays the records of rows `first` … `end` − 1 of the key's b-tree, and of the table beside it.
+
+    `table`: the trace of that table, (0,) if there is none.
+    """
+    pager, rows = uncounted(pager), uncounted(rows)
+    beside, n, state = len(table) > 0, len(rows.writers), rows.state
+    path, other = np.empty(_LEVELS, np.int64), np.empty(_LEVELS, np.int64)
+    height = above = 0
+    at = of_row = FIRST
+    for row in range(first, end):
+        while row >= rows.ends[state[_PART]]:
+            state[_PART] += 1
+            next_part(pager)
+        writer = rows.writers[row]
+        if state[_IN_TX] == 0:
+            begin(pager, state[_LAST_WRITER] != NOBODY and state[_LAST_WRITER] != writer)
+            state[_LAST_WRITER] = writer
+        if _all_here(pager, trace, at) and (not beside or _all_here(pager, table, of_row)):
+            if beside:
+                of_row = _use(pager, table, of_row)
+            at = _use(pager, trace, at)
+        else:
+            if beside:
+                of_row, above = _descend(pager, table, of_row, other, True)
+            at, height = _descend(pager, trace, at, path, False)
+            at, height = _insert(pager, trace, at, path, height, False)
+            if beside:
+                of_row, above = _insert(pager, table, of_row, other, above, True)
+                _release_path(pager, other, above)
+            _release_path(pager, path, height)
+        state[_IN_TX] += 1
+        if state[_IN_TX] == rows.rows_per_tx or row + 1 == n or rows.writers[row + 1] != writer:
+            commit(pager)
+            state[_IN_TX] = 0

@@ -1,0 +1,98 @@
+"""Writes the files of a site into a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from keybench.errors import UsageError
+from keybench.model.names import CONTROL
+from keybench.results.atomic_file import atomic_file
+from keybench.results.plots.canvas import drawing
+from keybench.results.plots.palette import styles
+from keybench.results.report.answer.finding import finding
+from keybench.results.report.page import fill, render_sources
+from keybench.results.report.views import RunView, run_view
+from keybench.results.site.figures import chapters
+from keybench.results.site.sources import Published
+
+LIST: Final = "site.json"
+"""Names the runs of a site: the sign by which keybench knows a folder of its own."""
+INDEX: Final = "index.html"
+
+
+def write_site(runs: Sequence[Published], folder: Path) -> Path:
+    """Writes the site and returns its first page. Runs that an earlier site of the folder held and this one does not
+    are removed; other files stay.
+
+    Raises UsageError if the folder holds other things, or cannot be written.
+    """
+    earlier = _earlier(folder)
+    content: dict[Path, bytes] = {Path(INDEX): index(runs).encode()}
+    for one in runs:
+        content[Path("runs") / one.run_id / INDEX] = render_sources([one.source], f"../../{INDEX}").encode()
+        content[Path("runs") / one.run_id / one.file] = one.content
+    listed = {"schema": 1, "runs": [one.run_id for one in runs]}
+    content[Path(LIST)] = f"{json.dumps(listed, indent=1)}\n".encode()
+    try:
+        for name, data in content.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_file(path) as part:
+                part.write_bytes(data)
+        for run_id in earlier - {one.run_id for one in runs}:
+            _remove(folder / "runs" / run_id)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written ({error.strerror}): give -o another folder.") from None
+    return folder / INDEX
+
+
+def index(runs: Sequence[Published]) -> str:
+    """The first page."""
+    sources = [one.source for one in runs]
+    layouts = {trial.layout for source in sources for trial in source.trials}
+    with drawing():
+        views = [run_view(source, styles(layouts, CONTROL), "r1") for source in sources]
+    shown = chapters(views)
+    figures = [figure for chapter in shown for figure in chapter.figures]
+    here = files("keybench.results.site") / "template"
+    return fill(
+        here / "site.html.jinja",
+        here / "site.js",
+        runs=[(view, _finding(view), one.file) for view, one in zip(views, runs, strict=True)],
+        chapters=shown,
+        choices={
+            "database": sorted({figure.database for figure in figures}),
+            "layout": sorted({row.layout for figure in figures for row in figure.rows}),
+            "scenario": sorted({figure.scenario for figure in figures}),
+        },
+        control=CONTROL,
+    )
+
+
+def _finding(view: RunView) -> str:
+    return finding([group.answer for group in view.groups])
+
+
+def _earlier(folder: Path) -> set[str]:
+    """The runs of the site that is in the folder. Raises UsageError if the folder is something else."""
+    try:
+        if not folder.exists() or not any(folder.iterdir()):
+            return set()
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+        return {name for name in listed["runs"] if isinstance(name, str) and name.isalnum()}
+    except NotADirectoryError:
+        raise UsageError(f"{folder} is a file: give -o a folder.") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(f"{folder} is not empty and holds no site of keybench: give -o a new folder.") from None
+
+
+def _remove(folder: Path) -> None:
+    """Removes a run's folder, and in it only what a site writes."""
+    for path in (folder / INDEX, *folder.glob("keybench-*.zip")):
+        path.unlink(missing_ok=True)
+    if folder.exists() and not any(folder.iterdir()):
+        folder.rmdir()
