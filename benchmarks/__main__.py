@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import innodb, layouts, pagemodel, past, postgresql, report, sqlite, writers
+from benchmarks import costs, innodb, layouts, pagemodel, past, postgresql, report, sqlite, writers
 from keybench.errors import KeybenchError
 from keybench.runners.measuring.machine import describe
 
@@ -18,6 +18,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "layouts": layouts.compare,
     "pagemodel": pagemodel.compare,
     "past": past.compare,
+    "costs": costs.compare,
     "writers": writers.compare,
     "report": report.compare,
 }

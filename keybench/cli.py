@@ -51,6 +51,10 @@ COMMANDS: Final = {
         "keybench.runners.command",
         "Insert rows under each key layout into real servers and measure what that does to the index.",
     ),
+    "forecast": Command(
+        "keybench.forecast.command",
+        "Say what a row costs in page reads, page writes and log once the table outgrows memory, without a server.",
+    ),
     "verify": Command(
         "keybench.verification.command",
         "Ask a live server the questions that keybench's adapter and page model of it leave open.",

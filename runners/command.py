@@ -125,6 +125,20 @@ def run(
     seed: Annotated[
         int, typer.Option(envvar="KEYBENCH_SEED", min=0, help="Determines the order of trials and all random bytes.")
     ] = 1,
+    ram: Annotated[
+        str,
+        typer.Option(
+            envvar="KEYBENCH_RAM",
+            help="With --server model: the server's page cache, as 64GB (a GB has 1,024³ bytes).",
+        ),
+    ] = "",
+    checkpoint: Annotated[
+        str,
+        typer.Option(
+            envvar="KEYBENCH_CHECKPOINT",
+            help="With --server model: log between two checkpoints, as 4GB, as the engine's setting counts it.",
+        ),
+    ] = "",
     image: Annotated[
         str,
         typer.Option(
@@ -210,6 +224,8 @@ def run(
       keybench run --db postgresql --server postgresql://me@db.example/bench
 
       keybench run --db mariadb --set page_size=8K --layout uuid-v4,uuid-v7
+
+      keybench run --db postgresql --server model --ram 256MB --scenario beyond-cache
     """
     from rich.console import Console
 
@@ -237,6 +253,8 @@ def run(
         cpus=cpus,
         keep_server=keep_server,
         trial_timeout=trial_timeout,
+        ram=ram,
+        checkpoint=checkpoint,
     )
     console = Console(highlight=False)
     with licences_accepted(accept_eula), secret.removed_afterwards():

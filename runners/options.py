@@ -18,6 +18,7 @@ from keybench.runners.planning import chosen_settings, load_path_support, server
 from keybench.runners.planning.columns import check_columns, check_scenario
 from keybench.runners.planning.server_choice import resolve
 from keybench.runners.planning.trial_plan import ALL, Request, resolve_layouts
+from keybench.runners.trials import model_server
 from keybench.runners.writers import placement
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.payload_option import with_payload
@@ -48,6 +49,8 @@ class Options:
     cpus: float
     keep_server: bool
     trial_timeout: float
+    ram: str = ""
+    checkpoint: str = ""
 
     def request(self) -> tuple[Request, dict[str, str]]:
         """The request, and the server of each database: its kind, or its URL with the password.
@@ -83,6 +86,7 @@ class Options:
                 "run. Choose --server container, or start a server by hand and give its URL."
             )
         placement.check(self.executor, servers)
+        memory = model_server.chosen(self.ram, self.checkpoint, servers)
         request = Request(
             databases=databases,
             servers={name: without_password(server) for name, server in servers.items()},
@@ -99,7 +103,9 @@ class Options:
             cpus=self.cpus,
             keep_server=self.keep_server,
             executor=self.executor,
+            **memory,
         )
+        model_server.check(request)
         return request, servers
 
     def notes(self, request: Request) -> list[str]:
@@ -108,7 +114,7 @@ class Options:
         notes = [server_keys.left_out_of_models(request.layouts, request.servers)]
         if not asked or ALL in asked:
             notes.append(server_keys.left_out_of_all(request.layouts, request.servers, request.scenario))
-        return [note for note in notes if note]
+        return [note for note in (*notes, *model_server.notes(request)) if note]
 
     def _refuse_databases(self, scenario: Scenario) -> None:
         """UsageError if options were given that apply only to runs with a database."""

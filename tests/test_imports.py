@@ -23,6 +23,9 @@ ALLOWED = {
     | COMMAND
     | {"model", "generators", "scenarios", "pagemodels", "databases", "results.store", "results.output"},
     "verification": SHARED | COMMAND | {"model", "databases", "runners", "results"},
+    "forecast": SHARED
+    | COMMAND
+    | {"model", "generators.core", "scenarios", "pagemodels", "databases", "runners.config", "runners.planning"},
     "testing": SHARED | {"model", "pagemodels", "databases", "runners"},
 }
 DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}

@@ -7,12 +7,13 @@ from typing import Literal
 
 from keybench.errors import UsageError, shortened
 
+CHECKPOINT = "checkpoint"
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting on which an engine's pages depend. A value is text, spelled in one way (`read`)."""
+    """A setting on which an engine's pages or their cost depend. A value is text, spelled in one way (`read`)."""
 
     name: str
     meaning: str
@@ -43,11 +44,22 @@ class Setting:
         raise UsageError(f"{self.name} of {database} is {self.choices}, not {shortened(value)}.")
 
 
+def checkpoint(meaning: str, default: str, least: int) -> Setting:
+    """How much log lies between two checkpoints of a server, from so many MB on: it costs no pages, but log."""
+    values = tuple(f"{1 << power}M" for power in range(15) if 1 << power >= least)
+    return Setting(CHECKPOINT, f"{meaning}: log between two checkpoints", default, "server", values)
+
+
 def size_of(text: str) -> int:
     """Bytes that a text like `8K` or `8192` stands for; 0 if it stands for none."""
     digits = text.rstrip("bBkKmM")
     unit = _UNITS.get(text[len(digits) :].lower(), 0)
     return int(digits) * unit if digits.isascii() and digits.isdecimal() and len(digits) < 10 else 0
+
+
+def in_megabytes(size: int) -> str:
+    """A size in bytes as values of `checkpoint` are spelled."""
+    return f"{size >> 20}M"
 
 
 def spelled(size: int) -> str:

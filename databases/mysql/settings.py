@@ -12,7 +12,7 @@ import psutil
 
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.setting import Setting, size_of, spelled
+from keybench.databases.contract.setting import CHECKPOINT, Setting, checkpoint, in_megabytes, size_of, spelled
 from keybench.databases.mysql.flavour import Flavour
 from keybench.errors import UsageError
 from keybench.model.table import Table
@@ -80,6 +80,7 @@ SETTABLE = (
         "table",
         numbers=range(1, MERGE_THRESHOLD + 1),
     ),
+    checkpoint("innodb_log_file_size, innodb_redo_log_capacity", "512M", 8),
 )
 
 CHARACTER_BYTES = "character_bytes"
@@ -99,16 +100,27 @@ READ = ("innodb_page_size", "innodb_change_buffering", *_BULK, *_MODELLED)
 """Server settings on which pages depend; a server has some of them."""
 
 
+_LOG_CAPACITY = "innodb_log_file_size", "innodb_redo_log_capacity"
+"""MariaDB has the first; MySQL has both, of which the second decides."""
+
+
 def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
     """The values of a private server with the settings that the user chose."""
-    return {**settings.values, **({"innodb_page_size": chosen["page_size"]} if "page_size" in chosen else {})}
+    values = dict(settings.values)
+    if "page_size" in chosen:
+        values["innodb_page_size"] = chosen["page_size"]
+    if CHECKPOINT in chosen:
+        values |= {name: chosen[CHECKPOINT] for name in _LOG_CAPACITY if name in values}
+    return values
 
 
 def found(variables: Mapping[str, str], character_bytes: int) -> dict[str, str]:
     """`ReadsSettings.page_settings` from the server's variables."""
     others = {name: variables[name] for name in READ if name in variables}
     page_bytes = int(others.pop("innodb_page_size"))
-    return {"page_size": spelled(page_bytes), CHARACTER_BYTES: str(character_bytes), **others}
+    of_log = [int(variables[name]) for name in _LOG_CAPACITY if int(variables.get(name, "0"))]
+    log = {CHECKPOINT: in_megabytes(of_log[-1])} if of_log else {}
+    return {"page_size": spelled(page_bytes), CHARACTER_BYTES: str(character_bytes), **log, **others}
 
 
 def is_multibyte(table: Table) -> bool:

@@ -61,11 +61,10 @@ class PostgresAdmin(Queries):
         return {**dict(listed), "database_collation": self._collation()}
 
     def page_settings(self) -> Mapping[str, str]:
-        """The settings of `settings.READ`."""
-        listed = self.rows(
-            "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)", [list(settings.READ)]
+        """The settings on which pages or their cost depend."""
+        return settings.found(
+            {str(name): str(value) for name, value in self.rows("SELECT name, setting FROM pg_settings")}
         )
-        return {str(name): str(value) for name, value in listed}
 
     def _collation(self) -> str:
         if self.version < versions.ICU_DATABASES:

@@ -4,7 +4,7 @@ installation, or from a wheel) or the user's own."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from keybench.databases.contract.engine import Engine
@@ -15,6 +15,7 @@ from keybench.databases.core import model_questions as ask
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
 from keybench.databases.postgresql import ddl, keys, local, settings
+from keybench.databases.postgresql.settings import configured
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
@@ -33,6 +34,10 @@ class PostgreSQL(Engine):
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
         """The server settings of a profile and cache size."""
         return settings.settings_for(profile, cache)
+
+    def configured(self, settings: Settings, chosen: Mapping[str, str]) -> Settings:
+        """The settings with those that the user chose."""
+        return replace(settings, chosen=dict(chosen), values=configured(settings, chosen))
 
     def missing(self, server: str) -> str:
         """Why this kind of server cannot be started here; empty if it can."""

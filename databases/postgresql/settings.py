@@ -5,11 +5,13 @@ All other settings keep the server's defaults.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import psutil
 
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.setting import Setting
+from keybench.databases.contract.setting import CHECKPOINT, Setting, checkpoint, in_megabytes
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import PAGE_BYTES
@@ -70,10 +72,25 @@ SETTABLE = (
         "table",
         numbers=range(10, 101),
     ),
+    checkpoint("max_wal_size", "4096M", 32),
 )
 BLOCK_SIZE = "block_size"
 READ = (BLOCK_SIZE, "default_table_access_method")
 """Server settings on which pages depend."""
+
+
+_MAX_WAL_SIZE = "max_wal_size"
+
+
+def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
+    """The values of a private server with the settings that the user chose."""
+    return {**settings.values, **({_MAX_WAL_SIZE: f"{chosen[CHECKPOINT]}B"} if CHECKPOINT in chosen else {})}
+
+
+def found(variables: Mapping[str, str]) -> dict[str, str]:
+    """`ReadsSettings.page_settings` from the server's settings, of which max_wal_size is in MB."""
+    others = {name: variables[name] for name in READ if name in variables}
+    return {**others, CHECKPOINT: in_megabytes(int(variables[_MAX_WAL_SIZE]) << 20)}
 
 
 def model_parameters(table: Table) -> dict[str, int]:

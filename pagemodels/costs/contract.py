@@ -114,6 +114,11 @@ class LoadCost:
 class PredictsCost(Protocol):
     """A page model with the server's cache and log behind it."""
 
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a page of the cache."""
+        ...
+
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """The cost of a load into an empty table. UsageError for a cache of fewer than 100 pages."""
         ...

@@ -60,22 +60,45 @@ def _older(births: Integers, begin: int, step: int) -> Pages:
     return found
 
 
+class Borders(NamedTuple):
+    """The pages of a level by the ranks of their entries."""
+
+    uppers: Integers
+    """(pages,): the rank after each page's last one."""
+    cells: Pages
+    """The page of the first rank of each cell."""
+    shift: int
+    """A cell is 1 << shift ranks wide: about half a page, so that no search is needed."""
+
+
+def borders(level: Level) -> Borders:
+    """Of a level with entries."""
+    uppers = np.cumsum(level.rows)
+    shift = max(0, int(uppers[-1] // (2 * len(level))).bit_length() - 1)
+    firsts = np.arange(0, uppers[-1], 1 << shift)
+    return Borders(uppers, np.searchsorted(uppers, firsts, side="right").astype(np.int32), shift)
+
+
 @kernel
-def touched(pages: Ancestry, final: Pages, rows: Integers, at: Pages) -> None:
-    """Writes to `at` the pages that these rows change; `final`: the pages where their entries lie in the end."""
-    births, origins = pages.births, pages.origins
-    for i in range(len(rows)):
-        page = final[i]
-        while births[page] > rows[i] and origins[page] != NONE:
+def touched(pages: Ancestry, final: Borders, ranks: Integers, first: int, at: Pages) -> None:
+    """Writes to `at` the pages that rows with these ranks change, which arrive from row `first` on."""
+    births, origins, uppers, cells, shift = pages.births, pages.origins, final.uppers, final.cells, final.shift
+    for i in range(len(ranks)):
+        page = cells[ranks[i] >> shift]
+        while uppers[page] <= ranks[i]:
+            page += 1
+        while births[page] > first + i and origins[page] != NONE:
             page = origins[page]
         at[i] = page
 
 
 def leaves_touched(level: Level, ranks: Integers, chunk: int = 1 << 20) -> Iterator[tuple[Integers, Pages]]:
     """(rows, the leaf into which each of them goes, by its place in key order), some rows at a time."""
-    pages, uppers = ancestry(level), np.cumsum(level.rows)
+    if not len(ranks):
+        return
+    pages, final = ancestry(level), borders(level)
     for first in range(0, len(ranks), chunk):
         own = ranks[first : first + chunk]
-        rows, at = np.arange(first, first + len(own)), np.empty(len(own), np.int32)
-        touched(pages, np.searchsorted(uppers, own, side="right").astype(np.int32), rows, at)
-        yield rows, at
+        at = np.empty(len(own), np.int32)
+        touched(pages, final, own, first, at)
+        yield np.arange(first, first + len(own)), at

@@ -28,6 +28,8 @@ class Curve:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     mark: float | None = None
+    point: float | None = None
+    """A value at the last place, drawn as a dot."""
 
     @staticmethod
     def single(row: Row, values: NDArray[np.float64]) -> Curve:
@@ -51,7 +53,8 @@ def curve_panels(
     `reference` is a curve with its name; it is drawn dashed in every panel but its own. `mark_label` says what the
     curves' marks mean. Without `y` the scale fits the values. `dashed` are second lines of the curves, in their order.
     """
-    values = np.concatenate([line for curve in shown for line in (curve.low, curve.high)] + list(dashed))
+    points = np.array([curve.point for curve in shown if curve.point is not None])
+    values = np.concatenate([line for curve in shown for line in (curve.low, curve.high)] + [points, *dashed])
     panels = Panels([curve.row for curve in shown], Scale.linear(0.0, float(x[-1])), y or Scale.fitting(values), labels)
     _draw_legend(panels.canvas, mark_label if any(curve.mark for curve in shown) else "", reference and reference[1])
     for i, (curve, box) in enumerate(zip(shown, panels.boxes, strict=True)):
@@ -62,6 +65,8 @@ def curve_panels(
         if len(dashed):
             box.line(x, dashed[i], curve.row.style.colour, 1.2, linestyle=_DASHED)
         box.line(x, curve.middle, curve.row.style.colour)
+        if curve.point is not None:
+            box.points(x[-1:], np.array([curve.point]), INK, 5.0)
         if curve.mark is not None:
             box.upright(curve.mark, INK, linestyle=_DOTTED)
     return panels.canvas.svg(prefix)

@@ -38,11 +38,15 @@ GROWTH: Final = "growth: model"
 POSITIONS: Final = "positions"
 """The kind of a blob with the positions of sampled insertions."""
 
+COST: Final = "cost: model"
+"""The kind of a blob with the pages read and written and the log of a load, as a page model predicts them."""
+
 _PAGE_MAP: Final = ({"leaves", "first", "last", "origin", "note"}, {"place", "number", "rows"})
 _CONTENT: Final[Mapping[str, tuple[Set[str], Set[str]]]] = {
     PAGES: _PAGE_MAP,
     MODEL_PAGES: _PAGE_MAP,
     GROWTH: ({"note"}, {"rows", "leaf_pages", "interior_splits", "density"}),
+    COST: ({"cache_bytes", "note"}, {"rows"}),
     POSITIONS: ({"rows", "writers", "note"}, {"row", "second", "above", "writer"}),
 }
 """The facts and arrays of each kind."""
@@ -149,3 +153,12 @@ def growth(
     counts = {"rows": rows, "leaf_pages": leaf_pages, "interior_splits": interior_splits}
     arrays: dict[str, NDArray[Any]] = {name: np.array(values, np.int64) for name, values in counts.items()}
     return Blob.pack(GROWTH, {"note": note}, arrays | {"density": np.array(density, np.float32)})
+
+
+def load_cost(rows: NDArray[np.int64], so_far: Mapping[str, NDArray[np.int64]], cache_bytes: int, note: str) -> Blob:
+    """What a load costs up to each number of `rows`, by the name of the metric, as pages_read; all (n,).
+
+    The arrays have these names; a metric that the model does not know has none. Facts: `cache_bytes` of the server, and
+    any doubt about the order of arrival (`note`).
+    """
+    return Blob.pack(COST, {"cache_bytes": cache_bytes, "note": note}, {"rows": rows, **so_far})

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.setting import Setting
-from keybench.databases.registry import engine
+from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.scenarios.schema import Scenario
 
@@ -29,16 +29,19 @@ def read(assignments: Sequence[str]) -> dict[str, str]:
 def resolved(scenario: Scenario, databases: Sequence[str], chosen: Mapping[str, str]) -> Scenario:
     """The scenario with its own settings and those `chosen`, each by `database.name`, in its one spelling.
 
-    UsageError for a name that none of the databases has, and for a value that is none of the setting's.
+    A scenario may have settings of databases that are not in the run. UsageError for a name that none of the databases
+    has, and for a value that is none of the setting's.
     """
-    engines = [engine(name) for name in databases]
+    used = [engine(name) for name in databases]
     values: dict[str, str] = {}
     for given in (scenario.server.settings, chosen):
         own: dict[str, str] = {}
         for name, value in given.items():
-            found = list(_named(name, engines))
+            found = list(_named(name, used))
+            if not found and given is not chosen and name.partition(".")[0] in engines():
+                continue  # a scenario's settings of a database that this run does not have
             if not found:
-                raise _unknown(name, engines)
+                raise _unknown(name, used)
             exact = "." in name
             for on, setting in found:
                 key = f"{on.name}.{setting.name}"
@@ -67,19 +70,19 @@ def check(on: Engine, chosen: Mapping[str, str], found: Mapping[str, str]) -> No
             )
 
 
-def _named(name: str, engines: Sequence[Engine]) -> Iterator[tuple[Engine, Setting]]:
+def _named(name: str, used: Sequence[Engine]) -> Iterator[tuple[Engine, Setting]]:
     database, dot, own = name.rpartition(".")
-    for on in engines:
+    for on in used:
         for setting in on.settable:
             if setting.name == own and (not dot or on.name == database):
                 yield on, setting
 
 
-def _unknown(name: str, engines: Sequence[Engine]) -> UsageError:
+def _unknown(name: str, used: Sequence[Engine]) -> UsageError:
     database, dot, _ = name.rpartition(".")
-    if dot and database not in [on.name for on in engines]:
-        raise unknown_name("database of this run", database, [on.name for on in engines])
-    of_databases = " or ".join(on.name for on in engines if not dot or on.name == database)
+    if dot and database not in [on.name for on in used]:
+        raise unknown_name("database of this run", database, [on.name for on in used])
+    of_databases = " or ".join(on.name for on in used if not dot or on.name == database)
     prefix = f"{database}." if dot else ""
-    known = {f"{prefix}{setting.name}" for on in engines if not dot or on.name == database for setting in on.settable}
+    known = {f"{prefix}{setting.name}" for on in used if not dot or on.name == database for setting in on.settable}
     return unknown_name(f"setting of {of_databases}" if of_databases else "setting", name, known)

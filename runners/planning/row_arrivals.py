@@ -64,26 +64,58 @@ def apportion(rows: int, parts: Sequence[float]) -> list[int]:
     return whole
 
 
-def _by_own_rates(
-    writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int, refill: int
-) -> tuple[Share, ...]:
-    """Each writer's rows arrive at even intervals while it is busy; writers with the same rate take turns."""
+@dataclass(frozen=True)
+class EvenRows:
+    """A writer's rows, which arrive at even intervals while it is busy."""
+
+    rows: int
+    """Rows of the load."""
+    refill: int
+    spells: Sequence[_Spell]
+    rate: float
+    place: float
+    """Where its first row lies between two rows of its own, so that writers with the same rate take turns."""
+    turn: int
+    """When its first turn comes: ticks since the scenario's start."""
+
+    def arrivals(self, first: int, n: int, out: Ticks | None = None) -> Ticks:
+        """When its rows first … first + n - 1 arrive, in ticks since the scenario's start: (n,)."""
+        ticks = np.empty(n, np.int64) if out is None else out
+        _set_arrivals(np.arange(first, first + n, dtype=np.float64) + self.place, self.spells, self.rate, ticks)
+        return ticks
+
+
+def evenly(
+    writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int, refill: int = 0
+) -> tuple[EvenRows, ...]:
+    """Each writer's part of a load of `rows` rows, and of the refill, at rates that are scaled."""
     last = phases[-1]
     spent = [sum(phase.end - phase.begin for phase in phases if i in phase.busy) for i in range(len(writers))]
     loads = apportion(rows, [writer.rate * seconds for writer, seconds in zip(writers, spent, strict=True)])
     refills = apportion(refill, [writer.rate * (i in last.busy) for i, writer in enumerate(writers)])
-    starts = [_tick(phase.begin) for phase in phases]
-    together = np.empty(rows + refill, np.int64)
-    arrivals = np.split(together, np.cumsum([load + more for load, more in zip(loads, refills, strict=True)])[:-1])
-    counts, started = [], []
+    parts = []
     for i, (writer, load, more) in enumerate(zip(writers, loads, refills, strict=True)):
         spells = [(phase.begin, inf if phase is last else phase.end) for phase in phases if i in phase.busy]
-        places = np.arange(load + more, dtype=np.float64) + i / len(writers)
-        ticks = arrivals[i]
-        _set_arrivals(places, _joined(spells), writer.rate * scale, ticks)
-        counts.append(_counts(ticks[:load], starts))
-        turn = _tick(writer.start) + int(i / len(writers) * (TICKS_PER_SECOND / (writer.rate * scale)))
-        started.append(min(turn, int(ticks[0])) if len(ticks) else turn)
+        rate, place = writer.rate * scale, i / len(writers)
+        turn = _tick(writer.start) + int(place * (TICKS_PER_SECOND / rate))
+        parts.append(EvenRows(load, more, _joined(spells), rate, place, turn))
+    return tuple(parts)
+
+
+def _by_own_rates(
+    writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int, refill: int
+) -> tuple[Share, ...]:
+    """Each writer's rows arrive at even intervals while it is busy; writers with the same rate take turns."""
+    even = evenly(writers, phases, scale, rows, refill)
+    starts = [_tick(phase.begin) for phase in phases]
+    together = np.empty(rows + refill, np.int64)
+    arrivals = np.split(together, np.cumsum([one.rows + one.refill for one in even])[:-1])
+    counts, started = [], []
+    for one, ticks in zip(even, arrivals, strict=True):
+        one.arrivals(0, len(ticks), ticks)
+        counts.append(_counts(ticks[: one.rows], starts))
+        started.append(min(one.turn, int(ticks[0])) if len(ticks) else one.turn)
+    loads = [one.rows for one in even]
     if refill:
         planned = [
             np.concatenate(parts)

@@ -60,6 +60,10 @@ class Request:
     """Whether containers are kept when the run ends."""
     executor: str = ""
     """Address of the Dask scheduler on whose workers the writers run; if empty, they are processes of this machine."""
+    ram: int = 0
+    """Bytes of the server's cache that page models have; 0: as on servers that keybench starts."""
+    checkpoint: int = 0
+    """Bytes of log between two checkpoints that page models have; 0: likewise."""
     verification: Mapping[str, str] = field(default_factory=dict)
     """If the run is part of a verification: that verification's `id`, the `load` that this run is, and its `size`."""
 
@@ -274,7 +278,7 @@ def rows_of(request: Request, on: Engine) -> int:
         return scenario.rows
     native = on.default_column("uuid")
     index_bytes, _ = on.bytes_per_row(native, scenario.table.payloads[0].mean, scenario.table.key)
-    cache = on.settings(request.profile, scenario.server.cache).cache_bytes
+    cache = request.ram or on.settings(request.profile, scenario.server.cache).cache_bytes
     return ceil(float(scenario.index_over_cache or 0) * cache / index_bytes / 100_000) * 100_000
 
 

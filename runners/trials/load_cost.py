@@ -1,41 +1,57 @@
-"""What the model expects the load to cost the server, beside what it cost."""
+"""What the model expects a load to cost the server in page reads, page writes and log: along the load, and in all."""
 
 from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.subject import MODEL
+from keybench.model.subject import KEY, MODEL
 from keybench.model.url import is_url
-from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
 from keybench.pagemodels.ranking import ranked
+from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived
+from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.trial_plan import Request
+from keybench.runners.trials.model_server import server_of
+
+_PARTS = 60
 
 
-def load_cost(on: Engine, request: Request, arrived: Arrived) -> list[Reading]:
-    """The model's readings; none where it knows no cache, or nobody knows how large the server's is."""
+def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measured:
+    """The model's readings and their course; nothing where it knows no cache, or nobody knows how large the server's
+    is."""
     table = arrived.table.table
     known = table.key in ("clustered", "nonclustered") and not table.lengths and request.scenario.table.shards == 1
     if is_url(request.servers[on.name]) or not known:
-        return []
+        return Measured([])
     try:
         model = on.page_model(table)
     except UsageError:  # `prediction` says why there is none
-        return []
+        return Measured([])
     if not isinstance(model, PredictsCost):
-        return []
-    keys = arrived.keys()
+        return Measured([])
+    keys, server = arrived.keys(), server_of(on, request)
+    ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
+    ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
-    load = Load(ranked(sort_words(keys, table.column.order)), [len(keys)], request.scenario.load.rows_per_tx, writers)
-    cache = on.settings(request.profile, request.scenario.server.cache).cache_bytes
-    cost = model.load_cost(load, Server(cache_bytes=cache, durable=request.profile == "durable"))
-    expected: dict[Metric, int] = {Metric.PAGES_READ: int(cost.read.all.sum())}
+    cost = model.load_cost(Load(ranks, ends.tolist(), rows_per_tx, writers), server)
+    return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
+
+
+def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str, *, alone: bool) -> Measured:
+    expected = {Metric.PAGES_READ: cost.read.all}
     if cost.written is not None:
-        expected[Metric.PAGES_WRITTEN] = int(cost.written.all.sum())
+        expected[Metric.PAGES_WRITTEN] = cost.written.all
     if cost.log is not None:
-        expected[Metric.LOG_BYTES] = int(cost.log.bytes.sum())
-        expected[Metric.LOG_PAGE_IMAGES] = int(cost.log.images.sum())
-    return [Reading(metric, float(value), "modelled", arrived.order.note, MODEL) for metric, value in expected.items()]
+        expected[Metric.LOG_BYTES] = cost.log.bytes
+        expected[Metric.LOG_PAGE_IMAGES] = cost.log.images
+    subject = KEY if alone else MODEL
+    readings = [Reading(metric, float(of.sum()), "modelled", note, subject) for metric, of in expected.items()]
+    course = {metric.value: np.cumsum(of) for metric, of in expected.items()}
+    return Measured(readings, blobs=[blobs.load_cost(ends, course, server.cache_bytes, note)])

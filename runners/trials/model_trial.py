@@ -15,6 +15,7 @@ from keybench.runners.measuring import shards
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.planning.trial_tables import trial_tables
+from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.prediction import alone, placement
 from keybench.runners.trials.trial import Trial
 
@@ -37,10 +38,12 @@ class ModelTrial(Trial):
         arrived = [Arrived.as_planned(one) for one in trial_tables(self.request, self.plan)]
         predicted = [alone(on, one) for one in arrived]
         readings = shards.together([one.readings for one in predicted])
-        placed = placement(self.request, self.plan, arrived, readings)
-        pictured = (*shards.drawn(predicted), placed)
+        placed, costs = placement(self.request, self.plan, arrived, readings), load_cost(on, self.request, arrived[0])
+        given = {reading.metric for reading in costs.readings}
+        absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in given], WHY_NOT)
+        pictured = (*shards.drawn(predicted), placed, costs)
         return Measured(
-            [*readings, *Reading.absent(NOT_MODELLED, WHY_NOT), *placed.readings],
+            [*readings, *costs.readings, *absent, *placed.readings],
             [line for one in pictured for line in one.series],
             [blob for one in pictured for blob in one.blobs],
         )

@@ -172,9 +172,9 @@ class ServerTrial(Trial):
         placed = placement(self.request, self.plan, load.arrived, readings)
         costs = load_cost(on, self.request, load.arrived[0])
         return Measured(
-            [*readings, *costs, *placed.readings],
+            [*readings, *costs.readings, *placed.readings],
             placed.series,
-            [blob for one in (*shards.drawn(predicted), placed) for blob in one.blobs],
+            [blob for one in (*shards.drawn(predicted), placed, costs) for blob in one.blobs],
             next((one.traceback for one in predicted if one.traceback), ""),
         )
 

@@ -123,7 +123,7 @@ def test_the_model_knows_the_page_size_of_a_users_own_server(command: Run, tmp_p
     [
         (
             ("--db", "postgresql", "--server", "model", "--set", "page_size=16K"),
-            "unknown setting of postgresql 'page_size'. Known: fillfactor.",
+            "unknown setting of postgresql 'page_size'. Known: checkpoint, fillfactor.",
         ),
         (
             ("--db", "postgresql", "--server", "model", "--set", "fillfactor=5"),

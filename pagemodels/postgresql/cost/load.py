@@ -48,6 +48,11 @@ class HeapIndexModel(StatefulSplitModel):
     copy_rows: int
     """Rows that COPY adds to the heap at a time."""
 
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a buffer."""
+        return PAGE_BYTES
+
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Pages read into shared buffers, pages written from them, and log.
 

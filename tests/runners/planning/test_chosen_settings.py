@@ -68,7 +68,7 @@ def test_scenarios_take_numbers_and_text() -> None:
         (
             "pagesize=8K",
             "unknown setting of mariadb or sqlite 'pagesize'. Did you mean page_size? "
-            "Known: merge_threshold, page_size.",
+            "Known: checkpoint, merge_threshold, page_size.",
         ),
         (
             "sqlite.merge_threshold=3",

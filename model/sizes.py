@@ -1,0 +1,28 @@
+"""Sizes of memory as people write them: 64GB, 512M, 1.5TB. As in settings of servers, a kilobyte has 1,024 bytes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from keybench.errors import UsageError, shortened
+
+_FORM: Final = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([KMGTP]?)i?B?", re.IGNORECASE | re.ASCII)
+_UNITS: Final = "KMGTP"
+
+
+def bytes_of(text: str, option: str) -> int:
+    """Bytes that a text stands for; UsageError, which names the option, if it stands for none."""
+    found = _FORM.fullmatch(text.strip())
+    if not found or not (size := int(float(found[1]) * 1024 ** (_UNITS.find(found[2].upper()) + 1 if found[2] else 0))):
+        raise UsageError(f"{option} {shortened(text)} is no size: write it as 512MB or 64GB.")
+    return size
+
+
+def spelled(size: float) -> str:
+    """A size in the largest unit of which it has one: 64 GB, 1.5 GB, 512 bytes."""
+    if size < 1024:
+        return f"{size:.0f} bytes"
+    power = min(len(_UNITS), max(1, (int(size).bit_length() - 1) // 10))
+    value = size / 1024**power
+    return f"{value:.0f} {_UNITS[power - 1]}B" if value >= 100 else f"{value:.3g} {_UNITS[power - 1]}B"
