@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from textwrap import wrap
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -23,6 +23,7 @@ app = cli.application(
 @app.command("list", epilog=cli.EXIT_CODES)
 def list_databases(
     name: Annotated[str, typer.Argument(metavar="[ENGINE]", help="One engine; else all.")] = "",
+    as_json: cli.AsJson = False,
 ) -> None:
     """Engines, the servers that can be started here, their settings, and the key columns with their order.
 
@@ -30,8 +31,12 @@ def list_databases(
 
       keybench databases list postgresql
     """
+    listed = [engine(name)] if name else list(engines().values())
+    if as_json:
+        cli.print_json([_record(on) for on in listed])
+        return
     console = cli.console()
-    for number, on in enumerate([engine(name)] if name else engines().values()):
+    for number, on in enumerate(listed):
         if number:
             console.print()
         for line in _lines(on, console.width):
@@ -53,6 +58,32 @@ def sql(
       keybench databases sql postgresql | psql my_database
     """
     sys.stdout.write(functions.script(engine(name), function))
+
+
+def _record(on: Engine) -> dict[str, Any]:
+    """What the list says of an engine, as plain values."""
+    return {
+        "name": on.name,
+        "title": on.title,
+        "servers": {kind: {"ready": not (why := on.missing(kind)), "missing": why} for kind in on.servers},
+        "url_schemes": list(on.url_schemes),
+        "server_keys": [made.name for made in on.server_keys],
+        "functions": list(on.functions()),
+        "settings": [
+            {"name": one.name, "default": str(one.default), "meaning": one.meaning, "choices": one.choices}
+            for one in on.settable
+        ],
+        "columns": [
+            {
+                "name": column.name,
+                "type": column.sql_type,
+                "sorts_by": column.order,
+                "keys": sorted(column.kinds),
+                "stands_in_for": column.stands_in_for,
+            }
+            for column in on.columns
+        ],
+    }
 
 
 def _lines(on: Engine, width: int) -> Iterator[str]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
@@ -139,6 +140,15 @@ def finite(value: float) -> float:
     if not isfinite(value):
         raise typer.BadParameter(f"{value} is not a finite number")
     return value
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs; docs/data.md describes it.")]
+"""The option of every command that prints a table."""
+
+
+def print_json(value: object) -> None:
+    """Prints plain values as JSON."""
+    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 class OutputClosed(BaseException):

@@ -38,6 +38,7 @@ def export(
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = "keybench-results.sqlite",
+    as_json: cli.AsJson = False,
 ) -> None:
     """Export the values of runs as tidy data: one row a value, with the reason for each absent value.
 
@@ -47,6 +48,7 @@ def export(
 
       keybench export latest --format parquet -o run.parquet
     """
+    form = Form.JSON if as_json else form
     if form == Form.PARQUET and output is None:
         raise UsageError("Parquet is a binary format: name a file with -o.")
     with Store.open(results, write=False) as store:

@@ -45,6 +45,7 @@ def doctor(
     start: Annotated[
         bool, typer.Option("--start", help="Start each server once and stop it, to be sure that it starts.")
     ] = False,
+    as_json: cli.AsJson = False,
 ) -> int:
     """Show what can run on this machine (databases, kinds of server, drivers, disk, memory) and how to get the rest.
 
@@ -54,7 +55,7 @@ def doctor(
 
       keybench doctor --start
     """
-    console = Console(highlight=False)
+    console = Console(highlight=False, quiet=as_json)
     here = machine.describe()
     say(console, f"keybench {here['keybench']}, Python {here['python']}, {here['system']}")
     memory = psutil.virtual_memory()
@@ -66,10 +67,12 @@ def doctor(
     common = {"private servers": _private_servers(), "disk": _disk(), "memory": _memory(memory.available)}
     _print("private servers", common["private servers"] or f"can be started in {base_directory()}{_as_whom()}", console)
     _print("disk", common["disk"] or f"{gigabytes(_free())} free in {base_directory()}", console)
-    _print("docker", _docker(), console)
+    docker = _docker()
+    _print("docker", docker, console)
     if common["memory"]:
         _print("memory", common["memory"], console)
     problems: dict[tuple[str, str], str] = {}
+    databases = []
     for name, on in engines().items():
         console.print()
         say(console, on.title)
@@ -84,8 +87,20 @@ def doctor(
                 problem = _start_problem(on, kind)
             problems[name, kind] = problem
             _print(kind, problem or ("starts" if start else "ready"), console)
+        servers = {kind: {"ready": not problems[name, kind], "problem": problems[name, kind]} for kind in on.servers}
+        databases.append({"name": name, "title": on.title, "drivers": usable, "servers": servers})
     console.print()
     default_run = {f"{name} ({config.SERVER})": problems.get((name, config.SERVER), "") for name in config.DATABASES}
+    if as_json:
+        cli.print_json(
+            {
+                "machine": dict(here) | {"memory_available_bytes": memory.available},
+                "common": common,
+                "docker": docker,
+                "databases": databases,
+                "default_run": {"can_start": not any({**common, **default_run}.values()), "problems": default_run},
+            }
+        )
     _conclude({**common, **default_run}, console)
     return 0
 

@@ -11,7 +11,7 @@ app = cli.application()
 
 
 @app.command(epilog=cli.EXIT_CODES)
-def scenarios() -> None:
+def scenarios(as_json: cli.AsJson = False) -> None:
     """List the scenarios that come with keybench, each with its title, rows and writers.
 
     A scenario is one TOML file; docs/scenarios.md describes the fields.
@@ -20,6 +20,15 @@ def scenarios() -> None:
 
       keybench run --scenario azure-lag --dry-run
     """
+    if as_json:
+        loaded = [(name, load_scenario(name)) for name in scenario_names()]
+        cli.print_json(
+            [
+                {"name": name, "title": one.title, "rows": one.rows or None, "writers": len(one.writer)}
+                for name, one in loaded
+            ]
+        )
+        return
     console = cli.console()
     table = Table("scenario", "title", "rows", "writers", box=None, pad_edge=False)
     for column in table.columns[2:]:

@@ -133,7 +133,11 @@ def test_a_run_that_somebody_else_started_may_change_nothing() -> None:
         assert content["permissions"] == {"contents": "read"}
         assert "pull_request_target" not in content[True]  # YAML takes `on` for a truth value
         for job in content["jobs"].values():
-            if "permissions" in job:
+            if content["name"] == "pages" and "permissions" in job:
+                assert job["permissions"] == {"pages": "write", "id-token": "write"}
+                assert set(content[True]) == {"push", "workflow_dispatch"}
+                assert not any("run" in step for step in job["steps"]), "it runs nothing of the repository"
+            elif "permissions" in job:
                 assert job["permissions"] == {"pull-requests": "write"}
                 assert "github.event.pull_request.head.repo.full_name == github.repository" in job["if"]
                 assert not any("checkout" in step.get("uses", "") for step in job["steps"]), "code of the pull request"

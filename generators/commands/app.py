@@ -20,6 +20,7 @@ def list_layouts(
         str, typer.Option(help=f"Only layouts that ascend in this column: {', '.join(BY_NAME)}, or a byte order.")
     ] = "",
     kind: Annotated[str, typer.Option(help="Only keys of this kind: uuid, bytes, text, int.")] = "",
+    as_json: cli.AsJson = False,
 ) -> None:
     """List every layout: what it is, and in which columns its keys ascend.
 
@@ -29,11 +30,14 @@ def list_layouts(
     """
     from keybench.generators.commands.list import print_list
 
-    print_list(on, kind)
+    print_list(on, kind, as_json=as_json)
 
 
 @app.command(epilog=cli.EXIT_CODES)
-def show(name: Annotated[str, typer.Argument(help="A layout's name.")]) -> None:
+def show(
+    name: Annotated[str, typer.Argument(help="A layout's name.")],
+    as_json: cli.AsJson = False,
+) -> None:
     """Show one layout: its bits, its facts, and its caveats.
 
     Example:
@@ -42,7 +46,7 @@ def show(name: Annotated[str, typer.Argument(help="A layout's name.")]) -> None:
     """
     from keybench.generators.commands.show import print_layout
 
-    print_layout(name)
+    print_layout(name, as_json=as_json)
 
 
 @app.command(epilog=cli.EXIT_CODES)
@@ -81,6 +85,7 @@ def decode(
     everything: Annotated[
         bool, typer.Option("--all", help="Also show unlikely and impossible layouts, with the reason.")
     ] = False,
+    as_json: cli.AsJson = False,
 ) -> None:
     """Show which layouts a key can be, and what it holds: time, counter, shard, process.
 
@@ -94,7 +99,7 @@ def decode(
     """
     from keybench.generators.commands.decode import print_readings
 
-    print_readings(key, as_layout, stored, everything=everything)
+    print_readings(key, as_layout, stored, everything=everything, as_json=as_json)
 
 
 def main() -> None:

@@ -9,10 +9,11 @@ from typing import Final
 
 from rich.text import Text
 
-from keybench.cli import console
+from keybench.cli import console, print_json
 from keybench.errors import unknown_name
 from keybench.generators.commands.odds import STRONG
 from keybench.generators.commands.readings import Reading, groups, read, readings
+from keybench.generators.commands.records import readings_record
 from keybench.generators.commands.spellings import key_text, parse
 from keybench.generators.core.clock import SystemClock
 from keybench.generators.core.instants import iso_text
@@ -26,18 +27,24 @@ _WEAK: Final = f"No layout fits {STRONG:,} times better than a random value woul
 _ALIKE: Final = "No bits tell these apart."
 
 
-def print_readings(key: str, as_layout: str, stored: str, *, everything: bool) -> None:
+def print_readings(key: str, as_layout: str, stored: str, *, everything: bool, as_json: bool = False) -> None:
     """Prints the readings of a key, or that of one layout; UsageError for what is no key, and unknown names."""
     order: Order | None = next((known for known in PERMUTATIONS if known == stored), None)
     if order is None:
         raise unknown_name("order", stored, PERMUTATIONS)
     now = SystemClock().now()
+    every = everything or bool(as_layout)
+    read_as = [
+        (keys, [_as(layout(as_layout), keys, now)] if as_layout else readings(keys, now)) for keys in parse(key, order)
+    ]
+    if as_json:
+        print_json([readings_record(key_text(keys), found, everything=every) for keys, found in read_as])
+        return
     out = console()
-    for number, keys in enumerate(parse(key, order)):
+    for number, (keys, found) in enumerate(read_as):
         if number:
             out.print()
-        read_as = [_as(layout(as_layout), keys, now)] if as_layout else readings(keys, now)
-        for line in lines(key_text(keys), read_as, out.width, everything=everything or bool(as_layout)):
+        for line in lines(key_text(keys), found, out.width, everything=every):
             out.print(line)
 
 

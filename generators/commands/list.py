@@ -8,10 +8,11 @@ from typing import Final
 
 from rich.text import Text
 
-from keybench.cli import console
+from keybench.cli import console, print_json
 from keybench.errors import unknown_name
 from keybench.generators.commands.ascent import ascents
 from keybench.generators.commands.columns import BY_NAME, HEADINGS, ORDERS
+from keybench.generators.commands.records import layout_record
 from keybench.generators.commands.screen import entry, kind_and_width, symbol
 from keybench.generators.core.layout import Layout, layouts
 
@@ -31,8 +32,11 @@ _LEGEND: Final = (
 )
 
 
-def print_list(on: str, kind: str) -> None:
+def print_list(on: str, kind: str, *, as_json: bool = False) -> None:
     """Prints the layouts of that kind which ascend in that column, all if neither is given; UsageError for others."""
+    if as_json:
+        print_json([layout_record(each) for each in sorted(chosen(on, kind), key=lambda each: each.name)])
+        return
     out = console()
     for line in table(chosen(on, kind), out.width):
         out.print(line)

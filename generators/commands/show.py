@@ -7,9 +7,10 @@ from typing import Final
 
 from rich.text import Text
 
-from keybench.cli import console
+from keybench.cli import console, print_json
 from keybench.generators.commands.ascent import ascents
 from keybench.generators.commands.columns import DESCRIPTIONS, ORDERS
+from keybench.generators.commands.records import details, layout_record
 from keybench.generators.commands.screen import entry, kind_and_width, symbol
 from keybench.generators.commands.spellings import key_text
 from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, TICKS_PER_SECOND, SystemClock
@@ -41,12 +42,16 @@ _UNIQUE: Final[Mapping[Uniqueness, str]] = {
 }
 
 
-def print_layout(name: str) -> None:
+def print_layout(name: str, *, as_json: bool = False) -> None:
     """Prints one layout; UsageError for an unknown name."""
     chosen = layout(name)
     stream = chosen.stream(Process.current(), SystemClock(), AesEntropy.system())
+    sample = key_text(stream.take(1))
+    if as_json:
+        print_json(layout_record(chosen) | details(chosen) | {"sample": sample})
+        return
     out = console()
-    for line in lines(chosen, key_text(stream.take(1)), out.width):
+    for line in lines(chosen, sample, out.width):
         out.print(line)
 
 

@@ -20,7 +20,7 @@ from keybench.model import parsers
 from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import Subject
-from keybench.results.bundle import contents
+from keybench.results.bundle import contents, definition
 from keybench.results.bundle.licences import RESTRICTED, unit
 from keybench.results.store.records import Environment, Run, Trial
 
@@ -125,6 +125,8 @@ def _run(text: str) -> tuple[Run, tuple[Environment, ...], tuple[str, ...]]:
         _expect(found[name], str, name)
     for name in ("definition", "machine"):
         _expect(found[name], dict, name)
+    if not definition.fits(found["definition"], found["machine"]):
+        raise _Wrong(f"{contents.RUN} does not fit the schema in 'definition' or 'machine'")
     _expect(found["blocks"], int, "blocks")
     for name in ("environments", "warnings"):
         _expect(found[name], list, name)

@@ -47,6 +47,7 @@ def check(
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = "keybench-results.sqlite",
+    as_json: cli.AsJson = False,
 ) -> int:
     """Compare a run with its baseline: page counts exactly, and times as ratios to the control over their blocks.
 
@@ -78,7 +79,10 @@ def check(
     doubts = warnings(checked, trials, ()) if outcome.of_kind("slower", "unclear") else []
     lines = [] if creating else [*wording.lines(outcome), *(f"warning: {doubt}" for doubt in doubts)]
     lines += [] if update else [wording.verdict(outcome)]
-    sys.stdout.writelines(f"{line}\n" for line in lines)
+    if as_json:
+        cli.print_json(wording.record(outcome, checked.id, doubts))
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     if summary is not None and not creating:
         _append(summary, wording.markdown(outcome, checked.id, str(baseline), doubts))
     if not update:
@@ -94,7 +98,8 @@ def check(
             "measure with one writer, with --server model, or with the control bigint-identity."
         )
     changed = baseline_file.save(baseline, merged(old, now.baseline(limits)))
-    sys.stdout.write(f"{baseline}: {'written' if changed else 'says so already'}\n")
+    if not as_json:
+        sys.stdout.write(f"{baseline}: {'written' if changed else 'says so already'}\n")
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from keybench.model.subject import KEY
 from keybench.results.check.baseline import Conditions
@@ -93,6 +94,32 @@ def verdict(outcome: Outcome) -> str:
     elif outcome.of_kind("not measured"):
         step = " Measure it too, or take it out of the baseline."
     return f"{_VERDICTS[outcome.exit_code]}: {'; '.join(part for part in parts if part)}.{step}"
+
+
+def record(outcome: Outcome, run_id: str, doubts: Iterable[str] = ()) -> dict[str, Any]:
+    """The outcome as plain values: all findings, also those that lines and summary cut off."""
+    return {
+        "run": run_id,
+        "verdict": _VERDICTS[outcome.exit_code],
+        "exit_code": outcome.exit_code,
+        "counts_compared": outcome.counts,
+        "ratios_compared": outcome.ratios,
+        "findings": [
+            {
+                "kind": one.kind,
+                "work": dict(one.work),
+                "layout": one.layout,
+                "column": one.column,
+                "object": str(one.subject),
+                "metric": str(one.metric) if one.metric else "",
+                "old": one.old,
+                "new": one.new,
+                "note": one.note,
+            }
+            for one in outcome.findings
+        ],
+        "warnings": list(doubts),
+    }
 
 
 def markdown(outcome: Outcome, run_id: str, baseline: str, doubts: Iterable[str] = ()) -> str:

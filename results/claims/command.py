@@ -36,6 +36,7 @@ def claims(
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = "keybench-results.sqlite",
+    as_json: cli.AsJson = False,
 ) -> None:
     """Compare published claims with what runs measured: reproduced, not reproduced, contradicted, or undecided.
 
@@ -47,6 +48,7 @@ def claims(
 
       keybench claims latest --all --format markdown
     """
+    form = Form.JSON if as_json else form
     if not run:
         sys.stdout.write(write(answers([]), form, everything=True))
         return

@@ -37,6 +37,7 @@ def compare(
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = "keybench-results.sqlite",
+    as_json: cli.AsJson = False,
 ) -> int:
     """Compare two runs, or two parts of one run: what has changed, and whether the change is real.
 
@@ -57,6 +58,7 @@ def compare(
     from keybench.results.analysis.warnings import warnings
     from keybench.results.compare.differences import compare as compared
 
+    form = Format.JSON if as_json else form
     chosen = _metrics(metric)
     with Store.open(results, write=False) as store:
         before = side(store, a)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import sqlite3
+import zipfile
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -16,7 +19,7 @@ from tests.fuzz import toml
 from tests.fuzz.commands import options
 from tests.fuzz.harness import Case
 from tests.fuzz.nasty import BYTES, TEXTS, changed_bytes, changed_tree, value
-from tests.fuzz.samples import BASELINE, RESULTS, Samples, scenario_trees
+from tests.fuzz.samples import BASELINE, BUNDLE, RESULTS, Samples, scenario_trees
 from tests.fuzz.urls import urls
 
 _NUMBERS_THAT_TAKE_LONG = ("rows", "blocks", "writers", "threads")
@@ -119,6 +122,31 @@ def _results(rng: Random, samples: Samples) -> Case:
     return Case((*arguments, "--results", RESULTS), {RESULTS: content, BASELINE: baseline})
 
 
+def _bundles(rng: Random, samples: Samples) -> Case:
+    """A damaged archive, or a whole one with damaged files, whose sums often fit."""
+    content = samples.bundle
+    if rng.random() < 0.3:
+        content = changed_bytes(rng, content)
+    else:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+        name = rng.choice(("run.json", "run.json", "values.csv", "values.csv", "manifest.json"))
+        if name.endswith(".json") and rng.random() < 0.8:
+            files[name] = json.dumps(changed_tree(rng, json.loads(files[name]))).encode("utf-8", "surrogatepass")
+        else:
+            files[name] = changed_bytes(rng, files[name])
+        if name != "manifest.json" and rng.random() < 0.9:
+            manifest = json.loads(files["manifest.json"])
+            manifest["files"][name]["sha256"] = sha256(files[name]).hexdigest()
+            files["manifest.json"] = json.dumps(manifest).encode()
+        whole = io.BytesIO()
+        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+            for part, data in files.items():
+                archive.writestr(part, data)
+        content = whole.getvalue()
+    return Case(("site", "--verify", BUNDLE), {BUNDLE: content})
+
+
 def _changed_database(rng: Random, content: bytes) -> bytes:
     """The results file with values replaced by others that SQLite stores, too."""
     with TemporaryDirectory() as folder:
@@ -182,4 +210,5 @@ KINDS: Mapping[str, Maker] = {
     "config": _config,
     "results": _results,
     "baselines": _baselines,
+    "bundles": _bundles,
 }

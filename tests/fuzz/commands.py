@@ -12,7 +12,10 @@ _RUN = ("--db", "--layout", "--scenario", "--server", "--column", "--rows", "--w
 _RUN += ("--profile", "--seed", "--image", "--memory", "--cpus", "--keep-server", "--results", "--resume")
 _RUN += ("--trial-timeout", "--accept-eula", "--debug", "--no-config")
 _VERIFY = ("--server", "--output", "--image", "--memory", "--cpus", "--trial-timeout", "--resume", "--results")
-_FLAGS = frozenset({"--keep-server", "--debug", "--no-config", "--all", "--series", "--yes", "--kept"})
+_FLAGS = frozenset(
+    {"--keep-server", "--debug", "--no-config", "--all", "--series", "--yes", "--kept", "--json"}
+    | {"--small", "--verify"}
+)
 _GOOD = {
     "--db": ("sqlite", "all", "postgresql,sqlite", "mssql"),
     "--layout": ("uuid-v4", "all", "rt-comb-sql,ulid", "server-identity"),
@@ -32,10 +35,12 @@ _GOOD = {
 }
 _READERS = {
     "report": ("--results",),
-    "export": ("--results", "--format", "--series"),
-    "compare": ("--results", "--format", "--metric"),
-    "check": ("--results", "--baseline", "--limit", "--summary"),
-    "claims": ("--results", "--format", "--all"),
+    "bundle": ("--results",),
+    "site": ("--results", "--small", "--verify"),
+    "export": ("--results", "--format", "--series", "--json"),
+    "compare": ("--results", "--format", "--metric", "--json"),
+    "check": ("--results", "--baseline", "--limit", "--summary", "--json"),
+    "claims": ("--results", "--format", "--all", "--json"),
 }
 _LAYOUTS = ("uuid-v7", "uuid-v4", "rt-comb-sql", "ulid", "hotguid", "bigint-identity", "sonyflake", "nanoid", "uuid-v1")
 _KEYS = (
@@ -77,7 +82,7 @@ def options(rng: Random, samples: Samples) -> Case:
         command = rng.choice([*_READERS, "export", "compare", "check", "claims"])
         run = rng.choice(("latest", "latest:layout=uuid-v4", "zzz", *TEXTS))
         arguments = [command, run, *_options(rng, _READERS[command])]
-        if command == "report":
+        if command in {"report", "site"}:
             arguments[1] = rng.choice(("zzz", *TEXTS))
         if rng.random() < 0.5:
             arguments += ["--results", RESULTS]

@@ -17,17 +17,19 @@ from tests.fuzz.toml import tree
 MODEL = ("--server", "model", "--rows", "600", "--blocks", "2", "--layout", "uuid-v4,uuid-v7")
 RESULTS = "r.sqlite"
 BASELINE = "b.json"
+BUNDLE = "run.zip"
 _COMPILING = 280.0
 
 
 @dataclass(frozen=True)
 class Samples:
     """`whole` and `begun` are results files: of a run of page models with positions and page maps, and of the same run
-    interrupted. `baseline` is the run's baseline."""
+    interrupted. `baseline` is the run's baseline, `bundle` its bundle."""
 
     whole: bytes
     begun: bytes
     baseline: Any
+    bundle: bytes
 
 
 def samples(folder: Path) -> Samples:
@@ -38,13 +40,14 @@ def samples(folder: Path) -> Samples:
         assert not ending.failure, ending.failure
     _done(Case(("run", "--db", "sqlite,postgresql", *MODEL, "--scenario", "azure-lag", "--results", RESULTS)), folder)
     _done(Case(("check", "latest", "--results", RESULTS, "--baseline", BASELINE, "--update-baseline")), folder)
+    _done(Case(("bundle", "latest", "--results", RESULTS, "-o", BUNDLE)), folder)
     whole, baseline = (folder / RESULTS).read_bytes(), json.loads((folder / BASELINE).read_text(encoding="utf-8"))
     with contextlib.closing(sqlite3.connect(folder / RESULTS)) as database:
         for table in ("value", "series", "blob"):
             database.execute(f"DELETE FROM {table} WHERE trial IN (SELECT id FROM trial WHERE block = 2)")
         database.execute("DELETE FROM trial WHERE block = 2")
         database.commit()
-    return Samples(whole, (folder / RESULTS).read_bytes(), baseline)
+    return Samples(whole, (folder / RESULTS).read_bytes(), baseline, (folder / BUNDLE).read_bytes())
 
 
 def _done(case: Case, folder: Path) -> None:

@@ -10,7 +10,7 @@ from tests.fuzz.cases import KINDS, case
 from tests.fuzz.harness import Case, run
 from tests.fuzz.samples import Samples, samples
 
-SHORT = {"scenarios": 50, "urls": 60, "options": 60, "config": 60, "results": 50, "baselines": 50}
+SHORT = {"scenarios": 50, "urls": 60, "options": 60, "config": 60, "results": 50, "baselines": 50} | {"bundles": 40}
 LONG = {
     "scenarios": 25_000,
     "urls": 20_000,
@@ -18,6 +18,7 @@ LONG = {
     "config": 15_000,
     "results": 15_000,
     "baselines": 10_000,
+    "bundles": 5_000,
 }
 PART = 2_500
 """Cases of one test, so that several processes can share them."""

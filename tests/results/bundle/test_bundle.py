@@ -187,6 +187,10 @@ REFUSED: list[tuple[str, Change, bool, str]] = [
     ("json", edited("run.json", "{", "["), True, "run.json is not JSON"),
     ("field", edited("run.json", '"seed"', '"seeds"'), True, "run.json does not fit the schema at 'seed';"),
     ("type", edited("run.json", '"blocks": 1', '"blocks": "1"'), True, "run.json does not fit the schema at 'blocks';"),
+    (
+        "definition", edited("run.json", '"postgresql": "PostgreSQL"', '"postgresql": 1'), True,
+        "run.json does not fit the schema in 'definition' or 'machine'; ask",
+    ),
     ("columns", edited("values.csv", "run,block", "run,blocks"), True, "values.csv does not have the columns of its"),
     ("run", edited("values.csv", "\n5ca1ab1e00", "\nfeed"), True, "line 2: the run 'feed' is not 5ca1ab1e00;"),
     ("metric", edited("values.csv", "insert_seconds", "x"), True, "does not know the metric 'x'; ask for it again."),

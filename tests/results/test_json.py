@@ -1,0 +1,89 @@
+"""Every command that prints a table prints JSON too: the walk over all commands finds one that does not."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from keybench.cli import COMMANDS
+from keybench.errors import KeybenchError
+from keybench.results.bundle.contents import COLUMNS
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "scenarios": (),
+    "generators list": ("--on", "mssql"),
+    "generators show": ("rt-comb-sql",),
+    "generators decode": ("d01c25cc-63a7-47cc-b5ba-018e5f3bff48",),
+    "databases list": (),
+    "doctor": (),
+    "export": ("latest",),
+    "compare": ("latest",),
+    "check": ("latest", "--baseline", "baseline.json"),
+    "claims": ("latest",),
+}
+"""Commands that print a table, with arguments."""
+
+NO_TABLE = {
+    "run": "prints its progress; `export --json` has its values",
+    "verify": "prints its progress; the file that it writes has verdicts.json",
+    "report": "prints the path of the page",
+    "bundle": "prints the path of the file",
+    "site": "prints the path of the page, or a line for each bundle that fits",
+    "clean": "prints what it removes",
+    "generators make": "prints keys, one a line",
+    "databases sql": "prints SQL",
+}
+
+DOCUMENTS = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+
+
+def documented(name: str) -> set[str]:
+    """The fields of a command's JSON in the table of docs/data.md: names in backquotes outside of brackets."""
+    if name == "export":
+        return set(COLUMNS)
+    (fields,) = re.findall(rf"^\| `{name}` \| [^|]* \| ([^|]*) \|$", DOCUMENTS, re.M)
+    return set(re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", fields).partition(":")[0]))
+
+
+def leaves() -> Iterator[tuple[str, Any]]:
+    """Every command by its words."""
+    for name, command in COMMANDS.items():
+        known = typer.main.get_command(importlib.import_module(command.module).app)
+        if inner := getattr(known, "commands", None):
+            yield from ((f"{name} {word}", one) for word, one in inner.items())
+        else:
+            yield name, known
+
+
+def test_every_command_that_prints_a_table_has_json() -> None:
+    found = dict(leaves())
+    assert set(found) == {*TABLES, *NO_TABLE}, "a new command: does it print a table?"
+    having = {name for name, one in found.items() if any("--json" in parameter.opts for parameter in one.params)}
+    assert having == set(TABLES)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_its_json_has_exactly_the_fields_of_the_documents(name, fake_run, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KEYBENCH_RESULTS", "results.sqlite")
+    command = dict(leaves())[name]
+    if name in {"export", "compare", "check", "claims"}:
+        fake_run(layouts=("bigint-identity", "uuid-v4"), databases=("sqlite",), blocks=1).close()
+    if name == "check":
+        command([*TABLES[name], "--update-baseline"], standalone_mode=False)
+        capsys.readouterr()
+    with suppress(KeybenchError):  # `doctor` says on standard error that something is missing
+        command([*TABLES[name], "--json"], standalone_mode=False)
+    told = json.loads(capsys.readouterr().out)
+    records = told if isinstance(told, list) else [told]
+    assert records
+    for record in records:
+        assert set(record) == documented(name)
