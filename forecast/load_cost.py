@@ -17,6 +17,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
 from keybench.pagemodels.costs.sampling import Sample, draw
+from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.scenarios.schema import Scenario
 
 Figures = NDArray[np.float64]
@@ -121,7 +122,9 @@ class Forecast:
     def _of_sample(self, sample: Sample, ends: NDArray[np.int64], server: Server) -> LoadCost:
         writers = sample.writers if len(self._scenario.writer) > 1 else None
         own_ends = np.searchsorted(sample.rows, ends).tolist()
-        load = Load(sample.ranks, own_ends, self._scenario.load.rows_per_tx, writers)
+        stored = sample.words.astype(">u8").view(np.uint8)
+        shared = shared_bytes(stored, sample.ranks, own_ends)
+        load = Load(sample.ranks, own_ends, self._scenario.load.rows_per_tx, writers, shared)
         return self._model.load_cost(load, replace(server, share=sample.share))
 
     def _words(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int16]]]:

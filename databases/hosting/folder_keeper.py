@@ -6,10 +6,10 @@ Meanwhile it holds the folder's lock, so the next command removes the folder of 
 (`keybench.locked_folder`). This module uses only the standard library, because the keeper must start at once.
 `private_folder.PrivateFolder` is the runner's side.
 
-Protocol: the runner writes one line of JSON (a `Spec`) to the keeper's standard input. A further line `restart` asks the
-keeper to end the server and start it again on the same files; any other byte, or the end of the input, asks it to stop.
-The keeper writes one JSON object per line to its standard output: `folder`, then `server` (its process id, again after
-each restart) or `ready`, or `failed`; `ended` comes last.
+Protocol: the runner writes one line of JSON (a `Spec`) to the keeper's standard input. A further line `restart` asks
+the keeper to end the server and start it again on the same files; any other byte, or the end of the input, asks it to
+stop. The keeper writes one JSON object per line to its standard output: `folder`, then `server` (its process id, again
+after each restart) or `ready`, or `failed`; `ended` comes last.
 """
 
 from __future__ import annotations

@@ -90,9 +90,10 @@ class PrivateFolder:
     In commands, files and environment, `{folder}` stands for the folder and `{installation}` for the directory of the
     server's programs. If the server's user cannot read that directory, `{installation}` is a copy in the folder.
     `files` (name to text) are written first, then the `setup` commands run one after the other, then the server starts.
-    None of this appears on the keeper's command line. The server gets `stop_signal` at the end, and
-    `restart_signal` to end in order before it starts again. It gets `parent_death_signal` (default: SIGQUIT) if its keeper is killed. `run_as` is the user of a server that root starts
-    (default: `server_user`). A folder without a server belongs to the current user.
+    None of this appears on the keeper's command line. The server gets `stop_signal` at the end, and `restart_signal` to
+    end in order before it starts again. It gets `parent_death_signal` (default: SIGQUIT) if its keeper is killed.
+    `run_as` is the user of a server that root starts (default: `server_user`). A folder without a server belongs to the
+    current user.
     """
 
     def __init__(

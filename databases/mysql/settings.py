@@ -39,8 +39,8 @@ COMMON = {
     "transaction_isolation": "REPEATABLE-READ",
 }
 """Statistics are not recalculated in the background, so nothing scans the table while it is loaded. Auto-increment is
-interleaved, so that writers of a table with an integer primary key do not wait for one another. A server that starts again
-has an empty buffer pool."""
+interleaved, so that writers of a table with an integer primary key do not wait for one another. A server that starts
+again has an empty buffer pool."""
 
 PROFILES: dict[Profile, dict[str, str]] = {
     "durable": {"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON"},

@@ -222,8 +222,8 @@ def _check_phases(request: Request) -> None:
         on = engine(name)
         if any(phase.restart for phase in phases) and request.servers[name] not in _RESTARTED:
             raise UsageError(
-                f"scenario {request.scenario.name} restarts the server of {on.title}, which keybench does only with one "
-                "that it starts itself, outside of a container: choose --server local or embedded."
+                f"scenario {request.scenario.name} restarts the server of {on.title}, which keybench does only with "
+                "one that it starts itself, outside of a container: choose --server local or embedded."
             )
         if request.is_modelled(name):
             if not isinstance(on.page_model(Table(TABLE, on.default_column("uuid"), 0)), KeepsState):
