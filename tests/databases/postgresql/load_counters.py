@@ -111,12 +111,12 @@ def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int) -> Compared:
     table = Table("small", ENGINE.default_column("uuid"), payload)
     admin.create(table)
     admin.checkpoint()
-    noted, transactions = [_settled(admin)], arrivals.transactions()
+    noted, transactions = [settled(admin)], arrivals.transactions()
     n, ends = len(arrivals.keys), []
     for part in np.array_split(np.arange(len(transactions)), PARTS):
         _send(admin, table, arrivals, [transactions[i] for i in part.tolist()])
         ends.append(transactions[part[-1]][1])
-        noted.append(_settled(admin))
+        noted.append(settled(admin))
     admin.drop(table)
     model = ENGINE.page_model(table)
     assert isinstance(model, PredictsCost)
@@ -142,7 +142,7 @@ def _send(admin: PostgresAdmin, table: Table, arrivals: Arrivals, transactions: 
             session.close()
 
 
-def _settled(admin: PostgresAdmin) -> Counters:
+def settled(admin: PostgresAdmin) -> Counters:
     """The counters, once what the ended sessions counted is in them."""
     value: Counters | None = None
     while True:
