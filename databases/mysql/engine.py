@@ -138,7 +138,8 @@ class MySqlEngine(Engine):
 
         Its parameters are the fields of the model's `Parameters`; the table's settings give the defaults.
         """
-        from keybench.pagemodels.innodb.model import Parameters, page_model
+        from keybench.pagemodels.innodb.cost.clustered import page_model
+        from keybench.pagemodels.innodb.model import Parameters
 
         chosen = parameters(Parameters, {**model_parameters(table), **given})
         return page_model(table, chosen, mysql=self.flavour is MYSQL)

@@ -32,6 +32,9 @@ class Load:
     rows_per_tx: int
     writers: NDArray[np.int16] | None = None
     """The writer that sends each row: (n,), from 0; None if there is one writer."""
+    shared: Sequence[float] | None = None
+    """For each part, the bytes at its beginning that a key shares, on average, with the one before it in the index when
+    it arrives (`shared_bytes`): some logs leave them out. None: as many as random keys share."""
     restart: int | None = None
     """Rows after which the server is restarted, so that its cache is empty; None if it is not."""
 
@@ -92,9 +95,9 @@ class Log:
 
     bytes: Counts
     """All bytes, images included."""
-    images: Counts
-    """Whole pages in the log, where the engine writes such."""
-    image_bytes: Counts
+    images: Counts | None
+    """Whole pages in the log; None where the engine writes no such beside records of rows."""
+    image_bytes: Counts | None
     """Bytes of the images, as `Metric.LOG_PAGE_IMAGE_BYTES` counts them."""
     checkpoints: Counts
     """Checkpoints that began."""

@@ -20,9 +20,10 @@ LOWER, UPPER, NEXT, PREVIOUS, PAGE, RECORDS, TOP, FREE, LAST, HIGHEST = range(10
 heap, the first free place (−1 none), the rank inserted last (−1 forgotten) and the highest rank."""
 _FIELDS = 16  # a cache line
 
-ROW, WHAT, KIND, FULL, SEPARATOR, WITHIN, OTHER = range(7)
+ROW, WHAT, KIND, FULL, SEPARATOR, WITHIN, OTHER, MOVED = range(8)
 """Fields of an event: the row, what it did, the kind of split, the page that was full, the key of the new node pointer,
-a key that still leads to the page whose node pointer changes, the other page."""
+a key that still leads to the page whose node pointer changes, the other page, the records that moved to it by a split
+of records of one size."""
 NEIGHBOUR, UP, DOWN = range(3)
 """The row went into the right neighbour; a new page took the upper part; a new page took the lower part."""
 INTO_LEFT, INTO_RIGHT, DISCARDED, ALONE, LAST_ONE, TRIED = range(3, 9)
@@ -75,7 +76,7 @@ class Leaves(NamedTuple):
     cells: Ints
     """int32: the slot of each cell's first rank."""
     events: Ints
-    """int64 (events, 7): by the names above."""
+    """int64 (events, 8): by the names above."""
     scratch: Ints
     """uint64 (places,)."""
     facts: Ints
@@ -101,7 +102,7 @@ def new(size: int, page_bytes: int, room: int, rows: int, *, clustered: bool, sh
         np.empty((pages, places), np.uint32),
         np.empty((pages, _FIELDS), np.int32),
         np.zeros((max(rows, 1) - 1 >> shift) + 1, np.int32),
-        np.empty((2 * pages, OTHER + 1), np.int64),
+        np.empty((2 * pages, MOVED + 1), np.int64),
         np.empty(places + 1, np.uint64),
         facts,
     )

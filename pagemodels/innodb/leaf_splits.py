@@ -30,6 +30,7 @@ from keybench.pagemodels.innodb.leaf_memory import (
     LAST,
     LEAVES,
     LOWER,
+    MOVED,
     NEIGHBOUR,
     NEXT,
     OTHER,
@@ -62,6 +63,9 @@ from keybench.pagemodels.innodb.leaf_memory import (
 )
 from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.quickselect import select
+
+UNNOTED = np.empty(0, np.int32)
+"""For `load`, if nobody wants to know which page each row went to."""
 
 
 @kernel
@@ -187,6 +191,7 @@ def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
         slots[slot, LAST], slots[slot, HIGHEST] = -1, highest
     put(leaves, new if rank >= pointer else slot, rank)
     note(leaves, row, UP, kind, page, pointer, rank, slots[new, PAGE])
+    leaves.events[facts[EVENTS] - 1, MOVED] = count
 
 
 @kernel
@@ -211,17 +216,20 @@ def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> No
         slots[slot, LAST] = -1
     put(leaves, new if rank < pointer else slot, rank)
     note(leaves, row, DOWN, kind, page, pointer, rank, slots[new, PAGE])
+    leaves.events[facts[EVENTS] - 1, MOVED] = count
 
 
 @kernel
-def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int) -> int:
+def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int, at: NDArray[np.int32]) -> int:
     """Inserts rows from `begin` until `end`, or until memory must grow. Returns the row to go on from.
 
-    Without ranks, keys are in order of arrival.
+    Without ranks, keys are in order of arrival. Writes to the end of `at`, if it is not empty, the page of each row;
+    −1 if a page was full: the row's event knows more.
     """
     leaves = uncounted(leaves)
     heaps, slots, cells, facts = leaves.heaps, leaves.slots, leaves.cells, leaves.facts
     shift, safe, given = facts[SHIFT], facts[SAFE], len(ranks) > 0
+    noted, first = len(at) > 0, end - len(at)
     for row in range(begin, end):
         rank = ranks[row] if given else row
         slot = int(cells[rank >> shift])
@@ -231,8 +239,12 @@ def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int) -> int:
             if facts[LEAVES] == len(slots) or facts[EVENTS] == len(leaves.events):
                 return row
             _split(leaves, slot, rank, row)
+            if noted:
+                at[row - first] = -1
             continue
         page, place = slots[slot, PAGE], slots[slot, FREE]
+        if noted:
+            at[row - first] = page
         if place >= 0:
             slots[slot, FREE] = np.int32(heaps[page, place] ^ FREED) - 1
         else:
@@ -246,7 +258,7 @@ def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int) -> int:
 
 
 def events_of(leaves: AnyLeaves) -> NDArray[np.int64]:
-    """All events in order of the rows: int64 (events, 7)."""
+    """All events in order of the rows: int64 (events, 8)."""
     return leaves.events[: leaves.facts[EVENTS]]
 
 

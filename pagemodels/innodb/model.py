@@ -21,11 +21,10 @@ from keybench.pagemodels.foreign_key_index import Repeated
 from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb import varying_memory, varying_splits
 from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, Tree
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, Leaves
-from keybench.pagemodels.innodb.leaf_splits import chain, events_of, load
+from keybench.pagemodels.innodb.leaf_splits import UNNOTED, chain, events_of, load
 from keybench.pagemodels.innodb.records import (
     MERGE_THRESHOLD,
     PAGE_BYTES,
@@ -41,7 +40,9 @@ from keybench.pagemodels.innodb.records import (
 from keybench.pagemodels.innodb.replay import follow_both
 from keybench.pagemodels.innodb.state import ClusteredState, Sizes
 from keybench.pagemodels.innodb.tablespace import SIZE, Space
-from keybench.pagemodels.innodb.varying_memory import VaryingLeaves
+from keybench.pagemodels.innodb.varying import memory as varying_memory
+from keybench.pagemodels.innodb.varying import splits as varying_splits
+from keybench.pagemodels.innodb.varying.memory import VaryingLeaves
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.permutation import require
 
@@ -189,7 +190,7 @@ class InnodbModel:
                 varying_memory.grow(varying)
             return varying, sizes
         leaves = leaf.new(self.leaf_bytes, self.page_bytes, room, rows, clustered=self.clustered, shrinks=shrinks)
-        while (begin := load(leaves, ranks, begin, rows)) < rows:
+        while (begin := load(leaves, ranks, begin, rows, UNNOTED)) < rows:
             leaf.grow(leaves)
         return leaves, np.empty(0, np.uint16)
 

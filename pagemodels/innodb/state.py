@@ -19,7 +19,7 @@ from keybench.pagemodels.innodb import tablespace as spaces
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.leaf_deletion import purge
 from keybench.pagemodels.innodb.leaf_memory import Leaves
-from keybench.pagemodels.innodb.leaf_splits import chain, events_of, load
+from keybench.pagemodels.innodb.leaf_splits import UNNOTED, chain, events_of, load
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.innodb.replay import follow
 from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
@@ -103,7 +103,7 @@ class ClusteredState:
             raise UsageError("some of the keys are there already, or not cleaned up yet: leave them out.")
         self._present[ranks] = True
         begin = 0
-        while (begin := load(self._leaves, ranks, begin, len(ranks))) < len(ranks):
+        while (begin := load(self._leaves, ranks, begin, len(ranks), UNNOTED)) < len(ranks):
             leaf.grow(self._leaves)
         self._follow()
 

@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
-from keybench.model.byteorder import sort_words
+from keybench.model.byteorder import sort_words, stored
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
 from keybench.model.url import is_url
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived
@@ -40,7 +41,8 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measured:
     ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
     ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
-    cost = model.load_cost(Load(ranks, ends.tolist(), rows_per_tx, writers), server)
+    shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
+    cost = model.load_cost(Load(ranks, ends.tolist(), rows_per_tx, writers, shared), server)
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
@@ -50,7 +52,8 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
         expected[Metric.PAGES_WRITTEN] = cost.written.all
     if cost.log is not None:
         expected[Metric.LOG_BYTES] = cost.log.bytes
-        expected[Metric.LOG_PAGE_IMAGES] = cost.log.images
+        if cost.log.images is not None:
+            expected[Metric.LOG_PAGE_IMAGES] = cost.log.images
     subject = KEY if alone else MODEL
     readings = [Reading(metric, float(of.sum()), "modelled", note, subject) for metric, of in expected.items()]
     course = {metric.value: np.cumsum(of) for metric, of in expected.items()}

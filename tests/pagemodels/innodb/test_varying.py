@@ -13,9 +13,9 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.innodb import varying_memory
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.innodb.records import payload_bytes
+from keybench.pagemodels.innodb.varying import memory as varying_memory
 from keybench.pagemodels.predict import predict
 
 

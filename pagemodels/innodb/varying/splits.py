@@ -39,7 +39,7 @@ from keybench.pagemodels.innodb.leaf_memory import (
     rank_of,
 )
 from keybench.pagemodels.innodb.leaf_splits import divide, give, note
-from keybench.pagemodels.innodb.varying_memory import (
+from keybench.pagemodels.innodb.varying.memory import (
     BYTES,
     GARBAGE,
     VaryingLeaves,

@@ -52,7 +52,7 @@ class VaryingLeaves(NamedTuple):
     cells: Ints
     """int32: the slot of each cell's first rank."""
     events: Ints
-    """int64 (events, 7): as in `leaf_memory`."""
+    """int64 (events, 8): as in `leaf_memory`."""
     scratch: Ints
     """uint64 (places,)."""
     facts: Ints

@@ -1,0 +1,297 @@
+"""The buffer pool of MariaDB 10.11: its list of pages with a midpoint, and the page cleaner that frees and writes them.
+
+A page that is read enters the list behind the midpoint, a new one at its head (buf0lru.cc, buf_LRU_add_block). A use
+moves a page to the head if it is old and was first used a second ago, or if it is young and a sixth of the pool was
+freed since it was there last (buf_page_peek_if_too_old). The list has no old part while it is short.
+
+When the free list is shorter than half of innodb_lru_scan_depth and the list longer than 256, the cleaner walks the
+list from its end: it frees what is clean and writes what is changed, until the free list has innodb_lru_scan_depth
+pages (buf0flu.cc, need_LRU_eviction, buf_flush_LRU_list_batch). A pool below 48 MB never has so many free pages, so
+that each walk goes through the whole list, and only pages changed since the last one stay.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+
+NOWHERE = -1
+
+OTHER, BRANCH, LEAF = range(3)
+"""Kinds of pages, in the order of their numbers here."""
+
+SCAN_DEPTH = 1536
+"""innodb_lru_scan_depth."""
+MOST_WRITES = 2000
+"""innodb_io_capacity_max: pages that one walk writes."""
+_BATCH = 128
+"""Pages that go through the doublewrite buffer together."""
+_READ_TIME, _BATCH_TIME = 60_000, 5_000_000
+"""ns that a read and a batch of durable writes take on the machine where this was compared."""
+SHORTEST = 256
+"""BUF_LRU_MIN_LEN."""
+_MIDPOINT, _MIDPOINT_OF = 378, 1024
+"""LRU_old_ratio for innodb_old_blocks_pct = 37, of BUF_LRU_OLD_RATIO_DIV."""
+_LONG = 512
+"""BUF_LRU_OLD_MIN_LEN: a shorter list has no old part."""
+_TOLERANCE, _YOUNG_AT_LEAST = 20, 5
+"""BUF_LRU_OLD_TOLERANCE, BUF_LRU_NON_OLD_MIN_LEN."""
+_OLD_TIME = 1_000_000_000
+"""innodb_old_blocks_time, in ns."""
+
+_EXTENT = 8 << 20
+_BLOCK = 160
+"""innodb_buffer_pool_extent_size; about sizeof(buf_block_t)."""
+
+_CATALOGUE = 171
+"""Pages that a new server has read before anybody asks it anything, and which nobody uses again."""
+
+HEAD, TAIL, MIDDLE, OLDER, LENGTH, FREE, NEXT_FREE, FREED, YOUNG, LEAST = range(10)
+"""Fields of `state`: the list's ends; the first old frame (−1: none); old frames; frames in the list; free frames, and
+one of them; frames freed so far; frames freed until a young page is moved; a length at which a walk stops."""
+DEPTH, SHORT, WRITES = range(10, 13)
+"""innodb_lru_scan_depth, BUF_LRU_MIN_LEN, and pages that one walk writes: of the share of a pool that is simulated."""
+NOW, CLEANED, READ_TIME, BATCH, BATCH_TIME = range(13, 18)
+"""The time in ns; when the last walk's writes are done; ns that a read takes; pages of a batch of writes,
+and ns that it takes."""
+FIRST_BRANCH, FIRST_LEAF, WRITTEN = range(18, 21)
+"""The numbers of the first branch page and the first leaf; pages written so far of each kind."""
+
+PAGE, BEFORE, AFTER, CHANGED, OLD, CLOCK, USED, DONE = range(8)
+"""Fields of a frame: its page; its neighbours in the list, of which `BEFORE` is nearer to the head (or the next free
+frame); whether the page must be written; whether it is old; FREED when it was last at the head; when it was first used
+(0: not yet); when its last write is done."""
+
+
+class Pool(NamedTuple):
+    """So many frames, and where each page is."""
+
+    places: NDArray[np.int32]
+    """(pages,): the frame of each page; −1 if it is in none."""
+    frames: NDArray[np.int64]
+    """(frames, 8), by the names above."""
+    state: NDArray[np.int64]
+    """By the names above."""
+
+
+def frames_of(cache_bytes: int, page_bytes: int) -> int:
+    """Pages that a pool of so many bytes holds (buf_pool_t::get_n_blocks)."""
+    control = _EXTENT // page_bytes - _EXTENT // (page_bytes + _BLOCK)
+    rest = cache_bytes % _EXTENT // page_bytes
+    return int(cache_bytes // _EXTENT * (_EXTENT // page_bytes - control) + max(0, rest - control))
+
+
+def new(frames: int, others: int, branches: int, leaves: int, share: float = 1) -> Pool:
+    """A pool that holds a new server's catalogue, for so many pages of each kind; perhaps a share of a larger one."""
+    pool = Pool(
+        np.full(others + branches + leaves, NOWHERE, np.int32),
+        np.zeros((frames, DONE + 1), np.int64),
+        np.zeros(WRITTEN + 3, np.int64),
+    )
+    state = pool.state
+    state[YOUNG] = frames * (_MIDPOINT_OF - _MIDPOINT) // (4 * _MIDPOINT_OF)
+    state[[DEPTH, SHORT, WRITES]] = [int(n * share) for n in (SCAN_DEPTH, SHORTEST, MOST_WRITES)]
+    state[LEAST] = min(frames // 20 - 1, state[SHORT])
+    state[[READ_TIME, BATCH, BATCH_TIME]] = int(_READ_TIME / share), max(1, int(_BATCH * share)), _BATCH_TIME
+    state[[FIRST_BRANCH, FIRST_LEAF]] = others, others + branches
+    _start(pool, share)
+    return pool
+
+
+def restart(pool: Pool, share: float) -> None:
+    """The server stops, which writes all changed pages, and starts again."""
+    changed = pool.frames[pool.frames[:, CHANGED] > 0, PAGE]
+    kinds = np.searchsorted(pool.state[[FIRST_BRANCH, FIRST_LEAF]], changed, side="right")
+    pool.state[WRITTEN:] += np.bincount(kinds, minlength=3)
+    pool.places[:] = NOWHERE
+    _start(pool, share)
+
+
+def _start(pool: Pool, share: float) -> None:
+    """Only a new server's catalogue is in the pool."""
+    frames, state = len(pool.frames), pool.state
+    pool.frames[:] = 0
+    pool.frames[:, BEFORE] = np.arange(-1, frames - 1)
+    state[[HEAD, TAIL, MIDDLE]] = NOWHERE
+    state[[OLDER, LENGTH, FREED]] = 0
+    state[[FREE, NEXT_FREE]] = frames, frames - 1
+    for _ in range(min(int(_CATALOGUE * share), frames // 2)):
+        frame = _take(pool)
+        pool.frames[frame, PAGE] = NOWHERE
+        _insert(pool, frame, NOWHERE)
+
+
+@kernel
+def _adjust(pool: Pool) -> None:
+    """Moves the midpoint so that the old part keeps its share (buf_LRU_old_adjust_len)."""
+    frames, state = pool.frames, pool.state
+    length = state[LENGTH]
+    wanted = min(length * _MIDPOINT // _MIDPOINT_OF, length - _TOLERANCE - _YOUNG_AT_LEAST)
+    while state[OLDER] + _TOLERANCE < wanted:
+        state[MIDDLE] = frames[state[MIDDLE], BEFORE]
+        frames[state[MIDDLE], OLD] = 1
+        state[OLDER] += 1
+    while state[OLDER] > wanted + _TOLERANCE:
+        frames[state[MIDDLE], OLD] = 0
+        state[MIDDLE] = frames[state[MIDDLE], AFTER]
+        state[OLDER] -= 1
+
+
+@kernel
+def _insert(pool: Pool, frame: int, before: int) -> None:
+    """Puts a frame behind another one, or −1: at the head."""
+    frames, state = pool.frames, pool.state
+    after = frames[before, AFTER] if before >= 0 else state[HEAD]
+    frames[frame, BEFORE], frames[frame, AFTER] = before, after
+    if before >= 0:
+        frames[before, AFTER] = frame
+    else:
+        state[HEAD] = frame
+        frames[frame, CLOCK] = state[FREED]
+    if after >= 0:
+        frames[after, BEFORE] = frame
+    else:
+        state[TAIL] = frame
+    frames[frame, OLD] = before >= 0
+    state[OLDER] += before >= 0
+    state[LENGTH] += 1
+    if state[LENGTH] > _LONG:
+        _adjust(pool)
+    elif state[LENGTH] == _LONG:
+        frames[:, OLD] = 1
+        state[MIDDLE], state[OLDER] = state[HEAD], _LONG
+        _adjust(pool)
+
+
+@kernel
+def _remove(pool: Pool, frame: int) -> None:
+    """Takes a frame out of the list (buf_LRU_remove_block)."""
+    frames, state = pool.frames, pool.state
+    before, after = frames[frame, BEFORE], frames[frame, AFTER]
+    if before >= 0:
+        frames[before, AFTER] = after
+    else:
+        state[HEAD] = after
+    if after >= 0:
+        frames[after, BEFORE] = before
+    else:
+        state[TAIL] = before
+    state[LENGTH] -= 1
+    if state[MIDDLE] < 0:
+        return
+    if frame == state[MIDDLE]:
+        state[MIDDLE] = before
+        frames[before, OLD] = 1
+        state[OLDER] += 1
+    if state[LENGTH] < _LONG:
+        frames[:, OLD] = 0
+        state[MIDDLE], state[OLDER] = NOWHERE, 0
+        return
+    state[OLDER] -= frames[frame, OLD]
+    _adjust(pool)
+
+
+@kernel
+def _free(pool: Pool, frame: int) -> None:
+    _remove(pool, frame)
+    frames, state = pool.frames, pool.state
+    if frames[frame, PAGE] >= 0:
+        pool.places[frames[frame, PAGE]] = NOWHERE
+    frames[frame, BEFORE], state[NEXT_FREE] = state[NEXT_FREE], frame
+    state[FREE] += 1
+    state[FREED] += 1
+
+
+@kernel
+def _walk(pool: Pool) -> None:
+    """One walk of the page cleaner (buf_flush_LRU). What it writes can be freed by the next one."""
+    frames, state = pool.frames, pool.state
+    writes, frame = 0, state[TAIL]
+    while frame >= 0 and state[LENGTH] > state[LEAST] and state[FREE] < state[DEPTH]:
+        before = frames[frame, BEFORE]
+        if not frames[frame, CHANGED]:
+            _free(pool, frame)
+        elif writes == state[WRITES]:
+            break
+        else:
+            page = frames[frame, PAGE]
+            state[WRITTEN + (page >= state[FIRST_BRANCH]) + (page >= state[FIRST_LEAF])] += 1
+            frames[frame, CHANGED] = 0
+            frames[frame, DONE] = state[NOW] + (writes // state[BATCH] + 1) * state[BATCH_TIME]
+            writes += 1
+        frame = before
+    if writes == state[WRITES]:  # most of them are done by now
+        frame = state[TAIL]
+        while not frames[frame, CHANGED] and state[LENGTH] > state[LEAST] and state[FREE] < state[DEPTH]:
+            before = frames[frame, BEFORE]
+            _free(pool, frame)
+            frame = before
+    state[CLEANED] = state[NOW] + (writes + state[BATCH] - 1) // state[BATCH] * state[BATCH_TIME]
+
+
+@kernel
+def clean(pool: Pool) -> None:
+    """Lets the page cleaner walk if there is need and its last writes are done."""
+    state = pool.state
+    if state[NOW] >= state[CLEANED] and state[FREE] < state[DEPTH] // 2 and state[LENGTH] > state[SHORT]:
+        _walk(pool)
+
+
+@kernel
+def _take(pool: Pool) -> int:
+    """A free frame (buf_LRU_get_free_block)."""
+    frames, state = pool.frames, pool.state
+    while state[FREE] == 0:
+        state[NOW] = max(state[NOW], state[CLEANED])
+        _walk(pool)
+    frame = state[NEXT_FREE]
+    state[NEXT_FREE] = frames[frame, BEFORE]
+    state[FREE] -= 1
+    clean(pool)
+    frames[frame, CHANGED] = frames[frame, USED] = frames[frame, DONE] = 0
+    return int(frame)
+
+
+@kernel
+def create(pool: Pool, page: int) -> None:
+    """Puts a new page into a frame."""
+    frame = _take(pool)
+    frames = pool.frames
+    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, 1, pool.state[NOW]
+    pool.places[page] = frame
+    _insert(pool, frame, NOWHERE)
+
+
+@kernel
+def _read(pool: Pool, page: int, changes: bool) -> int:
+    state, frames = pool.state, pool.frames
+    state[NOW] += state[READ_TIME]
+    frame = _take(pool)
+    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, changes, state[NOW]
+    pool.places[page] = frame
+    _insert(pool, frame, state[MIDDLE])
+    return 1
+
+
+@kernel
+def use(pool: Pool, page: int, changes: bool) -> int:
+    """Uses a page and perhaps changes it, when its last write is done. Returns 1 if it had to be read."""
+    state, frames, frame = pool.state, pool.frames, np.int64(pool.places[page])
+    if frame < 0:
+        return _read(pool, page, changes)
+    if changes:
+        frames[frame, CHANGED] = 1
+        state[NOW] = max(state[NOW], frames[frame, DONE])
+    if state[FREED]:
+        if frames[frame, OLD]:
+            move = state[NOW] - frames[frame, USED] >= _OLD_TIME
+        else:
+            move = state[FREED] >= frames[frame, CLOCK] + state[YOUNG]
+        if move:
+            _remove(pool, int(frame))
+            _insert(pool, int(frame), NOWHERE)
+    return 0

@@ -1,0 +1,164 @@
+"""The page model of MariaDB's clustered index, with the server's buffer pool and redo log behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.model.table import Table
+from keybench.pagemodels.contract import PageModel
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
+from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
+from keybench.pagemodels.innodb.branch_memory import PAGES
+from keybench.pagemodels.innodb.branch_splits import start
+from keybench.pagemodels.innodb.cost import buffer_pool
+from keybench.pagemodels.innodb.cost.buffer_pool import BRANCH, FIRST_LEAF, LEAF, OTHER
+from keybench.pagemodels.innodb.cost.load import PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, advance, make_branches
+from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
+from keybench.pagemodels.innodb.leaf_memory import ROW, Leaves
+from keybench.pagemodels.innodb.leaf_splits import events_of, load
+from keybench.pagemodels.innodb.model import InnodbModel, Parameters
+from keybench.pagemodels.innodb.model import page_model as without_cost
+from keybench.pagemodels.innodb.records import PAGE_HEADER, key_bytes
+from keybench.pagemodels.innodb.replay import follow
+from keybench.pagemodels.permutation import require
+
+Integers = NDArray[np.int64]
+
+_CHUNK = 1 << 18
+"""Rows whose leaves are held at a time."""
+_WINDOW = 64
+"""Splits after which the branch pages are brought up to date: a row may use a branch page that much too early."""
+_ROW_TIME = 8_000
+"""ns that a row takes, with a durable commit each 1,000 rows, on the machine of the comparison (2,000 to 12,000)."""
+_UNDO_ROOM = 330
+"""Bytes of a page that hold no undo records: headers and trailer."""
+_EMPTIEST = 0.3
+"""Share of a page that records fill at least, over many pages."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusteredModel(InnodbModel):
+    """A clustered index on MariaDB, of records of one size; a `PredictsCost`."""
+
+    redo: Redo
+
+    def load_cost(self, rows: Load, server: Server) -> LoadCost:
+        """Pages read into the buffer pool and written from it, and redo log, by one writer.
+
+        A sample (`Server.share`) has no undo pages and no allocation maps. Pages that only checkpoints write are not
+        known: then `written` is None.
+        """
+        server.pages(self.page_bytes)
+        require(rows.ranks)
+        n = len(rows.ranks)
+        frames = int(buffer_pool.frames_of(server.cache_bytes, self.page_bytes) * server.share)
+        undo = _undo_pages(self, rows) if server.share == 1 else 0
+        most = n * self.leaf_bytes / (_EMPTIEST * self.page_bytes) + undo * n / rows.rows_per_tx + 2 * UNDO
+        if rows.restart is None and most < frames - buffer_pool.SCAN_DEPTH // 2 * server.share:
+            leaves, _ = self._loaded(rows.ranks, n)
+            log = self.redo.log(rows, events_of(leaves))
+            none = Pages(*(np.zeros(len(rows.ends), np.int64) for _ in range(3)))
+            return LoadCost(none, none if _without_checkpoint(log, server) else None, log)
+        load_ = _Simulated(self, rows, frames, server.share, undo)
+        return LoadCost(*load_.run(), self.redo.log(rows, events_of(load_.leaves)))
+
+
+def _undo_pages(model: ClusteredModel, rows: Load) -> int:
+    """Undo pages of a transaction."""
+    record = undo_record(model.redo.key_bytes, rows.rows_per_tx)
+    return -(-min(rows.rows_per_tx, len(rows.ranks)) * record // (model.page_bytes - _UNDO_ROOM))
+
+
+def _without_checkpoint(log: Log, server: Server) -> bool:
+    """Whether the log stays shorter than where MariaDB begins to write pages for its sake."""
+    return float(log.bytes.sum()) < (server.checkpoint_bytes or CAPACITY) * server.share * 3 / 4
+
+
+class _Simulated:
+    """One load: leaves, branch pages, file and buffer pool, a chunk of rows at a time."""
+
+    def __init__(self, model: ClusteredModel, rows: Load, frames: int, share: float, undo: int) -> None:
+        self._ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
+        self._ends = np.asarray(rows.ends, np.int64)
+        size = model.page_bytes
+        self.leaves: Leaves = leaf_memory.new(
+            model.leaf_bytes, size, size - PAGE_HEADER, n, clustered=True, shrinks=True
+        )
+        pages = len(self.leaves.slots)
+        self._space = tablespace.new(256, size, mysql=False)
+        sparse = size * model.merge_threshold // 100
+        self._tree = branch_memory.new(model.branch_bytes, size, pages, 1, shrinks=True, sparse=sparse)
+        start(self._tree, self._space)
+        transactions = -(-n // rows.rows_per_tx)
+        others = UNDO + (undo * transactions if undo > 1 else SEGMENTS)
+        self._pool = buffer_pool.new(frames, others, pages // 8 + 1024, pages, share)
+        self._left, self._right = (np.full(pages, -1, np.int32) for _ in range(2))
+        state = np.zeros(PURGE_AT + 1, np.int64)
+        state[PURGE_AT] = SECOND
+        self._plan = Plan(self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), self._left, self._right, state)
+        self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
+        self._events = 0  # done
+        self._share, self._restart = share, rows.restart or 0
+        buffer_pool.create(self._pool, int(self._pool.state[FIRST_LEAF]))
+
+    def run(self) -> tuple[Pages, Pages]:
+        """Pages read and pages written."""
+        bounds = {*range(0, len(self._ranks), _CHUNK), len(self._ranks), self._restart}
+        for begin, end in pairwise(sorted(bounds)):
+            if begin and begin == self._restart:
+                buffer_pool.restart(self._pool, self._share)
+            self._chunk(begin, end)
+        parts = len(self._ends)
+        written = np.diff(self._written[:parts], axis=0, prepend=0)
+        others = self._plan.undo_pages > 0
+        zero = np.zeros(parts, np.int64)
+        read, wrote = (
+            Pages(of[:, LEAF], of[:, BRANCH], zero, of[:, OTHER] if others else None)
+            for of in (self._reads[:parts], written)
+        )
+        return read, wrote
+
+    def _chunk(self, begin: int, end: int) -> None:
+        at, done = np.empty(end - begin, np.int32), begin
+        while (done := load(self.leaves, self._ranks, done, end, at)) < end:
+            leaf_memory.grow(self.leaves)
+        self._grow(len(self.leaves.slots) - len(self._left))
+        events, tree = events_of(self.leaves), self._tree
+        while begin < end:
+            event, made, first = self._events, int(tree.facts[PAGES]), self._events
+            last = min(first + _WINDOW, len(events))
+            stop = end if last == len(events) else int(events[last, ROW])
+            while (event := follow(tree, self._space, events, event, stop)) < last:
+                tablespace.grow(self._space)
+                branch_memory.grow(tree)
+            part = int(np.searchsorted(self._ends, begin, side="right"))
+            self._reads[part, OTHER] += make_branches(self._pool, self._plan, made, int(tree.facts[PAGES]))
+            advance(
+                self._pool, self._plan, tree, events[first:event], at[len(at) - (end - begin) :][: stop - begin],
+                self._ends, self._reads, self._written,
+            )  # fmt: skip
+            begin, self._events = stop, event
+
+    def _grow(self, pages: int) -> None:
+        """Room for more leaves, in place."""
+        for array in (self._pool.places, self._left, self._right):
+            before = len(array)
+            array.resize(before + pages, refcheck=False)
+            array[before:] = -1
+        self._tree.leaves.resize(len(self.leaves.slots), refcheck=False)
+
+
+def page_model(table: Table, given: Parameters, *, mysql: bool) -> PageModel:
+    """As `model.page_model`, and for a clustered index of rows of one size on MariaDB a `PredictsCost`."""
+    model = without_cost(table, given, mysql=mysql)
+    if mysql or not isinstance(model, InnodbModel) or model.table or not model.clustered or model.most:
+        return model
+    key = key_bytes(table.column, multibyte=given.multibyte)
+    varies = key - table.column.width
+    header = model.leaf_bytes - 13 - table.column.width - table.payload
+    own = {field.name: getattr(model, field.name) for field in fields(model)}
+    return ClusteredModel(**own, redo=Redo(model.leaf_bytes, header, key - varies))

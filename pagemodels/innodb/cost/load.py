@@ -1,0 +1,213 @@
+"""Pages that a load into MariaDB reads and writes: one writer, a clustered index.
+
+A row leads through the branch pages to its leaf, and adds a record to its transaction's undo log. A row that does not
+fit latches both neighbours of its leaf too (btr_cur_t::pessimistic_search_leaf), and a new page is entered in the
+file's first pages. Transactions take one of 128 rollback segments after the other; once a second, purge reads what was
+committed since, and visits the headers of all segments (trx0purge.cc, purge_sys_t::iterator::free_history).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+from keybench.pagemodels.innodb.branch_memory import HEIGHT, LEVEL, ROOT, Tree, find
+from keybench.pagemodels.innodb.cost.buffer_pool import (
+    BRANCH,
+    FIRST_BRANCH,
+    FIRST_LEAF,
+    LEAF,
+    NOW,
+    OTHER,
+    WRITTEN,
+    Pool,
+    clean,
+    create,
+    use,
+)
+from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
+from keybench.pagemodels.innodb.leaf_memory import OTHER as NEW
+
+Integers = NDArray[np.int64]
+
+_TABLE, _SYSTEM = 0, 3
+"""The first pages of the table's file, and of the system's: descriptors, bitmap, segments."""
+_MAP, _BITMAP, _SEGMENTS = range(3)
+_HEADERS, SEGMENTS = 6, 128
+"""The headers of the rollback segments, and how many there are (TRX_SYS_N_RSEGS)."""
+UNDO = _HEADERS + SEGMENTS
+"""The first undo page."""
+
+SECOND = 1_000_000_000
+_SWEEPS = 2
+"""How often purge visits all segments each time: once after its work, once when it finds no more."""
+
+ROWS, COMMITTED, PURGED, PURGE_AT = range(4)
+"""Fields of `state`: rows done; transactions committed and purged; the time of the next purge."""
+
+
+class Plan(NamedTuple):
+    """How rows come, and what is known of the leaves."""
+
+    ranks: Integers
+    rows_per_tx: int
+    undo_pages: int
+    """Of a transaction; 0 for a sample of rows: then nothing but the index is known."""
+    row_time: int
+    """ns that a row takes, without reads."""
+    left: NDArray[np.int32]
+    """(leaves,): the neighbours of each leaf; −1 none."""
+    right: NDArray[np.int32]
+    state: Integers
+
+
+@kernel
+def _descend(pool: Pool, tree: Tree, key: int) -> int:
+    """Uses the branch pages on the way to a key's leaf. Returns those that were read."""
+    page, reads = tree.facts[ROOT], 0
+    if page < 0:
+        return 0
+    level = tree.state[page, LEVEL]
+    while level > 0:
+        reads += use(pool, pool.state[FIRST_BRANCH] + find(tree, key, level), False)
+        level -= 1
+    return reads
+
+
+@kernel
+def _new_in_file(pool: Pool, plan: Plan, file: int) -> int:
+    """Uses the pages of a file that know of a new one."""
+    if plan.undo_pages == 0:
+        return 0
+    return use(pool, file + _MAP, True) + use(pool, file + _SEGMENTS, True) + use(pool, file + _BITMAP, False)
+
+
+@kernel
+def _undo_page(plan: Plan, transaction: int, number: int) -> int:
+    """A transaction's undo page. If it needs but one, the segment's is used again (TRX_UNDO_CACHED)."""
+    if plan.undo_pages == 1:
+        return UNDO + transaction % SEGMENTS
+    return UNDO + transaction * plan.undo_pages + number
+
+
+@kernel
+def _log_undo(pool: Pool, plan: Plan, row: int) -> int:
+    """Adds an undo record."""
+    if plan.undo_pages == 0:
+        return 0
+    transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx
+    number = place * plan.undo_pages // plan.rows_per_tx
+    page, reads = _undo_page(plan, transaction, number), 0
+    if place == 0 or (place - 1) * plan.undo_pages // plan.rows_per_tx != number:
+        reads += use(pool, _HEADERS + transaction % SEGMENTS, place == 0)
+        if plan.undo_pages > 1 or transaction < SEGMENTS:
+            reads += _new_in_file(pool, plan, _SYSTEM)
+            create(pool, page)
+            return reads
+    return reads + use(pool, page, True)
+
+
+@kernel
+def _commit(pool: Pool, plan: Plan, transaction: int) -> int:
+    """Adds a transaction to the history: to a list that links it with the segment's last one (flst_add_first)."""
+    reads = use(pool, _HEADERS + transaction % SEGMENTS, True)
+    if transaction - SEGMENTS >= plan.state[PURGED]:
+        reads += use(pool, _undo_page(plan, transaction - SEGMENTS, 0), True)
+    return reads + use(pool, _undo_page(plan, transaction, 0), True)
+
+
+@kernel
+def _purge(pool: Pool, plan: Plan) -> int:
+    """Reads the undo logs of what was committed, and frees them. It works while rows go on: that takes no time."""
+    now, reads, state = pool.state[NOW], 0, plan.state
+    for transaction in range(state[PURGED], state[COMMITTED]):
+        header = _HEADERS + transaction % SEGMENTS
+        reads += use(pool, header, False)
+        for number in range(plan.undo_pages):
+            reads += use(pool, _undo_page(plan, transaction, number), False)
+    for sweep in range(_SWEEPS):
+        for segment in range(SEGMENTS):
+            reads += use(pool, _HEADERS + segment, False)
+        if sweep:
+            continue
+        for transaction in range(state[PURGED], state[COMMITTED]):
+            reads += use(pool, _HEADERS + transaction % SEGMENTS, True)
+            reads += use(pool, _undo_page(plan, transaction, 0), True)
+            reads += use(pool, _SYSTEM + _MAP, True)
+            reads += use(pool, _SYSTEM + _SEGMENTS, True)
+    state[PURGED] = state[COMMITTED]
+    pool.state[NOW] = now
+    state[PURGE_AT] = now + SECOND
+    return reads
+
+
+@kernel
+def _make_room(pool: Pool, plan: Plan, event: Integers, reads: Integers) -> None:
+    """Uses the leaves that a full one concerns, and makes a new one."""
+    left, right, full, new, what = plan.left, plan.right, event[FULL], event[NEW], event[WHAT]
+    neighbours = left[full], right[full]
+    reads[LEAF] += use(pool, pool.state[FIRST_LEAF] + full, what != NEIGHBOUR)
+    if neighbours[0] >= 0:
+        reads[LEAF] += use(pool, pool.state[FIRST_LEAF] + neighbours[0], what == DOWN)
+    if neighbours[1] >= 0:
+        reads[LEAF] += use(pool, pool.state[FIRST_LEAF] + neighbours[1], what != DOWN)
+    if what == NEIGHBOUR:
+        return
+    reads[OTHER] += _new_in_file(pool, plan, _TABLE)
+    create(pool, pool.state[FIRST_LEAF] + new)
+    before, after = (neighbours[0], full) if what == DOWN else (full, neighbours[1])
+    left[new], right[new] = before, after
+    if before >= 0:
+        right[before] = new
+    if after >= 0:
+        left[after] = new
+
+
+@kernel
+def make_branches(pool: Pool, plan: Plan, made: int, pages: int) -> int:
+    """Makes the branch pages from the `made`-th on. Returns pages read."""
+    reads = 0
+    for page in range(made, pages):
+        reads += _new_in_file(pool, plan, _TABLE)
+        create(pool, pool.state[FIRST_BRANCH] + page)
+    return reads
+
+
+@kernel
+def advance(
+    pool: Pool, plan: Plan, tree: Tree, events: Integers, at: NDArray[np.int32], parts: Integers, reads: Integers,
+    written: Integers,
+) -> None:  # fmt: skip
+    """Some more rows, whose leaves `at` has, with the events of those that did not fit.
+
+    `parts`: rows after which each part of the load ends; `reads` and `written`: int64 (parts, 3), by kind of page.
+    """
+    state, first, event = plan.state, plan.state[ROWS], 0
+    part = np.searchsorted(parts, first, side="right")
+    for i in range(len(at)):
+        row = first + i
+        key, count = plan.ranks[row] + 1, reads[part]
+        count[BRANCH] += _descend(pool, tree, key)
+        if at[i] < 0:
+            while event < len(events) and events[event, ROW] == row:
+                _make_room(pool, plan, events[event], count)
+                event += 1
+            if tree.facts[HEIGHT]:
+                count[BRANCH] += use(pool, pool.state[FIRST_BRANCH] + find(tree, key, 1), True)
+        else:
+            count[LEAF] += use(pool, pool.state[FIRST_LEAF] + at[i], True)
+        count[OTHER] += _log_undo(pool, plan, row)
+        pool.state[NOW] += plan.row_time
+        clean(pool)
+        if plan.undo_pages and ((row + 1) % plan.rows_per_tx == 0 or row + 1 == len(plan.ranks)):
+            count[OTHER] += _commit(pool, plan, row // plan.rows_per_tx)
+            state[COMMITTED] += 1
+        if plan.undo_pages and pool.state[NOW] >= state[PURGE_AT]:
+            count[OTHER] += _purge(pool, plan)
+        if row + 1 == parts[part]:
+            written[part] = pool.state[WRITTEN:]
+            part += 1
+    state[ROWS] += len(at)

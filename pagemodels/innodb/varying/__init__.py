@@ -1,0 +1,1 @@
+"""Leaves whose records are of different sizes."""

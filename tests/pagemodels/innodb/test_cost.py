@@ -1,0 +1,163 @@
+"""What a load costs MariaDB: the pool's kernel against a plain one, and what follows where all pages fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks import streams
+from keybench.databases.mariadb import ENGINE
+from keybench.databases.mysql import ENGINE as MYSQL
+from keybench.errors import UsageError
+from keybench.model.table import Table
+from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
+from keybench.pagemodels.costs.shared_bytes import shared_bytes
+from keybench.pagemodels.innodb.cost import buffer_pool
+from keybench.pagemodels.innodb.cost.buffer_pool import (
+    BATCH,
+    BATCH_TIME,
+    DEPTH,
+    FREE,
+    FREED,
+    LENGTH,
+    NOW,
+    OLD,
+    OLDER,
+    READ_TIME,
+    SHORT,
+    WRITES,
+    WRITTEN,
+)
+from keybench.pagemodels.innodb.leaf_memory import grow, new
+from keybench.pagemodels.innodb.leaf_splits import load
+from tests.pagemodels.innodb.reference_pool import PlainPool
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    frames=st.integers(100, 900),
+    spread=st.integers(1, 3000),
+    rows=st.integers(1, 6000),
+    share=st.sampled_from([1.0, 0.3, 0.05]),
+    changed=st.floats(0, 1),
+    pause=st.integers(0, 10**7),
+    seed=st.integers(0, 9),
+)
+def test_the_pool_is_the_plain_one(
+    frames: int, spread: int, rows: int, share: float, changed: float, pause: int, seed: int
+) -> None:
+    chance = np.random.Generator(np.random.PCG64(seed))
+    pool = buffer_pool.new(frames, 0, 0, spread + rows, share)
+    state = pool.state
+    constants = (int(state[which]) for which in (READ_TIME, BATCH, BATCH_TIME, DEPTH, SHORT, WRITES))
+    plain = PlainPool(frames, int(state[LENGTH]), *constants)
+    for row in range(rows):
+        page, changes = int(chance.integers(spread)), bool(chance.random() < changed)
+        if chance.random() < 0.05:
+            buffer_pool.create(pool, spread + row)
+            plain.create(spread + row)
+        else:
+            assert buffer_pool.use(pool, page, changes) == plain.use(page, changes)
+        state[NOW] += pause
+        plain.now += pause
+        buffer_pool.clean(pool)
+        plain.clean()
+    assert (state[LENGTH], state[FREE], state[FREED]) == (len(plain.pages), plain.free, plain.freed)
+    assert (state[NOW], state[WRITTEN:].sum(), state[OLDER]) == (plain.now, plain.written, plain.old_pages)
+    for page in plain.pages:
+        if page.number >= 0:
+            assert pool.frames[pool.places[page.number], OLD] == page.old
+
+
+def test_a_pool_has_as_many_pages_as_the_server_says() -> None:
+    known = {6: 379, 8: 507, 16: 1014, 24: 1521, 64: 4056}  # Innodb_buffer_pool_pages_total of MariaDB 10.11.19
+    assert {size: buffer_pool.frames_of(size << 20, 16384) for size in known} == known
+
+
+@pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "descending"])
+def test_each_row_is_noted_with_the_leaf_that_has_it(stream: str) -> None:
+    ranks = np.argsort(np.argsort(streams.STREAMS[stream](3000)))
+    leaves = new(300, 16384, 16252, len(ranks), clustered=True, shrinks=True)
+    at, full = np.empty(1, np.int32), 0
+    for row, rank in enumerate(ranks):
+        while load(leaves, ranks, row, row + 1, at) == row:
+            grow(leaves)
+        full += at[0] < 0
+        assert at[0] < 0 or rank in leaves.heaps[at[0]]
+    assert 0 < full < 200
+
+
+def model(payload: int = 0) -> PredictsCost:
+    found = ENGINE.page_model(Table("t", ENGINE.column("binary16"), payload))
+    assert isinstance(found, PredictsCost)
+    return found
+
+
+def test_nothing_is_read_or_written_while_all_pages_fit() -> None:
+    load_ = Load(streams.random(20_000), [10_000, 20_000], 1000)
+    cost = model().load_cost(load_, Server(cache_bytes=64 << 20))
+    assert cost.written is not None
+    assert cost.log is not None
+    assert (cost.read.all.sum(), cost.written.all.sum()) == (0, 0)
+    small = model().load_cost(load_, Server(cache_bytes=6 << 20))
+    assert small.log is not None
+    assert np.array_equal(small.log.bytes, cost.log.bytes), "the log does not depend on the pool"
+    short = model().load_cost(load_, Server(cache_bytes=64 << 20, checkpoint_bytes=1 << 20))
+    assert short.written is None, "pages that only checkpoints write are not known"
+
+
+def test_random_keys_read_a_page_a_row_once_the_index_is_far_larger_than_the_pool() -> None:
+    rows = 60_000
+    ends = [rows // 3, 2 * rows // 3, rows]
+    random, increasing = (
+        model(200).load_cost(Load(streams.STREAMS[name](rows), ends, 1000), Server(cache_bytes=2 << 20))
+        for name in ("random", "increasing")
+    )
+    assert random.read.leaf[-1] > 0.8 * rows / 3
+    assert increasing.read.leaf.sum() < 10
+    assert random.written is not None
+    assert random.written.leaf[-1] == pytest.approx(random.read.leaf[-1], rel=0.1)
+    assert random.read.table.sum() == 0
+
+
+def test_a_restart_empties_the_pool() -> None:
+    rows = 50_000  # 162 leaves
+    load_ = Load(streams.random(rows), [rows // 2, rows], 1000, restart=rows // 2)
+    cost = model().load_cost(load_, Server(cache_bytes=64 << 20))
+    assert cost.written is not None
+    assert cost.read.leaf.tolist() == cost.written.leaf.tolist(), "the server writes each leaf as it stops"
+    assert (cost.read.leaf[0], cost.read.leaf[1] > 50) == (0, True)
+
+
+def test_a_sample_of_rows_reads_its_share() -> None:
+    rows, share = 400_000, 0.1
+    whole = streams.random(rows)
+    sample = np.argsort(np.argsort(whole[whole % 10 == 0]))
+    server = Server(cache_bytes=16 << 20)
+    full = model(100).load_cost(Load(whole, [rows // 2, rows], 1000), server).read
+    part = model(100).load_cost(
+        Load(sample, [len(sample) // 2, len(sample)], 1000), Server(cache_bytes=16 << 20, share=share)
+    )
+    assert part.read.other is None
+    assert part.read.leaf[1] / share == pytest.approx(full.leaf[1], rel=0.05)
+
+
+def test_keys_share_bytes_with_those_before_them() -> None:
+    stored = np.array([[1, 0, 0], [1, 0, 9], [1, 0, 5], [2, 0, 0]], np.uint8)
+    assert shared_bytes(stored, np.array([0, 2, 1, 3]), [2, 4]) == [2, 0]
+    assert shared_bytes(np.array([256, 259, 300]), np.arange(3), [3]) == [7]
+    assert shared_bytes(stored[:1], np.array([0]), [1]) == [0], "none is before the first"
+
+
+def test_a_cache_of_a_few_pages_is_refused() -> None:
+    with pytest.raises(UsageError) as refused:
+        model().load_cost(Load(streams.random(10), [10], 1000), Server(cache_bytes=99 * 16384))
+    assert str(refused.value) == "a cache of 1,622,016 bytes has fewer than 100 pages: give it more memory."
+
+
+def test_no_cost_is_predicted_for_what_is_not_known() -> None:
+    column = ENGINE.column("binary16")
+    assert not isinstance(ENGINE.page_model(Table("t", column, 0, "nonclustered")), PredictsCost)
+    assert not isinstance(MYSQL.page_model(Table("t", MYSQL.column("binary16"), 0)), PredictsCost)
