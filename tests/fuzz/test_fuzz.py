@@ -10,7 +10,7 @@ from tests.fuzz.cases import KINDS, case
 from tests.fuzz.harness import Case, run
 from tests.fuzz.samples import Samples, samples
 
-SHORT = {"scenarios": 50, "urls": 60, "options": 60, "config": 60, "results": 50, "baselines": 50} | {"bundles": 40}
+SHORT = {"scenarios": 50, "urls": 60, "options": 60, "config": 60, "results": 50, "baselines": 50} | {"bundles": 25}
 LONG = {
     "scenarios": 25_000,
     "urls": 20_000,
