@@ -55,17 +55,15 @@ def _time(groups: Sequence[Group], styles: Styles) -> Figure:
     if not timed:
         modelled = all(group.modelled for group in groups)
         return Figure(key, title, unit, "A page model has no times." if modelled else "No times can be compared.")
-    enough = any(len(group.blocks) >= ENOUGH_BLOCKS for group in timed)
+    most = max(len(group.blocks) for group in timed)
+    lines = "Lines are what was seen, and prove nothing." if most > 1 else "Measured once, which proves nothing."
+    if most >= ENOUGH_BLOCKS:
+        lines = "Lines are 95\u00a0% intervals: the truth is likely inside."
     return _Picture(
         key,
         title,
         unit,
-        "1 is as fast as an integer key, 2 takes twice as long. "
-        + (
-            "Lines are 95\u00a0% intervals: the truth is likely inside."
-            if enough
-            else "Lines are what was seen, and prove nothing."
-        ),
+        f"1 is as fast as an integer key, 2 takes twice as long. {lines}",
         "× control",
         lambda group, arm: (group.ratio(arm, time_metric(group)), group.modelled),
         ratio,
