@@ -14,7 +14,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
 from keybench.model.table import Table
 from keybench.model.url import is_url
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
@@ -37,7 +37,7 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measured:
     ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
-    cost = model.load_cost(Load(ranks, ends.tolist(), rows_per_tx, writers, shared), server)
+    cost = _cost(model, Load(ranks, ends.tolist(), rows_per_tx, writers, shared), keys, server)
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
@@ -50,11 +50,11 @@ def reads_after_restart(on: Engine, request: Request, table: Table, keys: Keys, 
         return None
     ranks = ranked(sort_words(keys, table.column.order))
     load = Load(ranks, [rows, len(keys)], request.scenario.load.rows_per_tx, restart=rows)
-    before, after = model.load_cost(load, server_of(on, request)).read.all.tolist()
+    before, after = _cost(model, load, keys, server_of(on, request)).read.all.tolist()
     return before, after
 
 
-def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:
+def _model(on: Engine, request: Request, table: Table) -> PredictsCost | PredictsCostOfSizes | None:
     known = table.key in ("clustered", "nonclustered") and not table.lengths and request.scenario.table.shards == 1
     if is_url(request.servers[on.name]) or not known:
         return None
@@ -62,7 +62,13 @@ def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:
         model = on.page_model(table)
     except UsageError:  # `prediction` says why there is none
         return None
-    return model if isinstance(model, PredictsCost) else None
+    return model if isinstance(model, PredictsCost | PredictsCostOfSizes) else None
+
+
+def _cost(model: PredictsCost | PredictsCostOfSizes, load: Load, keys: Keys, server: Server) -> LoadCost:
+    if isinstance(model, PredictsCostOfSizes):
+        return model.sized_load_cost(load, model.sizes(keys), server)
+    return model.load_cost(load, server)
 
 
 def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str, *, alone: bool) -> Measured:
