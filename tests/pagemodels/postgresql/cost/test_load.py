@@ -60,7 +60,7 @@ def test_a_load_costs_what_it_does_in_plain_python(
     by[: min(n, writers)] = np.arange(min(n, writers))
     load, model, at = Load(ranks, [n // 2, n], per_tx, by), small(), int(random.integers(0, 1 << 20))
     server = Server(cache_bytes=0, checkpoint_bytes=round(segments * 1.9 + 0.5) << 24, durable=durable, log_position=at)
-    own_limits = Limits(buffers, buffers // 8, SEGMENT, flush)
+    own_limits = Limits(buffers, buffers // 8, SEGMENT, flush_rows)
     plain = Reference(model, load, own_limits, segments, durable, checkpoints.usable(at)).run()
     wanted = np.array(plain.counted).T
     own = np.cumsum(counted(model, load, server, own_limits), axis=1)
