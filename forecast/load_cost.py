@@ -15,7 +15,7 @@ from keybench.forecast.row_stream import row_stream
 from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
 from keybench.pagemodels.costs.sampling import Sample, draw
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.scenarios.schema import Scenario
@@ -80,6 +80,8 @@ class Forecast:
 
     def __init__(self, on: Engine, table: Table, scenario: Scenario, layout: str, rows: int, seed: int) -> None:
         model = on.page_model(table)
+        if isinstance(model, PredictsCostOfSizes):
+            raise UsageError(f"a forecast knows entries of one size, and those of {layout} on {on.title} have several.")
         if not isinstance(model, PredictsCost):
             raise UsageError(
                 f"the page model of {on.title} does not know yet what a load costs in page reads and log: choose "
