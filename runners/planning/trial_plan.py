@@ -30,7 +30,6 @@ from keybench.scenarios.schema import Scenario
 TABLE = "keybench_rows"
 MOST_TRIALS = 100_000
 """A plan is held in memory and printed."""
-_RESTARTED = ("local", "embedded", MODEL_SERVER)
 ALL = "all"
 """In place of layouts: every one that clients make."""
 
@@ -220,11 +219,6 @@ def _check_phases(request: Request) -> None:
     phases = request.scenario.phase
     for name in request.databases if phases else ():
         on = engine(name)
-        if any(phase.restart for phase in phases) and request.servers[name] not in _RESTARTED:
-            raise UsageError(
-                f"scenario {request.scenario.name} restarts the server of {on.title}, which keybench does only with "
-                "one that it starts itself, outside of a container: choose --server local or embedded."
-            )
         if request.is_modelled(name):
             if not isinstance(on.page_model(Table(TABLE, on.default_column("uuid"), 0)), KeepsState):
                 raise UsageError(
