@@ -258,12 +258,24 @@ def _take(pool: Pool) -> int:
 
 @kernel
 def create(pool: Pool, page: int) -> None:
-    """Puts a new page into a frame."""
-    frame = _take(pool)
-    frames = pool.frames
+    """Puts a new page into a frame; into its old one if it was there before it was dropped (buf_page_create)."""
+    frames, frame = pool.frames, np.int64(pool.places[page])
+    if frame >= 0:
+        frames[frame, CHANGED] = 1
+        _remove(pool, int(frame))
+        _insert(pool, int(frame), NOWHERE)
+        return
+    frame = np.int64(_take(pool))
     frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, 1, pool.state[NOW]
     pool.places[page] = frame
-    _insert(pool, frame, NOWHERE)
+    _insert(pool, int(frame), NOWHERE)
+
+
+@kernel
+def drop(pool: Pool, page: int) -> None:
+    """A page is freed in its file: it need not be written (buf_pool_t::release_freed_page)."""
+    if pool.places[page] >= 0:
+        pool.frames[pool.places[page], CHANGED] = 0
 
 
 @kernel

@@ -16,7 +16,7 @@ from keybench.pagemodels.innodb.branch_memory import PAGES
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.cost import buffer_pool
 from keybench.pagemodels.innodb.cost.buffer_pool import BRANCH, FIRST_LEAF, LEAF, OTHER
-from keybench.pagemodels.innodb.cost.load import PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, advance, make_branches
+from keybench.pagemodels.innodb.cost.load import PURGE_AT, SECOND, SEGMENTS, UNDO, UNUSED, Plan, advance, make_branches
 from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
 from keybench.pagemodels.innodb.leaf_memory import ROW, Leaves
 from keybench.pagemodels.innodb.leaf_splits import events_of, load
@@ -94,12 +94,15 @@ class _Simulated:
         self._tree = branch_memory.new(model.branch_bytes, size, pages, 1, shrinks=True, sparse=sparse)
         start(self._tree, self._space)
         transactions = -(-n // rows.rows_per_tx)
-        others = UNDO + (undo * transactions if undo > 1 else SEGMENTS)
-        self._pool = buffer_pool.new(frames, others, pages // 8 + 1024, pages, share)
+        most = undo * transactions if undo > 1 else SEGMENTS
+        self._pool = buffer_pool.new(frames, UNDO + most, pages // 8 + 1024, pages, share)
         self._left, self._right = (np.full(pages, -1, np.int32) for _ in range(2))
-        state = np.zeros(PURGE_AT + 1, np.int64)
+        state = np.zeros(UNUSED + 1, np.int64)
         state[PURGE_AT] = SECOND
-        self._plan = Plan(self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), self._left, self._right, state)
+        log, unused = np.zeros((transactions, undo), np.int32), np.empty(most, np.int32)
+        self._plan = Plan(
+            self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), log, unused, self._left, self._right, state
+        )
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._events = 0  # done
         self._share, self._restart = share, rows.restart or 0

@@ -26,6 +26,7 @@ from keybench.pagemodels.innodb.cost.buffer_pool import (
     Pool,
     clean,
     create,
+    drop,
     use,
 )
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
@@ -45,8 +46,9 @@ SECOND = 1_000_000_000
 _SWEEPS = 2
 """How often purge visits all segments each time: once after its work, once when it finds no more."""
 
-ROWS, COMMITTED, PURGED, PURGE_AT = range(4)
-"""Fields of `state`: rows done; transactions committed and purged; the time of the next purge."""
+ROWS, COMMITTED, PURGED, PURGE_AT, UNDO_PAGES, UNUSED = range(6)
+"""Fields of `state`: rows done; transactions committed and purged; the time of the next purge;
+undo pages in the file, and those of them that are free."""
 
 
 class Plan(NamedTuple):
@@ -58,6 +60,10 @@ class Plan(NamedTuple):
     """Of a transaction; 0 for a sample of rows: then nothing but the index is known."""
     row_time: int
     """ns that a row takes, without reads."""
+    undo: NDArray[np.int32]
+    """(transactions, undo pages): the pages of each transaction's undo log."""
+    unused: NDArray[np.int32]
+    """Undo pages that purge has freed, the last one first in use again; as many as there can be undo pages."""
     left: NDArray[np.int32]
     """(leaves,): the neighbours of each leaf; −1 none."""
     right: NDArray[np.int32]
@@ -86,11 +92,17 @@ def _new_in_file(pool: Pool, plan: Plan, file: int) -> int:
 
 
 @kernel
-def _undo_page(plan: Plan, transaction: int, number: int) -> int:
-    """A transaction's undo page. If it needs but one, the segment's is used again (TRX_UNDO_CACHED)."""
-    if plan.undo_pages == 1:
-        return UNDO + transaction % SEGMENTS
-    return UNDO + transaction * plan.undo_pages + number
+def _new_undo_page(plan: Plan, transaction: int, number: int) -> int:
+    """Gives a transaction an undo page: one that is free, or a new one."""
+    state = plan.state
+    if state[UNUSED]:
+        state[UNUSED] -= 1
+        page = int(plan.unused[state[UNUSED]])
+    else:
+        page = UNDO + state[UNDO_PAGES]
+        state[UNDO_PAGES] += 1
+    plan.undo[transaction, number] = page
+    return page
 
 
 @kernel
@@ -100,14 +112,15 @@ def _log_undo(pool: Pool, plan: Plan, row: int) -> int:
         return 0
     transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx
     number = place * plan.undo_pages // plan.rows_per_tx
-    page, reads = _undo_page(plan, transaction, number), 0
-    if place == 0 or (place - 1) * plan.undo_pages // plan.rows_per_tx != number:
-        reads += use(pool, _HEADERS + transaction % SEGMENTS, place == 0)
-        if plan.undo_pages > 1 or transaction < SEGMENTS:
-            reads += _new_in_file(pool, plan, _SYSTEM)
-            create(pool, page)
-            return reads
-    return reads + use(pool, page, True)
+    if place and (place - 1) * plan.undo_pages // plan.rows_per_tx == number:
+        return use(pool, int(plan.undo[transaction, number]), True)
+    reads = use(pool, _HEADERS + transaction % SEGMENTS, place == 0)
+    if plan.undo_pages == 1 and transaction >= SEGMENTS:  # the segment's own is used again (TRX_UNDO_CACHED)
+        plan.undo[transaction, 0] = plan.undo[transaction - SEGMENTS, 0]
+        return reads + use(pool, int(plan.undo[transaction, 0]), True)
+    reads += _new_in_file(pool, plan, _SYSTEM)
+    create(pool, _new_undo_page(plan, transaction, number))
+    return reads
 
 
 @kernel
@@ -115,8 +128,8 @@ def _commit(pool: Pool, plan: Plan, transaction: int) -> int:
     """Adds a transaction to the history: to a list that links it with the segment's last one (flst_add_first)."""
     reads = use(pool, _HEADERS + transaction % SEGMENTS, True)
     if transaction - SEGMENTS >= plan.state[PURGED]:
-        reads += use(pool, _undo_page(plan, transaction - SEGMENTS, 0), True)
-    return reads + use(pool, _undo_page(plan, transaction, 0), True)
+        reads += use(pool, int(plan.undo[transaction - SEGMENTS, 0]), True)
+    return reads + use(pool, int(plan.undo[transaction, 0]), True)
 
 
 @kernel
@@ -127,7 +140,7 @@ def _purge(pool: Pool, plan: Plan) -> int:
         header = _HEADERS + transaction % SEGMENTS
         reads += use(pool, header, False)
         for number in range(plan.undo_pages):
-            reads += use(pool, _undo_page(plan, transaction, number), False)
+            reads += use(pool, int(plan.undo[transaction, number]), False)
     for sweep in range(_SWEEPS):
         for segment in range(SEGMENTS):
             reads += use(pool, _HEADERS + segment, False)
@@ -135,9 +148,14 @@ def _purge(pool: Pool, plan: Plan) -> int:
             continue
         for transaction in range(state[PURGED], state[COMMITTED]):
             reads += use(pool, _HEADERS + transaction % SEGMENTS, True)
-            reads += use(pool, _undo_page(plan, transaction, 0), True)
+            reads += use(pool, int(plan.undo[transaction, 0]), True)
             reads += use(pool, _SYSTEM + _MAP, True)
             reads += use(pool, _SYSTEM + _SEGMENTS, True)
+            for number in range(plan.undo_pages if plan.undo_pages > 1 else 0):
+                page = int(plan.undo[transaction, number])
+                drop(pool, page)
+                plan.unused[state[UNUSED]] = page
+                state[UNUSED] += 1
     state[PURGED] = state[COMMITTED]
     pool.state[NOW] = now
     state[PURGE_AT] = now + SECOND

@@ -30,7 +30,8 @@ from keybench.pagemodels.innodb.cost.buffer_pool import (
     WRITES,
     WRITTEN,
 )
-from keybench.pagemodels.innodb.leaf_memory import grow, new
+from keybench.pagemodels.innodb.leaf_memory import grow
+from keybench.pagemodels.innodb.leaf_memory import new as new_leaves
 from keybench.pagemodels.innodb.leaf_splits import load
 from tests.pagemodels.innodb.reference_pool import PlainPool
 
@@ -56,8 +57,12 @@ def test_the_pool_is_the_plain_one(
     for row in range(rows):
         page, changes = int(chance.integers(spread)), bool(chance.random() < changed)
         if chance.random() < 0.05:
-            buffer_pool.create(pool, spread + row)
-            plain.create(spread + row)
+            new_page = spread + row if changes else page
+            buffer_pool.create(pool, new_page)
+            plain.create(new_page)
+        elif chance.random() < 0.05:
+            buffer_pool.drop(pool, page)
+            plain.drop(page)
         else:
             assert buffer_pool.use(pool, page, changes) == plain.use(page, changes)
         state[NOW] += pause
@@ -79,7 +84,7 @@ def test_a_pool_has_as_many_pages_as_the_server_says() -> None:
 @pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "descending"])
 def test_each_row_is_noted_with_the_leaf_that_has_it(stream: str) -> None:
     ranks = np.argsort(np.argsort(streams.STREAMS[stream](3000)))
-    leaves = new(300, 16384, 16252, len(ranks), clustered=True, shrinks=True)
+    leaves = new_leaves(300, 16384, 16252, len(ranks), clustered=True, shrinks=True)
     at, full = np.empty(1, np.int32), 0
     for row, rank in enumerate(ranks):
         while load(leaves, ranks, row, row + 1, at) == row:
