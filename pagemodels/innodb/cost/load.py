@@ -31,6 +31,7 @@ from keybench.pagemodels.innodb.cost.buffer_pool import (
 )
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_memory import OTHER as NEW
+from keybench.pagemodels.memory import uncounted
 
 Integers = NDArray[np.int64]
 
@@ -106,15 +107,9 @@ def _new_undo_page(plan: Plan, transaction: int, number: int) -> int:
 
 
 @kernel
-def _log_undo(pool: Pool, plan: Plan, row: int) -> int:
-    """Adds an undo record."""
-    if plan.undo_pages == 0:
-        return 0
-    transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx
-    number = place * plan.undo_pages // plan.rows_per_tx
-    if place and (place - 1) * plan.undo_pages // plan.rows_per_tx == number:
-        return use(pool, int(plan.undo[transaction, number]), True)
-    reads = use(pool, _HEADERS + transaction % SEGMENTS, place == 0)
+def _begin_undo_page(pool: Pool, plan: Plan, transaction: int, number: int) -> int:
+    """A transaction's next undo page. Returns pages read."""
+    reads = use(pool, _HEADERS + transaction % SEGMENTS, number == 0)
     if plan.undo_pages == 1 and transaction >= SEGMENTS:  # the segment's own is used again (TRX_UNDO_CACHED)
         plan.undo[transaction, 0] = plan.undo[transaction - SEGMENTS, 0]
         return reads + use(pool, int(plan.undo[transaction, 0]), True)
@@ -203,29 +198,44 @@ def advance(
 
     `parts`: rows after which each part of the load ends; `reads` and `written`: int64 (parts, 3), by kind of page.
     """
-    state, first, event = plan.state, plan.state[ROWS], 0
-    part = np.searchsorted(parts, first, side="right")
+    pool, plan, tree = uncounted(pool), uncounted(plan), uncounted(tree)
+    state, ranks, first, event = plan.state, plan.ranks, plan.state[ROWS], 0
+    part, logs = np.searchsorted(parts, first, side="right"), plan.undo_pages > 0
+    count, begin_leaf, begin_branch = reads[part], pool.state[FIRST_LEAF], pool.state[FIRST_BRANCH]
+    transaction, place = first // plan.rows_per_tx, first % plan.rows_per_tx
+    number = -(-place * plan.undo_pages // plan.rows_per_tx)  # undo pages that the transaction has begun
+    until = number * plan.rows_per_tx // plan.undo_pages if logs else 0
     for i in range(len(at)):
         row = first + i
-        key, count = plan.ranks[row] + 1, reads[part]
+        key = ranks[row] + 1
         count[BRANCH] += _descend(pool, tree, key)
         if at[i] < 0:
             while event < len(events) and events[event, ROW] == row:
                 _make_room(pool, plan, events[event], count)
                 event += 1
             if tree.facts[HEIGHT]:
-                count[BRANCH] += use(pool, pool.state[FIRST_BRANCH] + find(tree, key, 1), True)
+                count[BRANCH] += use(pool, begin_branch + find(tree, key, 1), True)
         else:
-            count[LEAF] += use(pool, pool.state[FIRST_LEAF] + at[i], True)
-        count[OTHER] += _log_undo(pool, plan, row)
+            count[LEAF] += use(pool, begin_leaf + at[i], True)
         pool.state[NOW] += plan.row_time
         clean(pool)
-        if plan.undo_pages and ((row + 1) % plan.rows_per_tx == 0 or row + 1 == len(plan.ranks)):
-            count[OTHER] += _commit(pool, plan, row // plan.rows_per_tx)
-            state[COMMITTED] += 1
-        if plan.undo_pages and pool.state[NOW] >= state[PURGE_AT]:
-            count[OTHER] += _purge(pool, plan)
+        if logs:
+            if place == until:
+                count[OTHER] += _begin_undo_page(pool, plan, transaction, number)
+                number += 1
+                until = number * plan.rows_per_tx // plan.undo_pages
+            else:
+                count[OTHER] += use(pool, int(plan.undo[transaction, number - 1]), True)
+            place += 1
+            if place == plan.rows_per_tx or row + 1 == len(ranks):
+                count[OTHER] += _commit(pool, plan, transaction)
+                state[COMMITTED] += 1
+                transaction += 1
+                place = number = until = 0
+            if pool.state[NOW] >= state[PURGE_AT]:
+                count[OTHER] += _purge(pool, plan)
         if row + 1 == parts[part]:
             written[part] = pool.state[WRITTEN:]
             part += 1
+            count = reads[part]
     state[ROWS] += len(at)
