@@ -95,9 +95,9 @@ class Log:
 
     bytes: Counts
     """All bytes, images included."""
-    images: Counts
-    """Whole pages in the log, where the engine writes such."""
-    image_bytes: Counts
+    images: Counts | None
+    """Whole pages in the log; None where the engine writes no such beside records of rows."""
+    image_bytes: Counts | None
     """Bytes of the images, as `Metric.LOG_PAGE_IMAGE_BYTES` counts them."""
     checkpoints: Counts
     """Checkpoints that began."""

@@ -17,7 +17,7 @@ allocation maps are not modelled, so `fragmentation` is exact only as far as the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
@@ -34,6 +34,7 @@ from keybench.pagemodels.half_split.sorted_build import SortedBuild
 from keybench.pagemodels.half_split.state import Rules
 from keybench.pagemodels.half_split.stateful import StatefulSizedSplitModel, StatefulSplitModel
 from keybench.pagemodels.mssql import records as rows
+from keybench.pagemodels.mssql.cost.load import REPLACEMENTS, CostModel
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 
 _LOCATORS = {"heap": rows.RID, "int": 4, "bigint": 8}
@@ -65,6 +66,8 @@ class Parameters:
     """Whether a rebuild leaves the free space of the fill factor on pages above the leaves too."""
     empty_pages: str = "freed"
     """What the ghost cleanup does to a page that it empties: `freed`; or `kept`, as a test of 2012 shows."""
+    replacement: str = "counters"
+    """Which pages leave a full buffer pool: by `counters` (documented for SQL Server 2000), or by `lru-2`."""
     threads: int = 1
     """Cores to use."""
 
@@ -77,6 +80,7 @@ class Parameters:
             ("structure", ("index", "heap")),
             ("beneath", tuple(_LOCATORS)),
             ("empty_pages", tuple(_DELETIONS)),
+            ("replacement", tuple(REPLACEMENTS)),
         ):
             if getattr(self, name) not in known:
                 raise unknown_name(name, getattr(self, name), known)
@@ -111,11 +115,17 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
         empty, one = _row(table, given, key, []), _row(table, given, key, [1])
         return varying_index(empty, one - empty - 1, rows.branch_row(key), given)
     if table.key == "clustered":
-        return index(row, rows.branch_row(key), given)
+        return index(row, rows.branch_row(key), given, (0, 0))
     locator, varies = _LOCATORS[given.beneath], given.rid_varies and given.beneath == "heap"
     leaf = rows.index_row(key, locator, locator_varies=varies, versions=given.row_versions)
     # Of an index that is not unique the locator is part of the key on all levels.
-    return index(leaf, rows.branch_row(key + locator if table.key == "fk" else key), given)
+    branch = rows.branch_row(key + locator if table.key == "fk" else key)
+    if table.key != "nonclustered" or table.lengths:
+        return index(leaf, branch, given)
+    if given.beneath == "heap":
+        return index(leaf, branch, given, (rows.rows_a_heap_page(row), row))
+    beneath = _row(table, given, fixed + locator, variable)
+    return index(leaf, branch, given, (rows.rows_a_page(beneath), beneath))
 
 
 def _row(table: Table, given: Parameters, fixed: int, variable: Sequence[int]) -> int:
@@ -154,11 +164,14 @@ def varying_index(empty: int, more: int, branch: int, given: Parameters) -> Size
     )
 
 
-def index(leaf: int, branch: int, given: Parameters) -> PageModel:
-    """An index with leaf and non-leaf rows of so many bytes."""
+def index(leaf: int, branch: int, given: Parameters, beneath: tuple[int, int] | None = None) -> PageModel:
+    """An index with leaf and non-leaf rows of so many bytes.
+
+    `beneath`: as of `CostModel`; None if what a load costs is not known.
+    """
     at_insertion = given.split_point == "insertion_point"
     rule = _rule(rows.rows_a_page(leaf), ALONE, given.split_fraction, at_insertion=at_insertion)
-    return StatefulSplitModel(
+    model = StatefulSplitModel(
         rules=_rules(partial(rows.rows_a_built_page, leaf), branch, rule, given),
         leaf=rule,
         branch=_rule(rows.rows_a_page(branch), 0, 0.5),
@@ -166,6 +179,10 @@ def index(leaf: int, branch: int, given: Parameters) -> PageModel:
         fragmentation="not adjacent",
         threads=given.threads,
     )
+    if beneath is None:
+        return model
+    parts = {each.name: getattr(model, each.name) for each in fields(model)}
+    return CostModel(**parts, row=leaf, beneath=beneath, replacement=given.replacement)
 
 
 def _rules(room: Callable[[int], int], branch: int, leaf: Rule, given: Parameters) -> Rules:

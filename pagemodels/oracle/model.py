@@ -16,7 +16,7 @@ it have more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
@@ -34,6 +34,7 @@ from keybench.pagemodels.half_split.sorted_build import SortedBuild
 from keybench.pagemodels.half_split.state import Rules
 from keybench.pagemodels.half_split.stateful import StatefulSizedSplitModel, StatefulSplitModel
 from keybench.pagemodels.oracle import records as entries
+from keybench.pagemodels.oracle.cost.load import CostModel
 from keybench.pagemodels.oracle.state import OracleState
 
 _BRANCH_BYTES = 8028
@@ -56,6 +57,8 @@ class Parameters:
     """Whether the index is unique; keys are distinct in either case."""
     right_edge: str = "90-10"
     """How a full rightmost leaf splits at a new highest key: `90-10`, or `50-50` as in 9i."""
+    rows_in_3_seconds: int = 30_000
+    """Rows that arrive while a block's touches count once: a model knows no time."""
     threads: int = 1
     """Cores to use."""
 
@@ -64,6 +67,8 @@ class Parameters:
             raise UsageError(
                 f"initrans of an index is between 2 and {_MOST_SLOTS}, not {self.initrans}: the default is 2."
             )
+        if self.rows_in_3_seconds < 1:
+            raise UsageError(f"rows_in_3_seconds is at least 1, not {self.rows_in_3_seconds}: the default is 30,000.")
         if self.right_edge not in _RIGHT_EDGES:
             raise unknown_name("right_edge", self.right_edge, _RIGHT_EDGES)
 
@@ -91,7 +96,7 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
     half = max(1, (room + 1) // 2)
     append = ALONE if given.right_edge == "90-10" else half
     leaf = Rule(room, room, append, half, half)
-    return StatefulSplitModel(
+    model = StatefulSplitModel(
         rules=_rules(lambda pctfree: max(1, entries.built_bytes(given.initrans, pctfree) // entry), leaf, width),
         kind=OracleState,
         leaf=leaf,
@@ -99,6 +104,11 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
         density=lambda n, _used, pages: 100 * n * entry / (pages * entries.leaf_bytes(given.initrans)),
         threads=given.threads,
     )
+    if table.key not in ("clustered", "nonclustered") or table.lengths:
+        return model
+    heap_rows = 0 if table.key == "clustered" else entries.rows_a_heap_block(width, table.payload)
+    parts = {each.name: getattr(model, each.name) for each in fields(model)}
+    return CostModel(**parts, heap_rows=heap_rows, rows_apart=given.rows_in_3_seconds)
 
 
 def _of_any_sizes(table: Table, given: Parameters) -> SizedByValue:

@@ -15,6 +15,7 @@ _LEAF_BYTES = 7996  # LF_BLK_LEN of an 8 KiB block with two transaction slots
 _DATA_BYTES = 8036  # kdxlebksz in dumps of such a block
 _SLOT = 24
 _LONG = 250
+_HEAP_PCTFREE = 10
 
 
 def leaf_bytes(initrans: int) -> int:
@@ -50,6 +51,13 @@ def nonunique_entry(key: int) -> int:
 def table_entry(key: int, payload: int) -> int:
     """A row of an index-organised table: no rowid. Not checked against any published figure."""
     return _ROW + column_bytes(key) + (column_bytes(payload) if payload else 0)
+
+
+def rows_a_heap_block(key: int, payload: int) -> int:
+    """Rows of a heap's block that is filled up to PCTFREE 10: three bytes before a row's columns, two in the directory.
+    Not checked against any published figure."""
+    row = 3 + 2 + column_bytes(key) + (column_bytes(payload) if payload else 0)
+    return max(1, (_DATA_BYTES - _DATA_BYTES * _HEAP_PCTFREE // 100) // row)
 
 
 def number_bytes(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -52,7 +52,8 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
         expected[Metric.PAGES_WRITTEN] = cost.written.all
     if cost.log is not None:
         expected[Metric.LOG_BYTES] = cost.log.bytes
-        expected[Metric.LOG_PAGE_IMAGES] = cost.log.images
+        if cost.log.images is not None:
+            expected[Metric.LOG_PAGE_IMAGES] = cost.log.images
     subject = KEY if alone else MODEL
     readings = [Reading(metric, float(of.sum()), "modelled", note, subject) for metric, of in expected.items()]
     course = {metric.value: np.cumsum(of) for metric, of in expected.items()}

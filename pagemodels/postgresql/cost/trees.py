@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.tree import Level, build_branches, build_level, page_numbers
+from keybench.pagemodels.half_split.tree import Level, build_branches, build_level
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
@@ -72,7 +72,13 @@ def index(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[Index, Level, Inte
         first_heap - 1 if len(above) > 1 else NONE,
         first_heap,
     )
-    files = np.zeros(first_heap, np.int64)
-    levels = [level, *above[:1]]
-    files[: first_heap - 1] = np.concatenate([page_numbers(levels[at:] + levels[:at]) for at in range(len(levels))])
-    return built, level, files
+    return built, level, _files(leaves, branches, first_heap)
+
+
+def _files(leaves: Ancestry, branches: Ancestry, pages: int) -> Integers:
+    """The place of each page in the index's file, by its number. Of pages that a row makes, the leaf comes first."""
+    births = np.concatenate([leaves.births, branches.births])
+    heights = np.repeat([0, 1], [len(leaves.births), len(branches.births)])
+    files = np.full(pages, pages, np.int64)
+    files[np.lexsort((heights, births))] = np.arange(len(births))
+    return files

@@ -35,10 +35,11 @@ def load_cost(tree: Tree, table: Tree | None, file: Ints, page_bytes: int, given
     ranks, n = given.ranks, len(given.ranks)
     limit, auto = server.pages(page_bytes + PAGE_OVERHEAD), _AUTOCHECKPOINT
     if server.checkpoint_bytes is not None:
-        auto = max(1, server.checkpoint_bytes // (page_bytes + _FRAME_HEADER))
+        auto = server.checkpoint_bytes // (page_bytes + _FRAME_HEADER)
+    auto, rows_per_tx = (max(1, round(whole * server.share)) for whole in (auto, given.rows_per_tx))
     pager = new(limit, auto, 1 << 12, len(given.ends))
     writers = np.zeros(n, np.int16) if given.writers is None else given.writers
-    rows = rows_of(np.asarray(given.ends, np.int64), writers, given.rows_per_tx)
+    rows = rows_of(np.asarray(given.ends, np.int64), writers, rows_per_tx, given.restart)
     tree = tree._replace(trace=new_trace(_ROWS * _NUMBERS))
     if table is not None:
         table = table._replace(trace=new_trace(_ROWS * _NUMBERS))
@@ -61,8 +62,7 @@ def load_cost(tree: Tree, table: Tree | None, file: Ints, page_bytes: int, given
         for each in filter(None, (tree, table)):
             clear(each.trace)
     by_part = costs(pager)
-    none = np.zeros(len(given.ends), np.int64)
-    log = Log(by_part[FRAMES] * (page_bytes + _FRAME_HEADER), none, none, by_part[CHECKPOINTS])
+    log = Log(by_part[FRAMES] * (page_bytes + _FRAME_HEADER), None, None, by_part[CHECKPOINTS])
     return LoadCost(Pages(*by_part[:4]), Pages(*by_part[COPIED : COPIED + 4]), log)
 
 

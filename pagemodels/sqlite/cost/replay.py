@@ -51,13 +51,15 @@ class Rows(NamedTuple):
     writers: NDArray[np.int16]
     """(n,): who sends each row."""
     rows_per_tx: int
+    restart: int
+    """The row before which connections are opened anew, with empty caches; −1 if they are not."""
     state: Integers
     """(3,): rows of the transaction so far, the writer of the last one, and the part of the load."""
 
 
-def rows_of(ends: Integers, writers: NDArray[np.int16], rows_per_tx: int) -> Rows:
+def rows_of(ends: Integers, writers: NDArray[np.int16], rows_per_tx: int, restart: int | None) -> Rows:
     """Before the first row."""
-    return Rows(ends, writers, rows_per_tx, np.array([0, NOBODY, 0]))
+    return Rows(ends, writers, rows_per_tx, -1 if restart is None else restart, np.array([0, NOBODY, 0]))
 
 
 @inlined
@@ -199,7 +201,8 @@ def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: 
             next_part(pager)
         writer = rows.writers[row]
         if state[_IN_TX] == 0:
-            begin(pager, state[_LAST_WRITER] != NOBODY and state[_LAST_WRITER] != writer)
+            another = state[_LAST_WRITER] != NOBODY and state[_LAST_WRITER] != writer
+            begin(pager, another or row == rows.restart)
             state[_LAST_WRITER] = writer
         if _all_here(pager, trace, at) and (not beside or _all_here(pager, table, of_row)):
             if beside:
@@ -215,6 +218,11 @@ def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: 
                 _release_path(pager, other, above)
             _release_path(pager, path, height)
         state[_IN_TX] += 1
-        if state[_IN_TX] == rows.rows_per_tx or row + 1 == n or rows.writers[row + 1] != writer:
+        if (
+            state[_IN_TX] == rows.rows_per_tx
+            or row + 1 == n
+            or row + 1 == rows.restart
+            or rows.writers[row + 1] != writer
+        ):
             commit(pager)
             state[_IN_TX] = 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +117,7 @@ def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int) -> Compared:
     noted, transactions = [settled(admin)], arrivals.transactions()
     n, ends = len(arrivals.keys), []
     for part in np.array_split(np.arange(len(transactions)), PARTS):
-        _send(admin, table, arrivals, [transactions[i] for i in part.tolist()])
+        send(admin, table, arrivals, [transactions[i] for i in part.tolist()])
         ends.append(transactions[part[-1]][1])
         noted.append(settled(admin))
     admin.drop(table)
@@ -129,7 +132,7 @@ def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int) -> Compared:
     return Compared(n, measured, model.load_cost(load, server))
 
 
-def _send(admin: PostgresAdmin, table: Table, arrivals: Arrivals, transactions: Sequence[tuple[int, int]]) -> None:
+def send(admin: PostgresAdmin, table: Table, arrivals: Arrivals, transactions: Sequence[tuple[int, int]]) -> None:
     """Sends transactions, each by its writer's own connection."""
     sessions = {writer: ENGINE.session(admin.address, table) for writer in np.unique(arrivals.writers).tolist()}
     try:
@@ -140,6 +143,15 @@ def _send(admin: PostgresAdmin, table: Table, arrivals: Arrivals, transactions: 
     finally:
         for session in sessions.values():
             session.close()
+
+
+def records(admin: PostgresAdmin, begin: str, end: str) -> dict[str, tuple[int, int]]:
+    """(number, bytes without page images) of each kind of record between two places of the log."""
+    files = Path(admin.address.parameters["data"]) / "pg_wal"
+    command = [Path(admin.address.parameters["programs"]) / "pg_waldump", "--path", files, "--stats=record"]
+    text = subprocess.run([*command, "-s", begin, "-e", end], capture_output=True, text=True, check=True).stdout
+    lines = re.findall(r"^(\w+/[\w+]+) +(\d+) \([^)]*\) +(\d+) ", text, re.MULTILINE)
+    return {kind: (int(number), int(size)) for kind, number, size in lines if int(number)}
 
 
 def settled(admin: PostgresAdmin) -> Counters:

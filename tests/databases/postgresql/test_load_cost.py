@@ -8,12 +8,18 @@ import pytest
 
 from benchmarks import streams
 from keybench.databases.postgresql.engine import ENGINE
+from keybench.databases.postgresql.probes import log
 from keybench.errors import UsageError
+from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.postgresql.cost import checkpoints
+from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
+from keybench.pagemodels.ranking import ranked
 from keybench.testing.contract.servers import Base
-from tests.databases.postgresql.load_counters import PARTS, Compared, by_one, compare, small_server
+from tests.databases.postgresql.load_counters import PARTS, Compared, by_one, compare, records, send, small_server
+from tests.pagemodels.postgresql.cost.reference import Reference
 
 WITHIN = {"index": 0.03, "heap": 0.0, "written": 0.15, "images": 0.03, "log": 0.01}
 """By how much the model may differ in a part of a load."""
@@ -120,3 +126,26 @@ def test_a_restart_empties_the_cache() -> None:
     assert cold.leaf[5] == pytest.approx(255, rel=0.06), "each leaf of 50,000 rows that was there, once"
     assert cold.branch[5] == 1
     assert cold.table[5] == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["embedded", "local"])
+@pytest.mark.parametrize(("stream", "payload"), [("random", 100), ("4 lagging by 0.5 %", 0), ("increasing", 200)])
+def test_each_kind_of_record_is_the_model_s(base: Base, kind: str, stream: str, payload: int) -> None:
+    """Numbers and bytes by `pg_waldump --stats=record`, beside the model in plain Python, without a checkpoint."""
+    keys = by_one(uuids(stream, 40_000))
+    with small_server(kind) as admin:
+        table = Table("small", ENGINE.default_column("uuid"), payload)
+        admin.create(table)
+        admin.checkpoint()
+        begin = log.position(admin)
+        send(admin, table, keys, keys.transactions())
+        stats = records(admin, begin, log.position(admin))
+        admin.drop(table)
+    model = ENGINE.page_model(table)
+    assert isinstance(model, HeapIndexModel)
+    load = Load(ranked(sort_words(keys.keys, table.column.order)), [40_000], 1000)
+    plain = Reference(model, load, 1024, (1 << 20, checkpoints.USABLE), True, 0).run()
+    modelled = {kind: (number, plain.bytes[kind]) for kind, number in plain.records.items()}
+    assert {kind: stats[kind] for kind in modelled} == modelled
+    assert stats.keys() - modelled.keys() <= {"XLOG/FPI_FOR_HINT", "Standby/RUNNING_XACTS"}, "by others"

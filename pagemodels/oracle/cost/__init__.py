@@ -1,0 +1,1 @@
+"""What a load costs Oracle, as published: no live server has confirmed it."""

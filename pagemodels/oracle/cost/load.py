@@ -1,0 +1,42 @@
+"""What a load costs Oracle: blocks read, of an index and the heap beneath it, or of an index-organised table.
+
+Redo is not known: no published source that we found gives the lengths of all vectors of an index entry and of its undo.
+So blocks written are not known either: checkpoints follow the redo. Undo blocks are new, and not read. Cleaning out a
+block costs no read of its own: it is done when the block is used next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keybench.pagemodels.costs.contract import Load, LoadCost, Pages, Server
+from keybench.pagemodels.costs.page_touches import touches
+from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+from keybench.pagemodels.oracle.cost.touch_counts import new, use
+
+PAGE_SIZE = 8192
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostModel(StatefulSplitModel):
+    """An index of Oracle with the buffer cache behind it; a `PredictsCost`."""
+
+    heap_rows: int
+    """Rows that fit a block of the heap beneath the index; 0 for an index-organised table."""
+    rows_apart: int
+    """Rows that arrive in 3 seconds, in which a block's touches count once."""
+    page_bytes: int = PAGE_SIZE
+
+    def load_cost(self, load: Load, server: Server) -> LoadCost:
+        """Blocks read into the buffer cache."""
+        buffers, ends = server.pages(PAGE_SIZE), np.asarray(load.ends, np.int64)
+        _, index, stream = touches(load.ranks, self.leaf, self.branch, self.heap_rows)
+        apart = max(1, int(self.rows_apart * server.share))
+        cache = new(buffers, index.pages, index.first_branch, index.first_table, apart)
+        costs = np.zeros((len(ends), 3), np.int64)
+        for some in stream:
+            rows = np.arange(some.first, some.first + len(some.ends))
+            use(cache, some.ends, some.touches, np.searchsorted(ends, rows, side="right"), costs)
+        return LoadCost(Pages(*costs.T))
