@@ -6,8 +6,8 @@ freed since it was there last (buf_page_peek_if_too_old). The list has no old pa
 
 When the free list is shorter than half of innodb_lru_scan_depth and the list longer than 256, the cleaner walks the
 list from its end: it frees what is clean and writes what is changed, until the free list has innodb_lru_scan_depth
-pages (buf0flu.cc, need_LRU_eviction, buf_flush_LRU_list_batch). A pool below 48 MB never has so many free pages, so
-that each walk goes through the whole list, and only pages changed since the last one stay.
+pages (buf0flu.cc, need_LRU_eviction, buf_flush_LRU_list_batch). A pool of 24 MB and less never has so many free pages,
+so that each walk goes through the whole list, and only pages changed since the last one stay.
 """
 
 from __future__ import annotations

@@ -62,9 +62,11 @@ class ClusteredModel(InnodbModel):
             leaves, _ = self._loaded(rows.ranks, n)
             log = self.redo.log(rows, events_of(leaves))
             none = Pages(*(np.zeros(len(rows.ends), np.int64) for _ in range(3)))
-            return LoadCost(none, none if _without_checkpoint(log, server) else None, log)
-        load_ = _Simulated(self, rows, frames, server.share, undo)
-        return LoadCost(*load_.run(), self.redo.log(rows, events_of(load_.leaves)))
+            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log)
+        simulated = _Simulated(self, rows, frames, server.share, undo)
+        read, written = simulated.run()
+        log = self.redo.log(rows, events_of(simulated.leaves))
+        return LoadCost(read, written if _without_checkpoints(log, written, frames, server) else None, log)
 
 
 def _undo_pages(model: ClusteredModel, rows: Load) -> int:
@@ -73,9 +75,14 @@ def _undo_pages(model: ClusteredModel, rows: Load) -> int:
     return -(-min(rows.rows_per_tx, len(rows.ranks)) * record // (model.page_bytes - _UNDO_ROOM))
 
 
-def _without_checkpoint(log: Log, server: Server) -> bool:
-    """Whether the log stays shorter than where MariaDB begins to write pages for its sake."""
-    return float(log.bytes.sum()) < (server.checkpoint_bytes or CAPACITY) * server.share * 3 / 4
+def _without_checkpoints(log: Log, written: Pages, frames: int, server: Server) -> bool:
+    """Whether pages are written for room in the pool before they must be for the log's sake, which is about when the
+    log since a page's first change takes three quarters of its capacity.
+
+    On average a page that is written was changed so long ago as it takes to write as many pages as the pool has.
+    """
+    ages = np.minimum(np.cumsum(log.bytes), frames * log.bytes / np.maximum(written.all, 1))
+    return bool(ages.max(initial=0) < (server.checkpoint_bytes or CAPACITY) * server.share * 3 / 4)
 
 
 class _Simulated:

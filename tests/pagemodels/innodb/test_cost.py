@@ -127,6 +127,17 @@ def test_random_keys_read_a_page_a_row_once_the_index_is_far_larger_than_the_poo
     assert random.read.table.sum() == 0
 
 
+def test_pages_that_checkpoints_write_are_not_known() -> None:
+    load_ = Load(streams.increasing(100_000), [50_000, 100_000], 1000)
+    pool = 6 << 20
+    usual, short = (
+        model(100).load_cost(load_, Server(cache_bytes=pool, checkpoint_bytes=log)) for log in (None, 2 << 20)
+    )
+    assert usual.written is not None
+    assert usual.written.leaf.sum() > 700
+    assert short.written is None, "a page stays in the pool for longer than its change may stay in the log"
+
+
 def test_a_restart_empties_the_pool() -> None:
     rows = 50_000  # 162 leaves
     load_ = Load(streams.random(rows), [rows // 2, rows], 1000, restart=rows // 2)
