@@ -27,7 +27,7 @@ FLAGS = 2
 """Bits of flags; the page's number is above them."""
 MOST = 12
 """More touches than a row has."""
-_CHUNK = 1 << 16
+_CHUNK = 1 << 14
 
 
 class Index(NamedTuple):

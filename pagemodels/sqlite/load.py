@@ -46,7 +46,8 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
     before = leaf = slot = int64(-1)
     for row in range(begin, end):
         key = ranks[row] if given else row
-        if not before < key < leaf:
+        same = before < key < leaf
+        if not same:
             leaf = at_least(marks, first, BORDERS, key)
             slot = leaf >> facts[SHIFT]
         before = key
@@ -61,7 +62,8 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
             if not room_for(tree.trace, overflow_of(tree, key)):
                 facts[LARGEST] = largest
                 return row
-            _open_record(tree, slot)
+            if not same or used > room or overflows:
+                _open_record(tree, slot)
         if overflows:
             take_overflow(tree, file, key)
         add(marks, first, ARRIVED, key)

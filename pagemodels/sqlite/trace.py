@@ -1,7 +1,8 @@
 """The pages that rows touch, as a b-tree's kernels note them while rows are inserted, some thousands of rows at a time.
 
 A row's record is a row of numbers: its pages from the leaf up to the root, `ROOT`, what happened then (one of the words
-below, with its numbers, each), and `END`. Numbers of pages are those in the file.
+below, with its numbers, each), and `END`. `END` alone is the record of a row that just fits the leaf of the row before,
+where nothing else happened either. Numbers of pages are those in the file.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class GroupView:
         column = f" with keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
         size = f" with {group.run.characters(group.payload)} beside the key" if group.payload != 100 else ""
         on = f"By the page model of {self.product}" if group.modelled else f"On {self.product}"
-        subject = "Making keys" if group.only_keys else f"{on}{column}{size}"
+        subject = f"Making keys ({group.server})" if group.only_keys else f"{on}{column}{size}"
         return Answer(self.ratios, self.judgement, self.product, headline(self.ratios, self.judgement, subject))
 
     @property

@@ -152,7 +152,7 @@ def _figure(shown: _Shown, run: RunView, view: GroupView) -> SiteFigure | None:
             arm.column,
             number(known[arm.name].median, places),
             _span(known[arm.name], places),
-            round(100 * known[arm.name].median / widest, 1),
+            max(0.0, round(100 * known[arm.name].median / widest, 1)),
             tuple(
                 number(values[arm.name][block], places + 1) if block in values[arm.name] else "–"
                 for block in group.blocks

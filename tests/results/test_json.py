@@ -28,6 +28,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "compare": ("latest",),
     "check": ("latest", "--baseline", "baseline.json"),
     "claims": ("latest",),
+    "forecast": ("--db", "sqlite", "--rows", "2e4", "--ram", "16MB"),
 }
 """Commands that print a table, with arguments."""
 
@@ -70,7 +71,10 @@ def test_every_command_that_prints_a_table_has_json() -> None:
     assert having == set(TABLES)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long) if name == "forecast" else name for name in TABLES],  # it compiles
+)
 def test_its_json_has_exactly_the_fields_of_the_documents(name, fake_run, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KEYBENCH_RESULTS", "results.sqlite")

@@ -185,7 +185,7 @@ def _make_room(pager: Pager) -> None:
         while place != _DIRTY and pages[place, _STATE] & _PINNED:
             place = pages[place, _BEFORE]
         if place != _DIRTY:
-            _write_frame(pager, place, False)
+            _write_frame(pager, place)
             _take_out(pages, place)
             pages[place, _STATE] = _HERE
             _unpin(pager, place)
@@ -198,16 +198,16 @@ def _make_room(pager: Pager) -> None:
 
 
 @kernel
-def _write_frame(pager: Pager, place: int, last: bool) -> None:
-    """Writes a page to the WAL (sqlite3WalFrames): over its frame of the same transaction, or behind all frames, as the
-    last one of a commit always is. The first frame after a checkpoint that copied all begins the WAL anew."""
+def _write_frame(pager: Pager, place: int) -> None:
+    """Writes a page to the WAL (sqlite3WalFrames): over its frame of the same transaction, or behind all frames. The
+    first frame after a checkpoint that copied all begins the WAL anew."""
     pages, facts = pager.pages, pager.facts
     facts[facts[PART] + FRAMES] += 1
     if facts[FULLY_COPIED]:
         facts[FULLY_COPIED] = facts[LENGTH] = 0
         facts[WAL] += 1
         facts[UNIQUE : UNIQUE + 4] = 0
-    if pages[place, _IN_TX] == facts[TX] and not last:
+    if pages[place, _IN_TX] == facts[TX]:
         return
     facts[LENGTH] += 1
     if pages[place, _IN_WAL] != facts[WAL]:
@@ -235,21 +235,17 @@ def begin(pager: Pager, changed: bool) -> None:
 def commit(pager: Pager) -> None:
     """Writes all dirty pages to the WAL, and checkpoints if it is long enough (sqlite3WalDefaultHook)."""
     pages, facts = pager.pages, pager.facts
-    highest = place = pages[_DIRTY, _BEHIND]
-    while place != _DIRTY:
-        highest, place = max(highest, place), pages[place, _BEHIND]
-    place = pages[_DIRTY, _BEHIND]
-    while place != _DIRTY:
-        if place != highest:
-            _write_frame(pager, place, False)
-        place = pages[place, _BEHIND]
-    _write_frame(pager, highest, True)
+    highest, over = _DIRTY, False
     while pages[_DIRTY, _BEHIND] != _DIRTY:
         place = pages[_DIRTY, _BEHIND]
+        if place > highest:
+            highest, over = place, pages[place, _IN_TX] == facts[TX]
+        _write_frame(pager, place)
         _take_out(pages, place)
         pages[place, _STATE] &= ~_CHANGED
         if not pages[place, _STATE] & _PINNED:
             _unpin(pager, place)
+    facts[LENGTH] += over  # the last frame of a commit is a new one
     release(pager, 1)
     if facts[LENGTH] >= facts[AUTOCHECKPOINT]:
         facts[facts[PART] + CHECKPOINTS] += 1

@@ -194,7 +194,7 @@ def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: 
     beside, n, state = len(table) > 0, len(rows.writers), rows.state
     path, other = np.empty(_LEVELS, np.int64), np.empty(_LEVELS, np.int64)
     height = above = 0
-    at = of_row = FIRST
+    at = of_row = whole = whole_of_row = FIRST
     for row in range(first, end):
         while row >= rows.ends[state[_PART]]:
             state[_PART] += 1
@@ -204,19 +204,29 @@ def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: 
             another = state[_LAST_WRITER] != NOBODY and state[_LAST_WRITER] != writer
             begin(pager, another or row == rows.restart)
             state[_LAST_WRITER] = writer
-        if _all_here(pager, trace, at) and (not beside or _all_here(pager, table, of_row)):
-            if beside:
-                of_row = _use(pager, table, of_row)
-            at = _use(pager, trace, at)
+        short, table_short = trace[at] == END, beside and table[of_row] == END
+        again = short and (table_short or not beside) and state[_IN_TX] > 0
+        whole = whole if short else at
+        whole_of_row = whole_of_row if table_short else of_row
+        behind, behind_row = at + 1, of_row + 1
+        if again:  # the same pages are the last ones that were used
+            at, of_row = behind, behind_row
         else:
-            if beside:
-                of_row, above = _descend(pager, table, of_row, other, True)
-            at, height = _descend(pager, trace, at, path, False)
-            at, height = _insert(pager, trace, at, path, height, False)
-            if beside:
-                of_row, above = _insert(pager, table, of_row, other, above, True)
-                _release_path(pager, other, above)
-            _release_path(pager, path, height)
+            if _all_here(pager, trace, whole) and (not beside or _all_here(pager, table, whole_of_row)):
+                if beside:
+                    of_row = _use(pager, table, whole_of_row)
+                at = _use(pager, trace, whole)
+            else:
+                if beside:
+                    of_row, above = _descend(pager, table, whole_of_row, other, True)
+                at, height = _descend(pager, trace, whole, path, False)
+                at, height = _insert(pager, trace, at, path, height, False)
+                if beside:
+                    of_row, above = _insert(pager, table, of_row, other, above, True)
+                    _release_path(pager, other, above)
+                _release_path(pager, path, height)
+            at = behind if short else at
+            of_row = behind_row if table_short else of_row
         state[_IN_TX] += 1
         if (
             state[_IN_TX] == rows.rows_per_tx

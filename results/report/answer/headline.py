@@ -81,7 +81,7 @@ def _slower(group: Group, slower: Sequence[Judged], *, of_control: bool) -> str:
     share = pages(group, worst.arm)
     of = f" of `{CONTROL}`" if of_control else ""
     needed = f" and {more_pages(share)}" if share is not None and round(100 * (share - 1)) else ""
-    most = "takes" if len(slower) == 1 else "takes most:"
+    most = "takes" if len(slower) == 1 else "takes longest:"
     rest = f" ({count_word(len(slower) - 1)} more take longer too)" if len(slower) > 1 else ""
     return f"`{_name(group, worst.arm)}` {most} {times(worst.ratio.median)} the time{of}{needed}{rest}"
 

@@ -13,7 +13,7 @@ from keybench.results.analysis.group_comparison import Judgement
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.summary import Summary, summarise
 from keybench.results.analysis.verdict import Verdict
-from keybench.results.report.answer.pictures import harmful_splits
+from keybench.results.report.answer.pictures import gave_back, harmful_splits
 from keybench.results.report.figures.selection import evenly_chosen
 from keybench.results.report.tables.metric_tables import MARKS, Cell, Column
 from keybench.results.wording import decimals, number, ratio
@@ -57,7 +57,8 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
         cells = tuple(_predicted(arm) for arm in arms)
         columns.append(Column("Pages", "predicted", cells))
     shown = tuple(column for column in columns if any(cell.text != "–" for cell in column.cells))
-    return LayoutTable(arms, shown, note, _legend({(column.title, column.unit) for column in shown}))
+    legend = _legend({(column.title, column.unit) for column in shown})
+    return LayoutTable(arms, shown, note, " ".join(filter(None, (legend, gave_back(group)))))
 
 
 def _legend(shown: set[tuple[str, str]]) -> str:
@@ -67,7 +68,7 @@ def _legend(shown: set[tuple[str, str]]) -> str:
             "× control ↓",
         ): "Insert time: over that of the control in the same repetition, with its 95\u00a0% "
         "interval in small print; “not decided” means that the interval leaves it open.",
-        ("Splits", "per 1,000 rows ↓"): "Splits: full pages that a row was pushed into.",
+        ("Splits", "per 1,000 rows ↓"): "Splits: rows that came to a full page and split it.",
         ("Log", "bytes a row ↓"): "Log: what the server writes so that a crash loses nothing.",
         ("Pages", "predicted"): "Pages, predicted: keybench's page model, which simulates the index without looking at "
         "the server.",

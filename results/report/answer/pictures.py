@@ -55,17 +55,15 @@ def _time(groups: Sequence[Group], styles: Styles) -> Figure:
     if not timed:
         modelled = all(group.modelled for group in groups)
         return Figure(key, title, unit, "A page model has no times." if modelled else "No times can be compared.")
-    enough = any(len(group.blocks) >= ENOUGH_BLOCKS for group in timed)
+    most = max(len(group.blocks) for group in timed)
+    lines = "Lines are what was seen, and prove nothing." if most > 1 else "Measured once, which proves nothing."
+    if most >= ENOUGH_BLOCKS:
+        lines = "Lines are 95\u00a0% intervals: the truth is likely inside."
     return _Picture(
         key,
         title,
         unit,
-        "1 is as fast as an integer key, 2 takes twice as long. "
-        + (
-            "Lines are 95\u00a0% intervals: the truth is likely inside."
-            if enough
-            else "Lines are what was seen, and prove nothing."
-        ),
+        f"1 is as fast as an integer key, 2 takes twice as long. {lines}",
         "× control",
         lambda group, arm: (group.ratio(arm, time_metric(group)), group.modelled),
         ratio,
@@ -86,13 +84,22 @@ def _density(groups: Sequence[Group], styles: Styles) -> Figure:
     ).drawn(groups, styles)
 
 
+def gave_back(group: Group) -> str:
+    """What a number of splits below zero means, where a group has one; else empty."""
+    known = [harmful_splits(group, arm)[0] for arm in group.arms]
+    if not any(one and one.low < 0 for one in known):
+        return ""
+    return "Below zero: neighbouring pages were merged, and more pages were given back than splits added."
+
+
 def _harm(groups: Sequence[Group], styles: Styles) -> Figure:
     return _Picture(
         "answer-splits",
         "How often a full page is split",
         "splits for each 1,000 rows; further left is better",
         "A split moves part of a page to a new one and leaves both partly empty. Pages that are added at the end are "
-        "not counted: no row moves. Hollow: from the page model, not from the server.",
+        "not counted: no row moves. Hollow: from the page model, not from the server. "
+        + next(filter(None, map(gave_back, groups)), ""),
         "per 1,000 rows",
         harmful_splits,
         lambda value: number(value, 1) if value else "0",
@@ -124,7 +131,8 @@ class _Picture:
             own = self._by_row(group, groups)
             dots = [self._dot(group, own.get(_row(arm, groups))) for arm in chosen]
             if values := [one.high for one in dots if one.value is not None]:
-                limits = self.limits or (None if self.ratios else (0.0, 1.05 * max(1.0, *values)))
+                least = min(one.low for one in dots if one.value is not None)
+                limits = self.limits or (None if self.ratios else (min(0.0, least), 1.05 * max(1.0, *values)))
                 reference = 1.0 if self.ratios else None
                 panels.append(
                     Panel(

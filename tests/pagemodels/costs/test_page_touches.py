@@ -71,7 +71,7 @@ def plain(ranks: list[int], table_rows: int) -> list[list[Touch]]:
 
 
 @given(st.permutations(range(40)), st.sampled_from([0, 7]), st.integers(1, 40))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_each_row_touches_the_pages_of_a_plain_tree(order: list[int], table_rows: int, rows: int) -> None:
     ranks = np.argsort(np.argsort(order[:rows])).astype(np.int64)
     _, index, stream = touches(ranks, LEAF, BRANCH, table_rows)

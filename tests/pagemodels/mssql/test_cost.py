@@ -68,7 +68,7 @@ TOUCHES = st.lists(
 
 
 @given(st.lists(TOUCHES, min_size=1, max_size=60), st.integers(5, 20), st.sampled_from([COUNTERS, LRU_2]))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_pages_leave_the_pool_by_its_rule(rows: Sequence[list[tuple[int, int]]], buffers: int, rule: int) -> None:
     plain, pool = Plain(buffers, rule), new(buffers, 31, rule, 31, 31, 0)
     for row, own in enumerate(rows, start=1):

@@ -59,7 +59,7 @@ TOUCHES = st.lists(st.tuples(st.integers(0, 30), st.sampled_from([0, FRESH])), m
 
 
 @given(st.lists(TOUCHES, min_size=1, max_size=60), st.integers(4, 20), st.integers(1, 5))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_blocks_leave_the_cache_by_its_rule(rows: Sequence[list[tuple[int, int]]], buffers: int, apart: int) -> None:
     plain, cache = Plain(buffers, apart), new(buffers, 31, 31, 31, apart)
     for row, own in enumerate(rows, start=1):

@@ -104,7 +104,7 @@ ROWS = st.lists(
     st.integers(10, 30),
     st.integers(3, 40),
 )
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_both_read_spill_and_write_the_same_pages(
     transactions: Sequence[tuple[Sequence[tuple[list[int], int, bool]], bool]], limit: int, autocheckpoint: int
 ) -> None:

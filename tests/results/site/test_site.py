@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from keybench.errors import UsageError
 from keybench.results.bundle.writing import write_bundle
 from keybench.results.report.page import render
+from keybench.results.site.command import app
 from keybench.results.site.sources import published
 from keybench.results.site.writing import write_site
 from tests.results.report.browser import CHROMIUM, WHY_NOT, evaluated
@@ -25,11 +25,6 @@ FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
 def made(folder: Path, *names: str, small: bool = True) -> Path:
     """The folder of a site of these runs of `results.sqlite` beside it."""
     return write_site(published(names, str(folder / "results.sqlite"), small=small), folder / "site").parent
-
-
-def keybench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "keybench", "site", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_every_link_leads_to_a_file_of_the_site_and_nothing_is_loaded(fake_run, tmp_path) -> None:
@@ -66,7 +61,7 @@ def test_absolute_times_of_restricted_databases_stay_out(fake_run, tmp_path) -> 
         database = {"sqlite": "oracle", "postgresql": "mssql"}[trial.database]
         return replace(trial, database=database, readings=readings, seconds=79_193_517.0, series=())
 
-    store = fake_run(layouts=FEW, change=change, blocks=2)
+    store = fake_run(layouts=FEW, change=change, blocks=1)
     digits = ("79,193,517", "79193517", "158,387,034", "158387034")
     assert [text for text in digits if text in render(store, ["latest"])] == [*digits]
     store.close()
@@ -114,18 +109,21 @@ def test_a_folder_with_other_things_is_refused(fake_run, tmp_path) -> None:
     assert str(caught.value) == f"{tmp_path / 'results.sqlite'} is a file: give -o a folder."
 
 
-def test_verify_names_every_bundle_that_does_not_fit(fake_run, tmp_path) -> None:
+def test_verify_names_every_bundle_that_does_not_fit(fake_run, tmp_path, monkeypatch, capsys) -> None:
     store = fake_run(layouts=FEW, databases=("sqlite",), blocks=1)
     write_bundle(store, "latest", tmp_path / "good.zip")
     content = (tmp_path / "good.zip").read_bytes()
     (tmp_path / "cut.zip").write_bytes(content[: len(content) // 2])
     (tmp_path / "other.zip").write_bytes(b"")
-    done = keybench(tmp_path, "--verify", "cut.zip", "good.zip", "other.zip")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        get_command(app)(["--verify", "cut.zip", "good.zip", "other.zip"], standalone_mode=False)
     count = sum(len(trial.readings) for trial in store.trials("5ca1ab1e00"))
-    assert (done.returncode, done.stdout) == (2, f"good.zip: run 5ca1ab1e00, {count} values; sums and schema fit\n")
-    assert done.stderr == (
-        "keybench: cut.zip is no bundle, or a damaged one: name a file of `keybench bundle`.\n"
-        "other.zip is no bundle, or a damaged one: name a file of `keybench bundle`.\n"
+    assert capsys.readouterr().out == f"good.zip: run 5ca1ab1e00, {count} values; sums and schema fit\n"
+    assert caught.value.exit_code == 2
+    assert str(caught.value) == (
+        "cut.zip is no bundle, or a damaged one: name a file of `keybench bundle`.\n"
+        "other.zip is no bundle, or a damaged one: name a file of `keybench bundle`."
     )
     assert not (tmp_path / "site").exists()
 
