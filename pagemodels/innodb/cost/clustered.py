@@ -15,8 +15,8 @@ from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
 from keybench.pagemodels.innodb.branch_memory import PAGES
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.cost import buffer_pool
-from keybench.pagemodels.innodb.cost.buffer_pool import BRANCH, FIRST_LEAF, LEAF, OTHER
 from keybench.pagemodels.innodb.cost.load import PURGE_AT, SECOND, SEGMENTS, UNDO, UNUSED, Plan, advance, make_branches
+from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_LEAF, LEAF, OTHER
 from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
 from keybench.pagemodels.innodb.leaf_memory import ROW, Leaves
 from keybench.pagemodels.innodb.leaf_splits import events_of, load

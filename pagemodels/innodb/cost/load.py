@@ -15,20 +15,8 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.pagemodels.innodb.branch_memory import HEIGHT, LEVEL, ROOT, Tree, find
-from keybench.pagemodels.innodb.cost.buffer_pool import (
-    BRANCH,
-    FIRST_BRANCH,
-    FIRST_LEAF,
-    LEAF,
-    NOW,
-    OTHER,
-    WRITTEN,
-    Pool,
-    clean,
-    create,
-    drop,
-    use,
-)
+from keybench.pagemodels.innodb.cost.buffer_pool import clean, create, drop, use
+from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_BRANCH, FIRST_LEAF, LEAF, NOW, OTHER, WRITTEN, Pool
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_memory import OTHER as NEW
 from keybench.pagemodels.memory import uncounted

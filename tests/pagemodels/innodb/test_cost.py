@@ -15,7 +15,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.innodb.cost import buffer_pool
-from keybench.pagemodels.innodb.cost.buffer_pool import (
+from keybench.pagemodels.innodb.cost.page_list import (
     BATCH,
     BATCH_TIME,
     DEPTH,
