@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
+from keybench.model.keys import Keys
 
 Counts = NDArray[np.int64]
 
@@ -124,4 +125,17 @@ class PredictsCost(Protocol):
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """The cost of a load into an empty table. UsageError for a cache of fewer than 100 pages."""
+        ...
+
+
+@runtime_checkable
+class PredictsCostOfSizes(Protocol):
+    """The same for entries that have the size that the key's value needs: a `SizedByValue`."""
+
+    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
+        """Bytes of the entry of each key: (n,)."""
+        ...
+
+    def sized_load_cost(self, load: Load, sizes: NDArray[np.uint16], server: Server) -> LoadCost:
+        """As `PredictsCost.load_cost`; `sizes` are in order of arrival, like the ranks."""
         ...

@@ -38,6 +38,7 @@ from keybench.pagemodels.sqlite.tree import Tree
 Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
 _NO_RANKS = np.empty(0, np.int64)
+_LARGEST_INTEGER = 8
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class CostModel(FixedModel):
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Pages read into the cache, pages that checkpoints copy to the file, and the WAL."""
-        return _load_cost(self, load, server)
+        return _load_cost(self, load, np.zeros(1, np.uint16), server)
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,15 @@ class IntegerModel:
         return replace(self, lengths=lengths)
 
 
+@dataclass(frozen=True)
+class IntegerCostModel(IntegerModel):
+    """The same with a cache and log, as `CostModel`: a `costs.contract.PredictsCostOfSizes`."""
+
+    def sized_load_cost(self, load: Load, sizes: Sizes, server: Server) -> LoadCost:
+        """As `CostModel.load_cost`."""
+        return _load_cost(self, load, sizes, server)
+
+
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
     """The model of the b-tree that holds the table's key; UsageError if the size of its cells is not known."""
     if given.page_bytes not in cells.PAGE_SIZES:
@@ -138,13 +148,15 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
 
 
 def _kind(table: Table, page_bytes: int) -> type[FixedModel | IntegerModel]:
-    if table.column.form == "int":
-        return IntegerModel
-    if table.key not in ("clustered", "nonclustered") or table.lengths is not None:
-        return FixedModel
-    payload = cells.text_bytes(np.array([table.payload])) if table.payload else np.zeros(1, np.int64)
-    long = table.key == "clustered" and _cells(table, page_bytes, np.zeros(1, np.uint16), payload)[2].any()
-    return FixedModel if long else CostModel
+    known = table.key in ("clustered", "nonclustered") and table.lengths is None
+    integers = table.column.form == "int"
+    if known and table.key == "clustered":
+        payload = cells.text_bytes(np.array([table.payload])) if table.payload else np.zeros(1, np.int64)
+        largest = np.full(1, _LARGEST_INTEGER * integers, np.uint16)
+        known = cells.is_rowid(table) or not _cells(table, page_bytes, largest, payload)[2].any()
+    if integers:
+        return IntegerCostModel if known else IntegerModel
+    return CostModel if known else FixedModel
 
 
 def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> SqliteStats:
@@ -174,11 +186,12 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
     return stats(tree, points, n, among_others=table.key == "fk")
 
 
-def _load_cost(model: CostModel, given: Load, server: Server) -> LoadCost:
+def _load_cost(model: FixedModel | IntegerModel, given: Load, sizes: Sizes, server: Server) -> LoadCost:
+    """`sizes`: as of `_build`."""
     page_bytes = model.page_bytes
     require(given.ranks)
     payload = _payload_bytes(model, len(given.ranks))
-    beside, tree = _trees(model.table, page_bytes, given.ranks, given.ranks[:0], np.zeros(1, np.uint16), payload)
+    beside, tree = _trees(model.table, page_bytes, given.ranks, given.ranks[:0], sizes, payload)
     file = new_file(page_bytes)
     for each in filter(None, (beside, tree)):
         trees.start(each, file)

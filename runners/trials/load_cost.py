@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words, stored
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
 from keybench.model.url import is_url
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
@@ -35,15 +36,21 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measured:
         model = on.page_model(table)
     except UsageError:  # `prediction` says why there is none
         return Measured([])
-    if not isinstance(model, PredictsCost):
+    if not isinstance(model, PredictsCost | PredictsCostOfSizes):
         return Measured([])
     keys, server = arrived.keys(), server_of(on, request)
     ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
     ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
-    cost = model.load_cost(Load(ranks, ends.tolist(), rows_per_tx, writers, shared), server)
+    cost = _cost(model, Load(ranks, ends.tolist(), rows_per_tx, writers, shared), keys, server)
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
+
+
+def _cost(model: PredictsCost | PredictsCostOfSizes, load: Load, keys: Keys, server: Server) -> LoadCost:
+    if isinstance(model, PredictsCostOfSizes):
+        return model.sized_load_cost(load, model.sizes(keys), server)
+    return model.load_cost(load, server)
 
 
 def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str, *, alone: bool) -> Measured:

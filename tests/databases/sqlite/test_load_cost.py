@@ -20,7 +20,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.key_sources import key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
@@ -138,13 +138,16 @@ def live(bench: Bench, table: Table, rows: Rows, kib: int, written: Sequence[int
 
 def modelled(table: Table, rows: Rows, kib: int) -> LoadCost:
     model, part = ENGINE.page_model(table), len(rows.keys) // FIFTHS
-    assert isinstance(model, PredictsCost)
+    assert isinstance(model, PredictsCost | PredictsCostOfSizes)
     ends = list(range(part, len(rows.keys) + 1, part))
     # A transaction belongs to the fifth in which it begins.
     begins = [first for first, _ in rows.transactions()] + [len(rows.keys)]
     ends = [begins[int(np.searchsorted(begins, end))] for end in ends]
     ranks = ranked(sort_words(rows.keys, table.column.order))
-    return model.load_cost(Load(ranks, ends, rows.rows_per_tx, rows.writers), Server(cache_bytes=kib << 10))
+    load, server = Load(ranks, ends, rows.rows_per_tx, rows.writers), Server(cache_bytes=kib << 10)
+    if isinstance(model, PredictsCost):
+        return model.load_cost(load, server)
+    return model.sized_load_cost(load, model.sizes(rows.keys), server)
 
 
 def compared(bench: Bench, table: Table, rows: Rows, kib: int, written: Sequence[int]) -> tuple[Ints, Ints]:
@@ -186,6 +189,20 @@ def test_one_writer(bench: Bench, written: list[int], stream: str, rows: int, pa
     table = bench.table("binary16", payload, "clustered" if key == "clustered" else "nonclustered")
     real, expected = compared(bench, table, of_one(stream, rows), kib, written)
     assert real.tolist() == expected.tolist()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("column", "key"), [("integer", "clustered"), ("bigint", "clustered"), ("bigint", "nonclustered")]
+)
+@pytest.mark.parametrize("stream", ["increasing", "random"])
+def test_integers(bench: Bench, written: list[int], column: str, key: str, stream: str) -> None:
+    table = bench.table(column, 100, "clustered" if key == "clustered" else "nonclustered")
+    keys = streams.keys(streams.STREAMS[stream](150_000) * 999, table.column)
+    writers = np.repeat(np.arange(50, dtype=np.int16) % 3, 3000)
+    real, expected = compared(bench, table, Rows(keys, writers, 1000), 1024, written)
+    assert real.tolist() == expected.tolist()
+    assert real[0].sum() > 100
 
 
 @pytest.mark.long
