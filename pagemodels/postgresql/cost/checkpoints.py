@@ -48,16 +48,15 @@ class Checkpoints(NamedTuple):
     segments: int
     """Between two checkpoints."""
     usable: int
-    """Bytes of a segment that records can use; less if the rows are a sample (`Server.share`)."""
+    """Bytes of a segment that records can use; fewer if the rows are a sample (`Server.share`)."""
     images: bool
     """full_page_writes."""
 
 
 def new(
-    files: NDArray[np.int64], buffers: int, max_wal_size: int, images: bool, at: int, share: float = 1.0
+    files: NDArray[np.int64], buffers: int, max_wal_size: int, images: bool, at: int, usable: int = USABLE
 ) -> Checkpoints:
-    """One that has just ended, at that place of the log."""
-    usable = int(USABLE * share)
+    """One that has just ended, at that place of the log. `usable`: bytes of a segment that records can use."""
     segments = max(1, int(max_wal_size // SEGMENT_BYTES / (1 + TARGET)))
     state = np.zeros(7, np.int64)
     state[REDO], state[TRIGGER], state[DUE] = at if images else -1, (at // usable + segments) * usable, NEVER

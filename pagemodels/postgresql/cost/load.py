@@ -9,6 +9,7 @@ whose link leads back, and the branch page above. Each writer has its own page o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,31 +60,56 @@ class HeapIndexModel(StatefulSplitModel):
         Not known with compressed images: their size depends on the keys, and on it when checkpoints come. Then only
         pages read are known, which do not depend on checkpoints.
         """
-        counted = _counted(self, load, server, server.pages(PAGE_BYTES))
-        read = Pages(*counted[READ : READ + 3])
+        counts = counted(self, load, server, limits(server, load.rows_per_tx, self.heap_rows))
+        read = Pages(*counts[READ : READ + 3])
         if server.log_compression:
             return LoadCost(read)
-        log = Log(counted[BYTES], counted[IMAGES], counted[IMAGE_BYTES], counted[CHECKPOINTS])
-        return LoadCost(read, Pages(*counted[WRITTEN : WRITTEN + 3]), log)
+        log = Log(counts[BYTES], counts[IMAGES], counts[IMAGE_BYTES], counts[CHECKPOINTS])
+        return LoadCost(read, Pages(*counts[WRITTEN : WRITTEN + 3]), log)
 
 
-def _counted(model: HeapIndexModel, load: Load, server: Server, buffers: int) -> Counts:
+class Limits(NamedTuple):
+    """What depends on the size of the server."""
+
+    buffers: int
+    ring: int
+    """Buffers of a COPY's ring, at most."""
+    segment: int
+    """Bytes of a segment of the log that records can use."""
+    flush_rows: int
+    """Rows after which the log is written even without a commit; 0 for never."""
+
+
+def limits(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
+    """Of a server. UsageError for a cache of fewer than 100 pages.
+
+    Transactions of a sample hold as many rows as those of the whole table. So the log is also written in between, and
+    the ring is that of the whole unless a COPY uses all of it.
+    """
+    buffers, share = server.pages(PAGE_BYTES), server.share
+    ring = max(1, min(server.cache_bytes // PAGE_BYTES // 8, _RING // PAGE_BYTES))
+    if rows_per_tx // heap_rows >= ring:
+        ring = max(1, int(ring * share))
+    return Limits(buffers, ring, int(checkpoints.USABLE * share), 0 if share == 1 else max(1, int(rows_per_tx * share)))
+
+
+def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> Counts:
     """What was counted in each part: (FIELDS, parts)."""
     n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
     writers = np.zeros(n, np.int16) if load.writers is None else load.writers
     own, level, files = index(load.ranks, model.leaf, model.branch)
     rows = np.bincount(writers)
     pages = own.first_heap + n // model.heap_rows + 1 + len(rows)
-    pool = clock_sweep.new(buffers, pages, own.first_branch, own.first_heap)
+    pool = clock_sweep.new(limits.buffers, pages, own.first_branch, own.first_heap)
     heap_first = np.concatenate([files + pages, np.arange(pages - own.first_heap)])  # the table's file is older
     at = checkpoints.usable(server.log_position)
     pool.state[clock_sweep.INSERTED] = pool.state[clock_sweep.FLUSHED] = at
     distance = server.checkpoint_bytes or _MAX_WAL_SIZE
-    kept = checkpoints.new(heap_first, buffers, distance, server.durable, at, server.share)
-    backends = Backends.new(rows, pages - own.first_heap, min(buffers // 8, _RING // PAGE_BYTES))
+    kept = checkpoints.new(heap_first, limits.buffers, distance, server.durable, at, limits.segment)
+    backends = Backends.new(rows, pages - own.first_heap, limits.ring)
     batch = min(load.rows_per_tx, model.copy_rows)
     restart = NONE if load.restart is None else load.restart
-    work = np.array([model.heap_rows, load.rows_per_tx, batch, restart], np.int64)
+    work = np.array([model.heap_rows, load.rows_per_tx, batch, restart, limits.flush_rows], np.int64)
     counts, out = np.zeros(FIELDS, np.int64), np.zeros((len(ends), FIELDS), np.int64)
     out[:, BYTES] = at  # of parts without rows
     begin(pool)

@@ -28,9 +28,9 @@ from keybench.pagemodels.postgresql.cost.log_records import COMMIT, FIRST_LEAF, 
 from keybench.pagemodels.postgresql.cost.splits import split_leaf, traced
 from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, Index, Integers, Places
 
-HEAP_ROWS, TX_ROWS, BATCH_ROWS, RESTART = range(4)
+HEAP_ROWS, TX_ROWS, BATCH_ROWS, RESTART, FLUSH_ROWS = range(5)
 """Fields of the work: rows of a heap page, of a transaction, of what COPY adds to the heap at a time; the row before
-which the server is restarted, or −1."""
+which the server is restarted, or −1; rows after which the log is written even without a commit, or 0."""
 
 
 @kernel
@@ -118,6 +118,8 @@ def insert(
         backends.done[writer] = sent + 1
         if place + 1 == work[TX_ROWS] or sent + 1 == backends.rows[writer]:
             pool.state[FLUSHED] = append(pool, COMMIT)
+        elif work[FLUSH_ROWS] and row % work[FLUSH_ROWS] == 0:
+            pool.state[FLUSHED] = pool.state[INSERTED]
         if is_due(checkpoints, pool):
             go_on(checkpoints, pool)
         while part < len(ends) and row + 1 == ends[part]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from keybench.pagemodels.costs.contract import Load
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
+from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits
 
 LEAF, BRANCH, HEAP = range(3)
 LATE = 1 << 40
@@ -96,17 +96,16 @@ class Pool:
 class Reference:
     """A load into an empty table; `counted` has a row of counts for each part, `records` the log by kind."""
 
-    def __init__(
-        self, model: HeapIndexModel, load: Load, buffers: int, distance: tuple[int, int], images: bool, at: int
-    ) -> None:
-        """`distance`: segments between two checkpoints, and their usable bytes."""
+    def __init__(self, model: HeapIndexModel, load: Load, limits: Limits, segments: int, images: bool, at: int) -> None:
+        """`segments`: between two checkpoints."""
         self.model, self.load, self.entry = model, load, model.log_sizes.entry
         self.writers = np.zeros(len(load.ranks), int) if load.writers is None else load.writers
         self.rows = np.bincount(self.writers)
         n = len(self.rows)
-        self.pool = Pool(buffers, min(buffers // 8, 2048), n)
+        self.pool = Pool(limits.buffers, limits.ring, n)
         self.pool.place = self.pool.flushed = at
-        self.images, self.redo, (self.segments, self.usable) = images, at if images else -1, distance
+        self.images, self.redo = images, at if images else -1
+        self.segments, self.usable, self.flush_rows = segments, limits.segment, limits.flush_rows
         self.trigger = (at // self.usable + self.segments) * self.usable
         self.queue: list[tuple[int, Buffer]] = []
         self.reads, self.page_images, self.image_bytes, self.checkpoints = [0, 0, 0], 0, 0, 0
@@ -169,6 +168,8 @@ class Reference:
         self.done[writer] += 1
         if place + 1 == per_tx or self.done[writer] == self.rows[writer]:
             self.log("Transaction/COMMIT", 34)
+            self.pool.flushed = self.pool.place
+        elif self.flush_rows and row % self.flush_rows == 0:
             self.pool.flushed = self.pool.place
 
     def to_heap(self, writer: int, n: int, row: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,11 +14,12 @@ from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, Server
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.postgresql.cost import checkpoints
-from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
+from keybench.pagemodels.postgresql.cost.changes import BYTES
+from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits, counted, limits
 from tests.pagemodels.postgresql.cost.reference import Reference
 
-SHARE = 1 / 1024
-"""Segments of 16 KB."""
+SEGMENT = 16_000
+"""Bytes of a segment, so that a few rows fill it."""
 
 
 def small() -> HeapIndexModel:
@@ -39,31 +41,46 @@ def small() -> HeapIndexModel:
     st.sampled_from([100, 130, 5000]),
     st.integers(2, 6),
     st.booleans(),
+    st.sampled_from([0, 1, 7]),
 )
 def test_a_load_costs_what_it_does_in_plain_python(
-    n: int, seed: int, writers: int, per_tx: int, spread: int, buffers: int, segments: int, durable: bool
+    n: int,
+    seed: int,
+    writers: int,
+    per_tx: int,
+    spread: int,
+    buffers: int,
+    segments: int,
+    durable: bool,
+    flush_rows: int,
 ) -> None:
     random = np.random.Generator(np.random.PCG64(seed))
     ranks = np.argsort(np.argsort(np.arange(n) + random.integers(0, spread + 1, n), kind="stable"), kind="stable")
     by = random.integers(0, writers, n).astype(np.int16)
     by[: min(n, writers)] = np.arange(min(n, writers))
     load, model, at = Load(ranks, [n // 2, n], per_tx, by), small(), int(random.integers(0, 1 << 20))
-    server = Server(
-        cache_bytes=buffers * 8192 * 1024, checkpoint_bytes=round(segments * 1.9 + 0.5) << 24, durable=durable,
-        log_position=at, share=SHARE,
-    )  # fmt: skip
-    distance = int(server.checkpoint_bytes / (16 << 20) / 1.9), int(checkpoints.USABLE * SHARE)
-    plain = Reference(model, load, buffers, distance, durable, checkpoints.usable(at)).run()
-    cost = model.load_cost(load, server)
-    assert cost.written is not None
-    assert cost.log is not None
+    server = Server(cache_bytes=0, checkpoint_bytes=round(segments * 1.9 + 0.5) << 24, durable=durable, log_position=at)
+    own_limits = Limits(buffers, buffers // 8, SEGMENT, flush_rows)
+    plain = Reference(model, load, own_limits, segments, durable, checkpoints.usable(at)).run()
     wanted = np.array(plain.counted).T
-    own = [
-        *(cost.read.leaf, cost.read.branch, cost.read.table),
-        *(cost.written.leaf, cost.written.branch, cost.written.table),
-        *(cost.log.images, cost.log.image_bytes),
-    ]
-    assert [np.cumsum(each).tolist() for each in own] == wanted[:8].tolist()
-    assert np.cumsum(cost.log.checkpoints).tolist() == wanted[9].tolist()
+    own = np.cumsum(counted(model, load, server, own_limits), axis=1)
+    assert np.delete(own, BYTES, axis=0).tolist() == np.delete(wanted, BYTES, axis=0).tolist()
     begin = checkpoints.places(np.array([checkpoints.usable(at)]))
-    assert (np.cumsum(cost.log.bytes) + begin).tolist() == checkpoints.places(wanted[8]).tolist()
+    assert (own[BYTES] + begin).tolist() == checkpoints.places(wanted[BYTES]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("cache", "rows_per_tx", "share", "expected"),
+    [
+        (1 << 30, 1000, 1.0, (131_072, 2048, 0)),
+        (8 << 20, 1000, 1.0, (1024, 128, 0)),
+        (1 << 30, 1000, 0.01, (1310, 2048, 10)),
+        (1 << 30, 1_000_000, 0.01, (1310, 20, 10_000)),
+    ],
+)
+def test_a_ring_is_an_eighth_of_the_buffers_at_most(
+    cache: int, rows_per_tx: int, share: float, expected: tuple[int, int, int]
+) -> None:
+    found = limits(Server(cache_bytes=cache, share=share), rows_per_tx, 55)
+    assert (found.buffers, found.ring, found.flush_rows) == expected
+    assert found.segment == int(checkpoints.USABLE * share)
