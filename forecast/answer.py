@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from keybench.forecast.load_cost import Estimate, Forecast, RowCost, last
+from keybench.forecast.load_cost import AT_THE_END, SECOND_HALF, Estimate, Forecast, RowCost, late
 from keybench.forecast.prices import Prices
 from keybench.forecast.request import Asked, Case
 from keybench.generators.core.layout import layout
@@ -51,7 +51,7 @@ def answer(asked: Asked, case: Case, *, with_curve: bool) -> Answer:
     size = index_bytes
     while with_curve and size >= least:
         of_size = made.cost(replace(asked.server, cache_bytes=int(size)))
-        curve.append((int(size), *last(of_size.ends, of_size.read)))
+        curve.append((int(size), *late(of_size.ends, of_size.read, AT_THE_END)))
         size /= 2
     return Answer(case, index_bytes, sum(one.share for one in made.samples), cost, tuple(curve))
 
@@ -64,12 +64,12 @@ def as_table(answers: Sequence[Answer], prices: Prices) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("layout", min_width=15, overflow="fold")
     columns: dict[str, list[str]] = {"index": [spelled(one.index_bytes) for one in answers]}
-    columns["read"] = [_last(one.cost, one.cost.read) for one in answers]
+    columns["read"] = [_late(one.cost, one.cost.read, AT_THE_END) for one in answers]
     for knee in KNEES:
         columns[f"≥ {knee:g} from"] = [_rows(one.cost.knee(knee)) for one in answers]
-    columns["written"] = [_last(one.cost, one.cost.written) for one in answers]
-    columns["log"] = [_last(one.cost, one.cost.log_bytes) for one in answers]
-    columns["images"] = [_last(one.cost, one.cost.log_images) for one in answers]
+    columns["written"] = [_late(one.cost, one.cost.written, SECOND_HALF) for one in answers]
+    columns["log"] = [_late(one.cost, one.cost.log_bytes, SECOND_HALF) for one in answers]
+    columns["images"] = [_late(one.cost, one.cost.log_images, SECOND_HALF) for one in answers]
     if prices.given:
         columns[f"{prices.currency} a million".strip()] = [f"{prices.of_million_rows(one.cost):.3g}" for one in answers]
     if prices.gb_month:
@@ -84,7 +84,7 @@ def as_table(answers: Sequence[Answer], prices: Prices) -> Table:
 
 def largest_error(answers: Sequence[Answer]) -> float:
     """The largest error of the pages read a row at the end."""
-    return max(last(one.cost.ends, one.cost.read)[1] for one in answers)
+    return max(late(one.cost.ends, one.cost.read, AT_THE_END)[1] for one in answers)
 
 
 def curve_table(answers: Sequence[Answer]) -> Table:
@@ -117,10 +117,10 @@ def as_json(asked: Asked, answers: Sequence[Answer], prices: Prices) -> dict[str
 def _content(one: Answer, prices: Prices) -> dict[str, Any]:
     cost = one.cost
     known = {
-        "pages_read": cost.read,
-        "pages_written": cost.written,
-        "log_bytes": cost.log_bytes,
-        "log_page_images": cost.log_images,
+        "pages_read": (cost.read, AT_THE_END),
+        "pages_written": (cost.written, SECOND_HALF),
+        "log_bytes": (cost.log_bytes, SECOND_HALF),
+        "log_page_images": (cost.log_images, SECOND_HALF),
     }
     return {
         "database": one.case.on.name,
@@ -129,13 +129,15 @@ def _content(one: Answer, prices: Prices) -> dict[str, Any]:
         "share_simulated": one.share,
         "index_bytes": round(one.index_bytes),
         "a_row_at_the_end": {
-            name: None if of is None else dict(zip(("value", "error"), last(cost.ends, of), strict=True))
-            for name, of in known.items()
+            name: None
+            if of is None
+            else dict(zip(("value", "error", "behind_share"), (*late(cost.ends, of, behind), behind), strict=True))
+            for name, (of, behind) in known.items()
         },
         "reads_pass": {f"{knee:g}": cost.knee(knee) for knee in KNEES},
         "along": {
             "rows": cost.ends.tolist(),
-            **{name: of.value.tolist() for name, of in known.items() if of is not None},
+            **{name: of.value.tolist() for name, (of, _) in known.items() if of is not None},
         },
         "by_cache": [{"cache_bytes": size, "pages_read": value, "error": error} for size, value, error in one.curve],
         "price": {"million_rows": prices.of_million_rows(cost), "month": prices.of_month(one.index_bytes)}
@@ -144,10 +146,10 @@ def _content(one: Answer, prices: Prices) -> dict[str, Any]:
     }
 
 
-def _last(cost: RowCost, of: Estimate | None) -> str:
+def _late(cost: RowCost, of: Estimate | None, behind: float) -> str:
     if of is None:
         return _UNKNOWN
-    value, _ = last(cost.ends, of)
+    value, _ = late(cost.ends, of, behind)
     return f"{value:,.0f}" if value >= 100 else f"{value:.3f}"
 
 

@@ -98,8 +98,9 @@ def forecast(
         error = answer.largest_error(answers)
         how = f"{HALVES} samples, together {100 * part:.2g} % of the rows, whose reads differ by ± {error:.2g} at most"
     console.print(
-        f"Modelled, on {how}, in {time.monotonic() - began:.0f} s. Read, written (pages), log (bytes) and images are a "
-        "row's, over the last tenth of the load; `from` is the number of rows from which on a row costs so many reads. "
+        f"Modelled, on {how}, in {time.monotonic() - began:.0f} s. Pages read are a row's over the last tenth of "
+        "the load; pages written, bytes of log and whole pages in it (images) over its second half. `from` is the "
+        "number of rows from which on a row costs so many reads. "
         f"To measure: keybench run --db {db} --layout {layout} --scenario {scenario}"
     )
     return 0

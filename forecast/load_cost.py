@@ -15,8 +15,9 @@ from keybench.forecast.row_stream import row_stream
 from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
 from keybench.pagemodels.costs.sampling import Sample, draw
+from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.scenarios.schema import Scenario
 
 Figures = NDArray[np.float64]
@@ -25,8 +26,10 @@ MOST_SIMULATED = 16_000_000
 _STEPS = 140
 _EARLIEST = 1000
 """Parts of a load are a fixed share longer than the one before; the first ends at one of so many rows."""
-_LAST = 0.9
-"""What a row costs at the end is the mean over the rows behind this share of them."""
+AT_THE_END = 0.9
+"""Pages read a row at the end are the mean over the rows behind this share of them."""
+SECOND_HALF = 0.5
+"""Of what checkpoints bring about: they come in long intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +69,9 @@ class RowCost:
         return float(middles[first - 1] + (reads - a) / (b - a) * (middles[first] - middles[first - 1]))
 
 
-def last(ends: NDArray[np.int64], of: Estimate) -> tuple[float, float]:
-    """(the mean over the last tenth of the rows, its error)."""
-    sizes = np.diff(np.concatenate([[0], ends])) * (ends > _LAST * ends[-1])
+def late(ends: NDArray[np.int64], of: Estimate, behind: float) -> tuple[float, float]:
+    """(the mean over the rows behind this share of them, its error)."""
+    sizes = np.diff(np.concatenate([[0], ends])) * (ends > behind * ends[-1])
     return float(np.average(of.value, weights=sizes)), float(np.average(of.error, weights=sizes))
 
 
@@ -77,6 +80,8 @@ class Forecast:
 
     def __init__(self, on: Engine, table: Table, scenario: Scenario, layout: str, rows: int, seed: int) -> None:
         model = on.page_model(table)
+        if isinstance(model, PredictsCostOfSizes):
+            raise UsageError(f"a forecast knows entries of one size, and those of {layout} on {on.title} have several.")
         if not isinstance(model, PredictsCost):
             raise UsageError(
                 f"the page model of {on.title} does not know yet what a load costs in page reads and log: choose "
@@ -119,7 +124,9 @@ class Forecast:
     def _of_sample(self, sample: Sample, ends: NDArray[np.int64], server: Server) -> LoadCost:
         writers = sample.writers if len(self._scenario.writer) > 1 else None
         own_ends = np.searchsorted(sample.rows, ends).tolist()
-        load = Load(sample.ranks, own_ends, self._scenario.load.rows_per_tx, writers)
+        stored = sample.words.astype(">u8").view(np.uint8)
+        shared = shared_bytes(stored, sample.ranks, own_ends)
+        load = Load(sample.ranks, own_ends, self._scenario.load.rows_per_tx, writers, shared)
         return self._model.load_cost(load, replace(server, share=sample.share))
 
     def _words(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int16]]]:

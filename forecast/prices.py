@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from keybench.errors import UsageError
-from keybench.forecast.load_cost import RowCost, last
+from keybench.forecast.load_cost import AT_THE_END, SECOND_HALF, RowCost, late
 
 _MILLION, _GB = 1e6, float(1 << 30)
 
@@ -47,11 +47,11 @@ class Prices:
         """A million more rows when all rows are there: reads, writes and log. What the model does not know counts as
         0."""
         ends = cost.ends
-        each = last(ends, cost.read)[0] * self.million_reads / _MILLION
+        each = late(ends, cost.read, AT_THE_END)[0] * self.million_reads / _MILLION
         if cost.written is not None:
-            each += last(ends, cost.written)[0] * self.million_writes / _MILLION
+            each += late(ends, cost.written, SECOND_HALF)[0] * self.million_writes / _MILLION
         if cost.log_bytes is not None:
-            each += last(ends, cost.log_bytes)[0] * self.gb_log / _GB
+            each += late(ends, cost.log_bytes, SECOND_HALF)[0] * self.gb_log / _GB
         return each * _MILLION
 
     def of_month(self, stored_bytes: float) -> float:

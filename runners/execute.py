@@ -141,7 +141,7 @@ def _run(
             store.add_environment(run_id, model_trial.environment(database, chosen))
         if on_servers := [trial for trial in todo if request.on_server(trial.database)]:
             _prepare_servers(request, on_servers, store, run_id, servers, pool, shown, console)
-        resources = Resources(servers.reach, pool, shown.rows, servers.gone)
+        resources = Resources(servers.reach, pool, shown.rows, servers.restart, servers.gone)
         for number, planned in enumerate(todo, start=total - len(todo) + 1):
             shown.begin(number, planned)
             trial = new_trial(request, planned, resources)

@@ -16,7 +16,7 @@ from keybench.model.url import is_url, without_password
 from keybench.runners import config
 from keybench.runners.planning import chosen_settings, load_path_support, server_keys
 from keybench.runners.planning.columns import check_columns, check_scenario
-from keybench.runners.planning.server_choice import resolve
+from keybench.runners.planning.server_choice import check_restarts, resolve
 from keybench.runners.planning.trial_plan import ALL, Request, resolve_layouts
 from keybench.runners.trials import model_server
 from keybench.runners.writers import placement
@@ -79,6 +79,7 @@ class Options:
             raise unknown_name("profile", self.profile, get_args(Profile))
         servers = resolve(databases, server_names(self.server or ([] if self.db else [config.SERVER])))
         load_path_support.check_servers(scenario, servers)
+        check_restarts(scenario, servers)
         server_keys.check_servers(layouts, servers)
         if self.keep_server and KIND not in servers.values():
             raise UsageError(

@@ -8,18 +8,20 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.contract.capabilities import ExplainsItsEnd, Keepable, ReadsSettings
+from keybench.databases.contract.capabilities import ExplainsItsEnd, Keepable, ReadsSettings, Restarts
 from keybench.databases.contract.options import Profile
 from keybench.databases.contract.roles import Provision
 from keybench.databases.hosting.container import KIND, ContainerServer
 from keybench.databases.registry import engine
-from keybench.errors import KeybenchError
+from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.model.url import is_url
 from keybench.results.store.records import Environment
 from keybench.runners.planning import chosen_settings
 from keybench.runners.planning.trial_plan import Request
 from keybench.runners.planning.trial_server import Target
 
+_ANSWERS = 60.0
+"""Seconds in which a server has to answer after a restart."""
 _REPORTED = 3.0
 """Seconds in which Docker reports the end of a container whose server no longer answers."""
 
@@ -51,6 +53,20 @@ class Servers:
             provision.stop()
             del self._running[database]
         return self._start(database, self._request.profile)
+
+    def restart(self, database: str) -> None:
+        """Starts a running server again on its files, and waits until it answers. EnvironmentMissing if it does not."""
+        provision, target = self._running[database]
+        if not isinstance(provision, Restarts):
+            raise EnvironmentMissing(
+                f"keybench cannot restart this {target.engine.title} server: choose --server local or embedded."
+            )
+        provision.restart()
+        deadline = time.monotonic() + _ANSWERS
+        while not _answers(target):
+            if not provision.alive() or time.monotonic() > deadline:
+                raise EnvironmentMissing(f"{target.engine.title} does not answer after its restart: see its log.")
+            time.sleep(0.1)
 
     def gone(self, database: str) -> str:
         """Why the database's server went away, and the next step, as a sentence; empty if it is there or that is not

@@ -13,8 +13,8 @@ Fill = Annotated[int | None, Field(ge=10, le=100)]
 """A fill factor in %; None for the engine's own."""
 MOST_PHASES = 1000
 
-What = Literal["build", "insert", "delete", "clean", "rebuild"]
-_DONE = ("build", "insert", "delete", "clean", "rebuild", "repeat")
+What = Literal["build", "insert", "delete", "clean", "rebuild", "restart"]
+_DONE = ("build", "insert", "delete", "clean", "rebuild", "restart", "repeat")
 
 
 class BuildPart(Part):
@@ -69,6 +69,8 @@ class PhasePart(Part):
     clean: Literal[True] | None = None
     """What the server does about deleted rows later by itself: vacuum, purge."""
     rebuild: RebuildPart | None = None
+    restart: Literal[True] | None = None
+    """The server starts again: its cache is empty."""
     repeat: RepeatPart | None = None
 
     @model_validator(mode="after")

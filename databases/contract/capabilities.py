@@ -37,6 +37,15 @@ class ExplainsItsEnd(Protocol):
         ...
 
 
+@runtime_checkable
+class Restarts(Protocol):
+    """A provision that can start its server again on the same files: its cache is empty then."""
+
+    def restart(self) -> None:
+        """Ends the server in order and starts it again; it may not answer yet. EnvironmentMissing if that fails."""
+        ...
+
+
 # Capabilities of a Session
 
 

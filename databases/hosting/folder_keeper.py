@@ -6,9 +6,10 @@ Meanwhile it holds the folder's lock, so the next command removes the folder of 
 (`keybench.locked_folder`). This module uses only the standard library, because the keeper must start at once.
 `private_folder.PrivateFolder` is the runner's side.
 
-Protocol: the runner writes one line of JSON (a `Spec`) to the keeper's standard input. Any further byte, or the end of
-the input, asks the keeper to stop. The keeper writes one JSON object per line to its standard output: `folder`, then
-`server` (its process id) or `ready`, or `failed`; `ended` comes last.
+Protocol: the runner writes one line of JSON (a `Spec`) to the keeper's standard input. A further line `restart` asks
+the keeper to end the server and start it again on the same files; any other byte, or the end of the input, asks it to
+stop. The keeper writes one JSON object per line to its standard output: `folder`, then `server` (its process id, again
+after each restart) or `ready`, or `failed`; `ended` comes last.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from keybench import locked_folder
 from keybench.databases.hosting.keeper_processes import LINUX, LOG_NAME, SetupError, Spawner, Spec, adopt_orphans, stop
 
 _POLL_SECONDS = 0.1
+RESTART = b"restart\n"
+_RESTART_SECONDS = 120.0
+"""A server writes its whole cache before it ends."""
 
 
 def log_tail(folder: Path, lines: int = 15) -> str:
@@ -44,6 +48,7 @@ class Watch:
     def __init__(self, runner: int, stopping: bool) -> None:
         self._runner = runner
         self._stop = stopping
+        self._restart = False
         self._poll = select.poll()
         self._poll.register(0, select.POLLIN | select.POLLHUP)
         waker, wake = os.pipe()
@@ -70,6 +75,9 @@ class Watch:
                     break
                 timeout = None if descriptor is not None or (child is None and LINUX) else _POLL_SECONDS
                 for ready, _ in self._poll.poll(timeout and timeout * 1000):
+                    if ready == 0 and os.read(0, len(RESTART)) == RESTART:
+                        self._restart = True
+                        return False
                     self._stop = self._stop or ready != descriptor
             self._stop = True
             return False
@@ -77,6 +85,11 @@ class Watch:
             if descriptor is not None:
                 self._poll.unregister(descriptor)
                 os.close(descriptor)
+
+    def asked_to_restart(self) -> bool:
+        """Whether the last wait ended because of a request to restart, which is then done with."""
+        asked, self._restart = self._restart, False
+        return asked
 
 
 class Keeper:
@@ -119,7 +132,13 @@ class Keeper:
                 self._tell(server=server.pid)
             else:
                 self._tell(ready=True)
-            if self._watch.ends_first(server) and server:
+            while not self._watch.ends_first(server):
+                if not (self._watch.asked_to_restart() and server and self._spec.server):
+                    return
+                stop(server, self._spec.restart_signal, _RESTART_SECONDS)
+                server = spawner.spawn(self._spec.server)
+                self._tell(server=server.pid)
+            if server:
                 self._tell(ended=server.returncode, log=log_tail(folder))
         finally:
             spawner.end(server)

@@ -43,6 +43,8 @@ class Spec(NamedTuple):
     server: Sequence[str] | None
     files: Mapping[str, str]
     stop_signal: int
+    restart_signal: int
+    """Ends the server in order, with all that it has in memory on the disk."""
     death_signal: int
     user: str | None
     """The user that the commands run as and that owns the folder; None for the keeper's own user."""
@@ -174,11 +176,11 @@ class Spawner:
                     self._libc.shmctl(segment, _IPC_RMID, None)
 
 
-def stop(process: subprocess.Popen[bytes], number: int) -> None:
+def stop(process: subprocess.Popen[bytes], number: int, seconds: float = _STOP_SECONDS) -> None:
     """Sends a signal and waits for the process to end; kills it if it does not end in time."""
     process.send_signal(number)
     try:
-        process.wait(_STOP_SECONDS)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

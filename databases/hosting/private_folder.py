@@ -90,9 +90,10 @@ class PrivateFolder:
     In commands, files and environment, `{folder}` stands for the folder and `{installation}` for the directory of the
     server's programs. If the server's user cannot read that directory, `{installation}` is a copy in the folder.
     `files` (name to text) are written first, then the `setup` commands run one after the other, then the server starts.
-    None of this appears on the keeper's command line. The server gets `stop_signal` at the end. It gets
-    `parent_death_signal` (default: SIGQUIT) if its keeper is killed. `run_as` is the user of a server that root starts
-    (default: `server_user`). A folder without a server belongs to the current user.
+    None of this appears on the keeper's command line. The server gets `stop_signal` at the end, and `restart_signal` to
+    end in order before it starts again. It gets `parent_death_signal` (default: SIGQUIT) if its keeper is killed.
+    `run_as` is the user of a server that root starts (default: `server_user`). A folder without a server belongs to the
+    current user.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class PrivateFolder:
         server: Sequence[str] | None = None,
         files: Mapping[str, str] | None = None,
         stop_signal: signal.Signals = signal.SIGTERM,
+        restart_signal: signal.Signals = signal.SIGTERM,
         parent_death_signal: signal.Signals | None = None,
         run_as: str | None = None,
         environment: Mapping[str, str] | None = None,
@@ -113,6 +115,7 @@ class PrivateFolder:
         self._server = server
         self._files = dict(files or {})
         self._stop_signal = stop_signal
+        self._restart_signal = restart_signal
         self._death_signal = parent_death_signal
         self._user = (run_as or server_user()) if server and os.geteuid() == 0 else None
         self._environment = dict(environment or {})
@@ -158,6 +161,7 @@ class PrivateFolder:
             server=self._server,
             files=self._files,
             stop_signal=self._stop_signal,
+            restart_signal=self._restart_signal,
             death_signal=self._death_signal or signal.SIGQUIT,
             user=self._user,
             environment=self._environment,
@@ -183,6 +187,18 @@ class PrivateFolder:
             self.stop()
             raise
         return self
+
+    def restart(self, timeout: float) -> None:
+        """Ends the server in order and starts it again on the same files (it may not answer yet).
+
+        Raises EnvironmentMissing if that fails or takes longer than `timeout` seconds.
+        """
+        before, deadline = self.server_pid, time.monotonic() + timeout
+        self._write(folder_keeper.RESTART)
+        while self.server_pid == before:
+            self._receive(deadline - time.monotonic())
+            if self._state.ended or time.monotonic() >= deadline:
+                raise EnvironmentMissing(self._explain("could not be restarted"))
 
     def alive(self) -> bool:
         """Whether the server is still running; without a server, whether the folder's keeper is."""

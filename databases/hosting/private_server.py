@@ -13,6 +13,7 @@ from keybench.errors import EnvironmentMissing, ServerError
 
 START_SECONDS = 60.0
 
+_RESTART_SECONDS = 150.0
 _POLL_SECONDS = 0.02
 
 Connection = TypeVar("Connection")
@@ -40,6 +41,10 @@ class PrivateServer(ABC):
         except BaseException:
             self.stop()
             raise
+
+    def restart(self) -> None:
+        """Ends it in order and starts it again on the same files; it may not answer yet."""
+        self._kept.restart(_RESTART_SECONDS)
 
     def stop(self) -> None:
         """Stops it and removes its files."""

@@ -26,6 +26,7 @@ CACHE_MB: dict[CacheSize, int] = {"default": 1024, "small": 64}
 COMMON = {
     "character_set_server": "utf8mb4",
     "innodb_autoinc_lock_mode": "2",
+    "innodb_buffer_pool_load_at_startup": "OFF",
     "innodb_file_per_table": "ON",
     "innodb_flush_method": "O_DIRECT",
     "innodb_log_buffer_size": "16M",
@@ -38,7 +39,8 @@ COMMON = {
     "transaction_isolation": "REPEATABLE-READ",
 }
 """Statistics are not recalculated in the background, so nothing scans the table while it is loaded. Auto-increment is
-interleaved, so that writers of a table with an integer primary key do not wait for one another."""
+interleaved, so that writers of a table with an integer primary key do not wait for one another. A server that starts
+again has an empty buffer pool."""
 
 PROFILES: dict[Profile, dict[str, str]] = {
     "durable": {"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON"},

@@ -152,6 +152,7 @@ class LocalServer(PrivateServer):
                 *(part for option in options for part in ("-c", option)),
             ],
             stop_signal=signal.SIGQUIT,  # ends at once, without a checkpoint: the files are deleted next
+            restart_signal=signal.SIGINT,  # a fast shutdown, with a checkpoint
             parent_death_signal=signal.SIGQUIT,  # SIGKILL would leave its shared memory behind
         )
         super().__init__("PostgreSQL", kept, timeout)

@@ -20,6 +20,9 @@ class EmbeddedServer:
         self._kept.start(timeout=_START_SECONDS)
         return Address("sqlite", "embedded", {"folder": str(self._kept.folder)}, self._settings)
 
+    def restart(self) -> None:
+        """Nothing: each connection has a cache of its own, which is empty at first."""
+
     def stop(self) -> None:
         """Removes the folder."""
         self._kept.stop()

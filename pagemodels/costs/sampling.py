@@ -42,6 +42,8 @@ class Sample:
     """Their numbers among all rows, from 0, ascending: (m,)."""
     writers: NDArray[np.int16]
     """(m,)."""
+    words: Words
+    """The keys' sort words: (m, w)."""
     share: float
     """Of all rows."""
 
@@ -52,7 +54,7 @@ def draw(stream: Stream, n: int, most: int, seed: int) -> tuple[Sample, ...]:
         parts = list(stream())
         words = np.concatenate([words for words, _ in parts])
         writers = np.concatenate([own for _, own in parts])
-        return (Sample(ranked(words), np.arange(n), writers, 1.0),)
+        return (Sample(ranked(words), np.arange(n), writers, words, 1.0),)
     ranges = _ranges(_looked_at(stream(), n, seed), n, most, seed)
     chosen: list[list[tuple[Words, NDArray[np.int64], NDArray[np.int16]]]] = [[] for _ in range(HALVES)]
     first = 0
@@ -69,7 +71,7 @@ def draw(stream: Stream, n: int, most: int, seed: int) -> tuple[Sample, ...]:
 def _sample(found: list[tuple[Words, NDArray[np.int64], NDArray[np.int16]]], n: int) -> Sample:
     words, rows, writers = (np.concatenate(parts) for parts in zip(*found, strict=True))
     found.clear()
-    return Sample(ranked(words), rows, writers, len(rows) / n)
+    return Sample(ranked(words), rows, writers, words, len(rows) / n)
 
 
 def _looked_at(parts: Iterable[tuple[Words, NDArray[np.int16]]], n: int, seed: int) -> Words:

@@ -10,8 +10,10 @@ from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.names import MODEL_SERVER
 from keybench.model.url import is_url, scheme
+from keybench.scenarios.schema import Scenario
 
 AUTO = "auto"
+_RESTARTED = ("local", "embedded", MODEL_SERVER)
 _KIND = re.compile(r"(?:[\w-]+=)?[\w-]*")
 
 
@@ -131,3 +133,13 @@ def _startable(on: Engine, server: str) -> str:
 
 def _kinds(on: Engine) -> list[str]:
     return [*on.servers, *([MODEL_SERVER] if on.has_page_model else [])]
+
+
+def check_restarts(scenario: Scenario, servers: Mapping[str, str]) -> None:
+    """UsageError if the scenario starts a server again that keybench cannot."""
+    for name, server in servers.items():
+        if server not in _RESTARTED and any(phase.restart for phase in scenario.phase):
+            raise UsageError(
+                f"scenario {scenario.name} restarts the server of {engine(name).title}, which keybench does only with "
+                "one that it starts itself, outside of a container: choose --server local or embedded."
+            )

@@ -12,6 +12,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
+from keybench.model.table import Table
 from keybench.model.url import is_url
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
@@ -28,23 +29,40 @@ _PARTS = 60
 def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measured:
     """The model's readings and their course; nothing where it knows no cache, or nobody knows how large the server's
     is."""
-    table = arrived.table.table
-    known = table.key in ("clustered", "nonclustered") and not table.lengths and request.scenario.table.shards == 1
-    if is_url(request.servers[on.name]) or not known:
+    table, keys = arrived.table.table, arrived.keys()
+    if (model := _model(on, request, table)) is None:
         return Measured([])
-    try:
-        model = on.page_model(table)
-    except UsageError:  # `prediction` says why there is none
-        return Measured([])
-    if not isinstance(model, PredictsCost | PredictsCostOfSizes):
-        return Measured([])
-    keys, server = arrived.keys(), server_of(on, request)
+    server = server_of(on, request)
     ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
     ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
     cost = _cost(model, Load(ranks, ends.tolist(), rows_per_tx, writers, shared), keys, server)
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
+
+
+def reads_after_restart(on: Engine, request: Request, table: Table, keys: Keys, rows: int) -> tuple[int, int] | None:
+    """Pages that the model expects the server to read for so many rows, and after its restart for the others.
+
+    None where `load_cost` gives nothing.
+    """
+    if (model := _model(on, request, table)) is None:
+        return None
+    ranks = ranked(sort_words(keys, table.column.order))
+    load = Load(ranks, [rows, len(keys)], request.scenario.load.rows_per_tx, restart=rows)
+    before, after = _cost(model, load, keys, server_of(on, request)).read.all.tolist()
+    return before, after
+
+
+def _model(on: Engine, request: Request, table: Table) -> PredictsCost | PredictsCostOfSizes | None:
+    known = table.key in ("clustered", "nonclustered") and not table.lengths and request.scenario.table.shards == 1
+    if is_url(request.servers[on.name]) or not known:
+        return None
+    try:
+        model = on.page_model(table)
+    except UsageError:  # `prediction` says why there is none
+        return None
+    return model if isinstance(model, PredictsCost | PredictsCostOfSizes) else None
 
 
 def _cost(model: PredictsCost | PredictsCostOfSizes, load: Load, keys: Keys, server: Server) -> LoadCost:

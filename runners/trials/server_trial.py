@@ -41,6 +41,8 @@ class Resources:
     pool: WriterPool = LOCAL
     progress: Callable[[int], None] = lambda _: None
     """Called with the number of rows sent so far."""
+    restart: Callable[[str], None] = lambda _: None
+    """Starts a database's server again and waits until it answers."""
     gone: Callable[[str], str] = lambda _: ""
     """Why a database's server went away, and the next step, as a sentence; empty if it is there."""
 
@@ -95,15 +97,15 @@ class ServerTrial(Trial):
         self.request = self.request.with_found(self.plan.database, target.settings)
         tables = self.tables  # planned before the trial's time begins to run
         self.deadline = time.monotonic() + self.request.trial_timeout
-        admin = target.engine.admin(target.address)
+        self.admin = target.engine.admin(target.address)
         try:
-            load = self.load(target, admin)
-            self.verify(admin)
-            readings, pictures = self.read(target, admin)
+            load = self.load(target, self.admin)
+            self.verify(self.admin)
+            readings, pictures = self.read(target, self.admin)
             for one in tables:
-                admin.drop(one.table)
+                self.admin.drop(one.table)
         finally:
-            admin.close()
+            self.admin.close()
         predicted = self.predict(target.engine, load)
         readings = [*load.result.readings(), *load.of_server, *readings, *predicted.readings]
         return Measured(

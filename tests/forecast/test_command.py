@@ -94,7 +94,7 @@ def test_prices_that_are_none(run: Run, tmp_path: Path) -> None:
 
 def test_prices_add_up() -> None:
     flat = Estimate(np.array([1.0, 2.0]), np.zeros(2))
-    cost = RowCost(np.array([900, 1000]), flat, flat, Estimate(np.array([0.0, 1 << 10]), np.zeros(2)), None)
+    cost = RowCost(np.array([500, 1000]), flat, flat, Estimate(np.array([0.0, 1 << 10]), np.zeros(2)), None)
     prices = Prices(million_reads=3, million_writes=5, gb_log=7, gb_month=11)
     assert prices.of_million_rows(cost) == pytest.approx(2 * 3 + 2 * 5 + 7 * 1e6 / (1 << 20))
     assert prices.of_month(2 << 30) == 22

@@ -57,8 +57,8 @@ WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
         ),
         (
             BOTH,
-            "phase.1: a phase does one of build, insert, delete, clean, rebuild, repeat: this one has clean and "
-            "rebuild",
+            "phase.1: a phase does one of build, insert, delete, clean, rebuild, restart, repeat: this one has clean "
+            "and rebuild",
         ),
         (
             phases("insert = 1.0", "delete = {}"),

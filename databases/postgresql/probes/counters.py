@@ -16,12 +16,14 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 _QUIET_SECONDS = 2.0
+_WITHOUT_NEW = "Pages read, less those by which the files grew: before version 16 PostgreSQL counts both as read."
 
 
 class CacheProbe:
     """Pages that the server read into its buffers for this database, and wrote from its buffers for all databases.
 
-    The server cannot tell whether a page came from the disk or from the operating system's cache.
+    The server cannot tell whether a page came from the disk or from the operating system's cache. Before version 16 it
+    counts pages that it adds to a file as read: the growth of the files is taken off.
     """
 
     server_wide = True
@@ -41,11 +43,11 @@ class CacheProbe:
         """The differences, once the writers' connections have ended and their counters are included."""
         wait_for_quiet(self._server, self._standing)
         read, written = (after - before for after, before in zip(self._counters(), self._begin, strict=True))
-        pages_read = measured(self.supplies[:1], [read])
         if self._server.version < versions.PAGES_WRITTEN:
             why = "PostgreSQL distinguishes pages written from pages added to a file from version 16 on."
-            return pages_read + Reading.absent(self.supplies[1:], why)
-        return pages_read + measured(self.supplies[1:], [written])
+            fresh = Reading(Metric.PAGES_READ, float(max(0, read)), "derived", _WITHOUT_NEW)
+            return [fresh, *Reading.absent(self.supplies[1:], why)]
+        return measured(self.supplies, [read, written])
 
     def _counters(self) -> tuple[int, int]:
         server = self._server
@@ -53,7 +55,8 @@ class CacheProbe:
             server.rows("SELECT pg_stat_force_next_flush()")
         read = server.value("SELECT blks_read FROM pg_stat_database WHERE datname = current_database()")
         if server.version < versions.PAGES_WRITTEN:
-            return int(read), 0
+            added = server.value("SELECT pg_database_size(current_database()) / %s", server.page_bytes)
+            return int(read) - int(added), 0
         pages = "sum(write_bytes) / %s" if server.version >= versions.BYTES_WRITTEN else "sum(writes) + 0 * %s"
         written = server.value(f"SELECT {pages} FROM pg_stat_io WHERE object = 'relation'", server.page_bytes)  # noqa: S608
         return int(read), int(written or 0)

@@ -15,8 +15,8 @@ from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
 from keybench.pagemodels.innodb.branch_memory import PAGES
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.cost import buffer_pool
-from keybench.pagemodels.innodb.cost.buffer_pool import BRANCH, FIRST_LEAF, LEAF, OTHER
-from keybench.pagemodels.innodb.cost.load import PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, advance, make_branches
+from keybench.pagemodels.innodb.cost.load import PURGE_AT, SECOND, SEGMENTS, UNDO, UNUSED, Plan, advance, make_branches
+from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_LEAF, LEAF, OTHER
 from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
 from keybench.pagemodels.innodb.leaf_memory import ROW, Leaves
 from keybench.pagemodels.innodb.leaf_splits import events_of, load
@@ -62,9 +62,11 @@ class ClusteredModel(InnodbModel):
             leaves, _ = self._loaded(rows.ranks, n)
             log = self.redo.log(rows, events_of(leaves))
             none = Pages(*(np.zeros(len(rows.ends), np.int64) for _ in range(3)))
-            return LoadCost(none, none if _without_checkpoint(log, server) else None, log)
-        load_ = _Simulated(self, rows, frames, server.share, undo)
-        return LoadCost(*load_.run(), self.redo.log(rows, events_of(load_.leaves)))
+            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log)
+        simulated = _Simulated(self, rows, frames, server.share, undo)
+        read, written = simulated.run()
+        log = self.redo.log(rows, events_of(simulated.leaves))
+        return LoadCost(read, written if _without_checkpoints(log, written, frames, server) else None, log)
 
 
 def _undo_pages(model: ClusteredModel, rows: Load) -> int:
@@ -73,9 +75,14 @@ def _undo_pages(model: ClusteredModel, rows: Load) -> int:
     return -(-min(rows.rows_per_tx, len(rows.ranks)) * record // (model.page_bytes - _UNDO_ROOM))
 
 
-def _without_checkpoint(log: Log, server: Server) -> bool:
-    """Whether the log stays shorter than where MariaDB begins to write pages for its sake."""
-    return float(log.bytes.sum()) < (server.checkpoint_bytes or CAPACITY) * server.share * 3 / 4
+def _without_checkpoints(log: Log, written: Pages, frames: int, server: Server) -> bool:
+    """Whether pages are written for room in the pool before they must be for the log's sake, which is about when the
+    log since a page's first change takes three quarters of its capacity.
+
+    On average a page that is written was changed so long ago as it takes to write as many pages as the pool has.
+    """
+    ages = np.minimum(np.cumsum(log.bytes), frames * log.bytes / np.maximum(written.all, 1))
+    return bool(ages.max(initial=0) < (server.checkpoint_bytes or CAPACITY) * server.share * 3 / 4)
 
 
 class _Simulated:
@@ -94,12 +101,15 @@ class _Simulated:
         self._tree = branch_memory.new(model.branch_bytes, size, pages, 1, shrinks=True, sparse=sparse)
         start(self._tree, self._space)
         transactions = -(-n // rows.rows_per_tx)
-        others = UNDO + (undo * transactions if undo > 1 else SEGMENTS)
-        self._pool = buffer_pool.new(frames, others, pages // 8 + 1024, pages, share)
+        most = undo * transactions if undo > 1 else SEGMENTS
+        self._pool = buffer_pool.new(frames, UNDO + most, pages // 8 + 1024, pages, share)
         self._left, self._right = (np.full(pages, -1, np.int32) for _ in range(2))
-        state = np.zeros(PURGE_AT + 1, np.int64)
+        state = np.zeros(UNUSED + 1, np.int64)
         state[PURGE_AT] = SECOND
-        self._plan = Plan(self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), self._left, self._right, state)
+        log, unused = np.zeros((transactions, undo), np.int32), np.empty(most, np.int32)
+        self._plan = Plan(
+            self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), log, unused, self._left, self._right, state
+        )
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._events = 0  # done
         self._share, self._restart = share, rows.restart or 0

@@ -15,21 +15,11 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.pagemodels.innodb.branch_memory import HEIGHT, LEVEL, ROOT, Tree, find
-from keybench.pagemodels.innodb.cost.buffer_pool import (
-    BRANCH,
-    FIRST_BRANCH,
-    FIRST_LEAF,
-    LEAF,
-    NOW,
-    OTHER,
-    WRITTEN,
-    Pool,
-    clean,
-    create,
-    use,
-)
+from keybench.pagemodels.innodb.cost.buffer_pool import clean, create, drop, use
+from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_BRANCH, FIRST_LEAF, LEAF, NOW, OTHER, WRITTEN, Pool
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_memory import OTHER as NEW
+from keybench.pagemodels.memory import uncounted
 
 Integers = NDArray[np.int64]
 
@@ -45,8 +35,9 @@ SECOND = 1_000_000_000
 _SWEEPS = 2
 """How often purge visits all segments each time: once after its work, once when it finds no more."""
 
-ROWS, COMMITTED, PURGED, PURGE_AT = range(4)
-"""Fields of `state`: rows done; transactions committed and purged; the time of the next purge."""
+ROWS, COMMITTED, PURGED, PURGE_AT, UNDO_PAGES, UNUSED = range(6)
+"""Fields of `state`: rows done; transactions committed and purged; the time of the next purge;
+undo pages in the file, and those of them that are free."""
 
 
 class Plan(NamedTuple):
@@ -58,6 +49,10 @@ class Plan(NamedTuple):
     """Of a transaction; 0 for a sample of rows: then nothing but the index is known."""
     row_time: int
     """ns that a row takes, without reads."""
+    undo: NDArray[np.int32]
+    """(transactions, undo pages): the pages of each transaction's undo log."""
+    unused: NDArray[np.int32]
+    """Undo pages that purge has freed, the last one first in use again; as many as there can be undo pages."""
     left: NDArray[np.int32]
     """(leaves,): the neighbours of each leaf; −1 none."""
     right: NDArray[np.int32]
@@ -86,28 +81,29 @@ def _new_in_file(pool: Pool, plan: Plan, file: int) -> int:
 
 
 @kernel
-def _undo_page(plan: Plan, transaction: int, number: int) -> int:
-    """A transaction's undo page. If it needs but one, the segment's is used again (TRX_UNDO_CACHED)."""
-    if plan.undo_pages == 1:
-        return UNDO + transaction % SEGMENTS
-    return UNDO + transaction * plan.undo_pages + number
+def _new_undo_page(plan: Plan, transaction: int, number: int) -> int:
+    """Gives a transaction an undo page: one that is free, or a new one."""
+    state = plan.state
+    if state[UNUSED]:
+        state[UNUSED] -= 1
+        page = int(plan.unused[state[UNUSED]])
+    else:
+        page = UNDO + state[UNDO_PAGES]
+        state[UNDO_PAGES] += 1
+    plan.undo[transaction, number] = page
+    return page
 
 
 @kernel
-def _log_undo(pool: Pool, plan: Plan, row: int) -> int:
-    """Adds an undo record."""
-    if plan.undo_pages == 0:
-        return 0
-    transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx
-    number = place * plan.undo_pages // plan.rows_per_tx
-    page, reads = _undo_page(plan, transaction, number), 0
-    if place == 0 or (place - 1) * plan.undo_pages // plan.rows_per_tx != number:
-        reads += use(pool, _HEADERS + transaction % SEGMENTS, place == 0)
-        if plan.undo_pages > 1 or transaction < SEGMENTS:
-            reads += _new_in_file(pool, plan, _SYSTEM)
-            create(pool, page)
-            return reads
-    return reads + use(pool, page, True)
+def _begin_undo_page(pool: Pool, plan: Plan, transaction: int, number: int) -> int:
+    """A transaction's next undo page. Returns pages read."""
+    reads = use(pool, _HEADERS + transaction % SEGMENTS, number == 0)
+    if plan.undo_pages == 1 and transaction >= SEGMENTS:  # the segment's own is used again (TRX_UNDO_CACHED)
+        plan.undo[transaction, 0] = plan.undo[transaction - SEGMENTS, 0]
+        return reads + use(pool, int(plan.undo[transaction, 0]), True)
+    reads += _new_in_file(pool, plan, _SYSTEM)
+    create(pool, _new_undo_page(plan, transaction, number))
+    return reads
 
 
 @kernel
@@ -115,8 +111,8 @@ def _commit(pool: Pool, plan: Plan, transaction: int) -> int:
     """Adds a transaction to the history: to a list that links it with the segment's last one (flst_add_first)."""
     reads = use(pool, _HEADERS + transaction % SEGMENTS, True)
     if transaction - SEGMENTS >= plan.state[PURGED]:
-        reads += use(pool, _undo_page(plan, transaction - SEGMENTS, 0), True)
-    return reads + use(pool, _undo_page(plan, transaction, 0), True)
+        reads += use(pool, int(plan.undo[transaction - SEGMENTS, 0]), True)
+    return reads + use(pool, int(plan.undo[transaction, 0]), True)
 
 
 @kernel
@@ -127,7 +123,7 @@ def _purge(pool: Pool, plan: Plan) -> int:
         header = _HEADERS + transaction % SEGMENTS
         reads += use(pool, header, False)
         for number in range(plan.undo_pages):
-            reads += use(pool, _undo_page(plan, transaction, number), False)
+            reads += use(pool, int(plan.undo[transaction, number]), False)
     for sweep in range(_SWEEPS):
         for segment in range(SEGMENTS):
             reads += use(pool, _HEADERS + segment, False)
@@ -135,9 +131,14 @@ def _purge(pool: Pool, plan: Plan) -> int:
             continue
         for transaction in range(state[PURGED], state[COMMITTED]):
             reads += use(pool, _HEADERS + transaction % SEGMENTS, True)
-            reads += use(pool, _undo_page(plan, transaction, 0), True)
+            reads += use(pool, int(plan.undo[transaction, 0]), True)
             reads += use(pool, _SYSTEM + _MAP, True)
             reads += use(pool, _SYSTEM + _SEGMENTS, True)
+            for number in range(plan.undo_pages if plan.undo_pages > 1 else 0):
+                page = int(plan.undo[transaction, number])
+                drop(pool, page)
+                plan.unused[state[UNUSED]] = page
+                state[UNUSED] += 1
     state[PURGED] = state[COMMITTED]
     pool.state[NOW] = now
     state[PURGE_AT] = now + SECOND
@@ -185,29 +186,44 @@ def advance(
 
     `parts`: rows after which each part of the load ends; `reads` and `written`: int64 (parts, 3), by kind of page.
     """
-    state, first, event = plan.state, plan.state[ROWS], 0
-    part = np.searchsorted(parts, first, side="right")
+    pool, plan, tree = uncounted(pool), uncounted(plan), uncounted(tree)
+    state, ranks, first, event = plan.state, plan.ranks, plan.state[ROWS], 0
+    part, logs = np.searchsorted(parts, first, side="right"), plan.undo_pages > 0
+    count, begin_leaf, begin_branch = reads[part], pool.state[FIRST_LEAF], pool.state[FIRST_BRANCH]
+    transaction, place = first // plan.rows_per_tx, first % plan.rows_per_tx
+    number = -(-place * plan.undo_pages // plan.rows_per_tx)  # undo pages that the transaction has begun
+    until = number * plan.rows_per_tx // plan.undo_pages if logs else 0
     for i in range(len(at)):
         row = first + i
-        key, count = plan.ranks[row] + 1, reads[part]
+        key = ranks[row] + 1
         count[BRANCH] += _descend(pool, tree, key)
         if at[i] < 0:
             while event < len(events) and events[event, ROW] == row:
                 _make_room(pool, plan, events[event], count)
                 event += 1
             if tree.facts[HEIGHT]:
-                count[BRANCH] += use(pool, pool.state[FIRST_BRANCH] + find(tree, key, 1), True)
+                count[BRANCH] += use(pool, begin_branch + find(tree, key, 1), True)
         else:
-            count[LEAF] += use(pool, pool.state[FIRST_LEAF] + at[i], True)
-        count[OTHER] += _log_undo(pool, plan, row)
+            count[LEAF] += use(pool, begin_leaf + at[i], True)
         pool.state[NOW] += plan.row_time
         clean(pool)
-        if plan.undo_pages and ((row + 1) % plan.rows_per_tx == 0 or row + 1 == len(plan.ranks)):
-            count[OTHER] += _commit(pool, plan, row // plan.rows_per_tx)
-            state[COMMITTED] += 1
-        if plan.undo_pages and pool.state[NOW] >= state[PURGE_AT]:
-            count[OTHER] += _purge(pool, plan)
+        if logs:
+            if place == until:
+                count[OTHER] += _begin_undo_page(pool, plan, transaction, number)
+                number += 1
+                until = number * plan.rows_per_tx // plan.undo_pages
+            else:
+                count[OTHER] += use(pool, int(plan.undo[transaction, number - 1]), True)
+            place += 1
+            if place == plan.rows_per_tx or row + 1 == len(ranks):
+                count[OTHER] += _commit(pool, plan, transaction)
+                state[COMMITTED] += 1
+                transaction += 1
+                place = number = until = 0
+            if pool.state[NOW] >= state[PURGE_AT]:
+                count[OTHER] += _purge(pool, plan)
         if row + 1 == parts[part]:
             written[part] = pool.state[WRITTEN:]
             part += 1
+            count = reads[part]
     state[ROWS] += len(at)

@@ -83,4 +83,4 @@ class Redo:
             total[part] = round(bytes_ + (end - begin) / load.rows_per_tx * _COMMIT)
             begin, leaves = end, leaves + len(splits)
         none = np.zeros(len(load.ends), np.int64)
-        return Log(total, none, none, none)
+        return Log(total, None, None, none)

@@ -33,6 +33,7 @@ _PAGES: Final = (
     Metric.LEAF_FRAGMENTATION,
     Metric.LEAF_NONADJACENT,
 )
+_COSTS: Final = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.PAGES_READ, Metric.PAGES_WRITTEN)
 _SUMS: Final = (Theme.SPLITS, Theme.STORAGE)
 
 
@@ -92,7 +93,7 @@ def predicted(
             delete(state, ranks[step.rows], rows_per_tx)
         elif step.what == "clean":
             state.clean()
-        else:
+        elif step.what == "rebuild":
             state.rebuild(step.fill)
         reach.take(step)
         stats, fresh = state.stats(), empty()
@@ -147,7 +148,7 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
 
 def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
     """The server's figures of one phase."""
-    wanted = [*_PAGES, Metric.INDEX_BYTES, Metric.LOG_BYTES, *(SPLITS if step.what == "insert" else ())]
+    wanted = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.what == "insert" else ())]
     own = {reading.metric: reading for reading in part if reading.subject == KEY}
     listed = [replace(own[metric], subject=measured(step)) for metric in wanted if metric in own]
     listed += _rows(step, "measured")

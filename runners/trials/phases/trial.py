@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 
 from keybench.databases.contract.capabilities import HoldsCleaning, ReadsPageOrder, Rebuilds
@@ -13,7 +13,7 @@ from keybench.databases.registry import engine
 from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.subject import KEY, MODEL
+from keybench.model.subject import KEY, MODEL, Subject
 from keybench.model.table import Table
 from keybench.pagemodels.page_stats import readings
 from keybench.results.store import blobs
@@ -21,9 +21,11 @@ from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.interference import Interference
 from keybench.runners.measuring.measured import Measured
 from keybench.runners.measuring.shards import Probes
+from keybench.runners.planning.trial_plan import Request
 from keybench.runners.planning.trial_server import Target
-from keybench.runners.planning.trial_tables import trial_tables
+from keybench.runners.planning.trial_tables import TrialTable, trial_tables
 from keybench.runners.trials import verify
+from keybench.runners.trials.load_cost import reads_after_restart
 from keybench.runners.trials.model_trial import NOT_MODELLED, WHY_NOT
 from keybench.runners.trials.phases import figures
 from keybench.runners.trials.phases.reach import Reach
@@ -50,6 +52,11 @@ class PhasesTrial(ServerTrial):
         interference = Interference.before()
         loads, parts, of_phases, reach = [], [], [], Reach(figures.ranks_of(one.table, one.keys))
         for step in self.steps:
+            if step.what == "restart":
+                begin = time.monotonic()
+                admin = self._restarted(target)
+                of_phases += figures.of_phase(step, [], time.monotonic() - begin, None)
+                continue
             probes = Probes(admin, [one.table])
             probes.before()
             begin = time.monotonic()
@@ -95,7 +102,8 @@ class PhasesTrial(ServerTrial):
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
             return Measured([*known, unknown], traceback=problem.traceback)
         beside = figures.of_phases(self.steps, after, beside_server=True)
-        return Measured([*known, *readings(after[-1].stats, MODEL), *beside])
+        reads = _reads(on, self.request, one, self.steps, figures.modelled)
+        return Measured([*known, *readings(after[-1].stats, MODEL), *beside, *reads])
 
     def _insert(self, target: Target, step: Step) -> LoadResult:
         first = int(step.rows[0])
@@ -110,6 +118,13 @@ class PhasesTrial(ServerTrial):
             pool=self.resources.pool,
             progress=lambda rows: self.resources.progress(first + rows),
         )
+
+    def _restarted(self, target: Target) -> Admin:
+        """The administrative connection to a server that has started again."""
+        self.admin.close()
+        self.resources.restart(self.plan.database)
+        self.admin = target.engine.admin(target.address)
+        return self.admin
 
     def _rebuild(self, admin: Admin, step: Step) -> float:
         """Seconds. An index that is built again is the one that would have been built after the rows."""
@@ -137,12 +152,26 @@ class PhasesModelTrial(Trial):
         after = figures.predicted(engine(self.plan.database), one.table, one.keys, done, rows_per_tx, one.lengths())
         last, absent = after[-1].stats, partial(Reading.absent, reason=WHY_NOT)
         of_phases = figures.of_phases(done, after, beside_server=False)
+        of_phases += _reads(engine(self.plan.database), self.request, one, done, figures.measured)
         positions = key_positions.absent(figures.NO_POSITION)
         return Measured(
             [*readings(last), *absent(NOT_MODELLED), *positions, *of_phases],
             (),
             [blobs.page_map(last.page_numbers, last.page_rows, "modelled")],
         )
+
+
+def _reads(
+    on: Engine, request: Request, table: TrialTable, steps: Sequence[Step], subject: Callable[[Step], Subject]
+) -> list[Reading]:
+    """Pages that the model expects to be read where a server starts again between two insertions; else nothing."""
+    if [step.what for step in steps] != ["insert", "restart", "insert"]:
+        return []
+    reads = reads_after_restart(on, request, table.table, table.keys, len(steps[0].rows))
+    return [
+        Reading(Metric.PAGES_READ, float(value), "modelled", "", subject(step))
+        for step, value in zip((steps[0], steps[2]), reads or (), strict=False)
+    ]
 
 
 def _stranded(admin: Admin, table: Table, reach: Reach, found: Iterable[Reading]) -> float | None:

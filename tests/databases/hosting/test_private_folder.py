@@ -219,3 +219,25 @@ def test_readable_programs_run_where_they_are(base) -> None:
         while "words" not in kept.log_tail() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert kept.log_tail().splitlines() == [f"{root}/bin/serve", "words"]
+
+
+def test_a_server_that_is_restarted_ends_in_order_and_finds_its_files(base) -> None:
+    script = "trap 'echo ended; exit 0' INT; echo $$ >> {folder}/starts; echo up; while :; do sleep 0.01; done"
+    kept = PrivateFolder("test", server=["sh", "-c", script], restart_signal=signal.SIGINT)
+    with kept.start(10):
+        pids = [kept.server_pid]
+        for _ in range(2):
+            deadline = time.monotonic() + 5
+            while kept.log_tail().count("up") < len(pids) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            kept.restart(10)
+            pids.append(kept.server_pid)
+            assert kept.alive()
+        deadline = time.monotonic() + 5
+        while kept.log_tail().count("up") < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert kept.log_tail().splitlines() == ["up", "ended", "up", "ended", "up"]
+        assert [int(line) for line in (kept.folder / "starts").read_text().split()] == pids
+    assert base.left() == []
+    with pytest.raises(EnvironmentMissing, match="could not be restarted"):
+        kept.restart(0.1)

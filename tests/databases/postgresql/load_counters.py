@@ -83,7 +83,7 @@ class Counters:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A load's cost in each part, by the server and by the model: (PARTS,) each."""
+    """A load's cost in each part, by the server and by the model: (parts,) each."""
 
     rows: int
     measured: dict[str, list[int]]
@@ -109,14 +109,14 @@ class Compared:
             yield f"{what}: " + "  ".join(f"{real:,}/{model:,}" for real, model in self.pairs(what))
 
 
-def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int) -> Compared:
+def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int, parts: int = PARTS) -> Compared:
     """Loads the rows and predicts the same."""
     table = Table("small", ENGINE.default_column("uuid"), payload)
     admin.create(table)
     admin.checkpoint()
     noted, transactions = [settled(admin)], arrivals.transactions()
     n, ends = len(arrivals.keys), []
-    for part in np.array_split(np.arange(len(transactions)), PARTS):
+    for part in np.array_split(np.arange(len(transactions)), parts):
         send(admin, table, arrivals, [transactions[i] for i in part.tolist()])
         ends.append(transactions[part[-1]][1])
         noted.append(settled(admin))

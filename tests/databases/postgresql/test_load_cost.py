@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
 from benchmarks import streams
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.probes import log
 from keybench.errors import UsageError
+from keybench.forecast.load_cost import Estimate, RowCost
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -63,6 +65,22 @@ def test_a_small_server_s_counters_are_the_model_s(base: Base) -> None:
 def test_counters_in_each_fifth_are_the_model_s(base: Base, kind: str, stream: str, rows: int, payload: int) -> None:
     with small_server(kind) as admin:
         assert_close(compare(admin, by_one(uuids(stream, rows)), payload))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["embedded", "local"])
+def test_a_row_costs_a_page_read_from_the_number_of_rows_that_the_model_says(base: Base, kind: str) -> None:
+    rows, parts = 800_000, 32
+    with small_server(kind, max_wal_size="4GB") as admin:
+        compared = compare(admin, by_one(uuids("random", rows)), 0, parts)
+    ends = np.array([rows * (i + 1) // parts for i in range(parts)])
+    knees = []
+    for side in zip(*compared.pairs("index"), strict=True):
+        read = Estimate(np.array(side) / (rows / parts), np.zeros(parts))
+        knees.append([RowCost(ends, read, None, None, None).knee(reads) for reads in (0.05, 0.25, 0.5)])
+    print(knees)
+    assert knees[0] == pytest.approx(knees[1], rel=0.1)
+    assert (knees[0][0] or 0) > 150_000
 
 
 def cost(rows: int, server: Server, *, restart: int | None = None, payload: int = 0, parts: int = 1) -> LoadCost:

@@ -70,8 +70,19 @@ class PlainPool:
         return 0
 
     def create(self, number: int) -> None:
+        for page in self.pages:
+            if page.number == number:
+                page.changed = True
+                self._remove(page)
+                self._insert(page, 0)
+                return
         self._make_room()
         self._insert(Page(number, changed=True, used=self.now), 0)
+
+    def drop(self, number: int) -> None:
+        for page in self.pages:
+            if page.number == number:
+                page.changed = False
 
     def _insert(self, page: Page, place: int) -> None:
         page.old = place > 0

@@ -15,7 +15,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.innodb.cost import buffer_pool
-from keybench.pagemodels.innodb.cost.buffer_pool import (
+from keybench.pagemodels.innodb.cost.page_list import (
     BATCH,
     BATCH_TIME,
     DEPTH,
@@ -30,7 +30,8 @@ from keybench.pagemodels.innodb.cost.buffer_pool import (
     WRITES,
     WRITTEN,
 )
-from keybench.pagemodels.innodb.leaf_memory import grow, new
+from keybench.pagemodels.innodb.leaf_memory import grow
+from keybench.pagemodels.innodb.leaf_memory import new as new_leaves
 from keybench.pagemodels.innodb.leaf_splits import load
 from tests.pagemodels.innodb.reference_pool import PlainPool
 
@@ -56,8 +57,12 @@ def test_the_pool_is_the_plain_one(
     for row in range(rows):
         page, changes = int(chance.integers(spread)), bool(chance.random() < changed)
         if chance.random() < 0.05:
-            buffer_pool.create(pool, spread + row)
-            plain.create(spread + row)
+            new_page = spread + row if changes else page
+            buffer_pool.create(pool, new_page)
+            plain.create(new_page)
+        elif chance.random() < 0.05:
+            buffer_pool.drop(pool, page)
+            plain.drop(page)
         else:
             assert buffer_pool.use(pool, page, changes) == plain.use(page, changes)
         state[NOW] += pause
@@ -79,7 +84,7 @@ def test_a_pool_has_as_many_pages_as_the_server_says() -> None:
 @pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "descending"])
 def test_each_row_is_noted_with_the_leaf_that_has_it(stream: str) -> None:
     ranks = np.argsort(np.argsort(streams.STREAMS[stream](3000)))
-    leaves = new(300, 16384, 16252, len(ranks), clustered=True, shrinks=True)
+    leaves = new_leaves(300, 16384, 16252, len(ranks), clustered=True, shrinks=True)
     at, full = np.empty(1, np.int32), 0
     for row, rank in enumerate(ranks):
         while load(leaves, ranks, row, row + 1, at) == row:
@@ -120,6 +125,17 @@ def test_random_keys_read_a_page_a_row_once_the_index_is_far_larger_than_the_poo
     assert random.written is not None
     assert random.written.leaf[-1] == pytest.approx(random.read.leaf[-1], rel=0.1)
     assert random.read.table.sum() == 0
+
+
+def test_pages_that_checkpoints_write_are_not_known() -> None:
+    load_ = Load(streams.increasing(100_000), [50_000, 100_000], 1000)
+    pool = 6 << 20
+    usual, short = (
+        model(100).load_cost(load_, Server(cache_bytes=pool, checkpoint_bytes=log)) for log in (None, 2 << 20)
+    )
+    assert usual.written is not None
+    assert usual.written.leaf.sum() > 700
+    assert short.written is None, "a page stays in the pool for longer than its change may stay in the log"
 
 
 def test_a_restart_empties_the_pool() -> None:

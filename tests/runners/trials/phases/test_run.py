@@ -157,3 +157,46 @@ def test_each_phase_that_inserts_needs_a_row(command: Run, tmp_path: Path, rows:
     assert done.returncode == code, done.stdout + done.stderr
     if code:
         assert done.stderr.strip() == "keybench: 4 rows are too few for the phases of scenario mine: give 5."
+
+
+COLD = """title = "Cold"
+rows = 9000
+start = 2026-01-01T00:00:00Z
+[[phase]]
+insert = 0.9
+[[phase]]
+restart = true
+[[phase]]
+insert = 0.1
+"""
+
+
+def test_a_server_that_starts_again_reads_the_pages_that_are_touched(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "cold.toml").write_text(COLD, encoding="utf-8")
+    arguments = ("--scenario", "cold.toml", "--layout", "uuid-v4,uuid-v7", "--rows", "60000", "--blocks", "1")
+    done = command("--db", "postgresql,sqlite", "--server", "embedded", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for trial in trials(tmp_path):
+        server, model = (figures(trial, kind) for kind in (SubjectKind.PHASE, SubjectKind.MODEL_PHASE))
+        assert (server["2 restart", Metric.PHASE_SECONDS] or 0) > 0
+        read = server["3 insert", Metric.PAGES_READ]
+        if trial.layout == "uuid-v4":  # 300 leaves on PostgreSQL, 2,000 on SQLite, nearly all of which are touched
+            expected = model["3 insert", Metric.PAGES_READ]
+            catalog = 0 if trial.database == "sqlite" else 400
+            assert expected is not None
+            assert read is not None
+            assert expected > 250
+            assert -1 <= read - expected <= catalog + 1
+        elif trial.layout == "uuid-v7":
+            assert (model["3 insert", Metric.PAGES_READ] or 0) < 20
+
+
+def test_only_servers_that_keybench_starts_are_started_again(refused: Run, tmp_path: Path) -> None:
+    (tmp_path / "cold.toml").write_text(COLD, encoding="utf-8")
+    url = "postgresql://me@127.0.0.1:1/mine"
+    done = refused("--db", "postgresql", "--server", url, "--scenario", "cold.toml", "--layout", "uuid-v4")
+    assert done.returncode == 2
+    assert " ".join(done.stderr.split()) == (
+        "keybench: scenario cold restarts the server of PostgreSQL, which keybench does only with one that it starts "
+        "itself, outside of a container: choose --server local or embedded."
+    )
