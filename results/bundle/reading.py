@@ -60,6 +60,8 @@ def read_bundle(path: Path) -> Bundle:
         raise UsageError(f"{path} cannot be read ({error.strerror}): name a file of `keybench bundle`.") from None
     except (zipfile.BadZipFile, NotImplementedError, zlib.error, EOFError, RuntimeError):
         raise UsageError(f"{path} is no bundle, or a damaged one: name a file of `keybench bundle`.") from None
+    except csv.Error as error:
+        raise UsageError(f"{path} is refused: {contents.VALUES} is not CSV ({error}); {_AGAIN}.") from None
     except _Wrong as error:
         raise UsageError(f"{path} is refused: {error}; {error.step}.") from None
 

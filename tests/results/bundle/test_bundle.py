@@ -192,6 +192,7 @@ REFUSED: list[tuple[str, Change, bool, str]] = [
         "run.json does not fit the schema in 'definition' or 'machine'; ask",
     ),
     ("columns", edited("values.csv", "run,block", "run,blocks"), True, "values.csv does not have the columns of its"),
+    ("csv", edited("values.csv", ",ok,", ",o\rk,"), True, "values.csv is not CSV (new-line character seen in unquoted"),
     ("run", edited("values.csv", "\n5ca1ab1e00", "\nfeed"), True, "line 2: the run 'feed' is not 5ca1ab1e00;"),
     ("metric", edited("values.csv", "insert_seconds", "x"), True, "does not know the metric 'x'; ask for it again."),
     ("unit", edited("values.csv", "leaf_pages,pages", "leaf_pages,rows"), True, "the unit of leaf_pages is 'rows'"),
