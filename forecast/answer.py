@@ -40,9 +40,13 @@ class Answer:
         return chosen.name if column == native else f"{chosen.name} · {column}"
 
 
-def answer(asked: Asked, case: Case, *, with_curve: bool) -> Answer:
-    """Simulates one table. UsageError for a table that the engine's page model does not know."""
-    made = Forecast(case.on, case.table, asked.scenario, case.layout, asked.rows, asked.seed)
+def forecast_of(asked: Asked, case: Case) -> Forecast:
+    """Of one table. UsageError for a table whose cost no page model knows."""
+    return Forecast(case.on, case.table, asked.scenario, case.layout, asked.rows, asked.seed)
+
+
+def answer(asked: Asked, case: Case, made: Forecast, *, with_curve: bool) -> Answer:
+    """Simulates one table. UsageError for a cache that is too small."""
     index_bytes = made.index_pages * made.page_bytes
     cost = made.cost(asked.server)
     curve = []

@@ -67,20 +67,26 @@ def forecast(
         payload=payload, seed=seed,
     )  # fmt: skip
     console, progress, began = cli.console(), Console(stderr=True), time.monotonic()
-    answers, without = [], []
+    made, without = [], []
     for case in asked.cases():
+        try:
+            made.append((case, answer.forecast_of(asked, case)))
+        except UsageError as why:
+            if case.layout != CONTROL:
+                raise
+            without.append(f"Without {CONTROL} on {case.on.title}: {why}")  # it was not asked for
+    if not made:
+        raise UsageError("\n".join(without))
+    answers = []
+    for case, of_case in made:
         with progress.status(f"{case.on.name} · {case.layout}: {asked.rows:,} keys"):
-            try:
-                answers.append(answer.answer(asked, case, with_curve=curve))
-            except UsageError as why:
-                if case.layout != CONTROL:
-                    raise
-                without.append(f"Without {CONTROL} on {case.on.title}: {why}")  # it was not asked for
+            answers.append(answer.answer(asked, case, of_case, with_curve=curve))
     if as_json:
         print(json.dumps(answer.as_json(asked, answers, prices), indent=2))
         return 0
     for name in asked.databases:
-        own = [one for one in answers if one.case.on.name == name]
+        if not (own := [one for one in answers if one.case.on.name == name]):
+            continue
         on = own[0].case.on
         cache = spelled(asked.server.cache_bytes)
         console.print(f"{on.title}, {asked.rows:,} rows, a cache of {cache}: {asked.scenario.title}")

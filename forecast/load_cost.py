@@ -13,9 +13,10 @@ from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
 from keybench.forecast.row_stream import row_stream
 from keybench.model.byteorder import sort_words
+from keybench.model.sizes import spelled
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
+from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
 from keybench.pagemodels.costs.sampling import Sample, draw
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.scenarios.schema import Scenario
@@ -127,6 +128,11 @@ class Forecast:
         stored = sample.words.astype(">u8").view(np.uint8)
         shared = shared_bytes(stored, sample.ranks, own_ends)
         load = Load(sample.ranks, own_ends, self._scenario.load.rows_per_tx, writers, shared)
+        if sample.share < 1 and server.cache_bytes * sample.share < (least := FEWEST_PAGES * self.page_bytes):
+            raise UsageError(
+                f"a cache of {spelled(server.cache_bytes)} cannot be told from one in {1 / sample.share:.0f} rows: "
+                f"give fewer --rows, or --ram of {spelled(least / sample.share)} or more."
+            )
         return self._model.load_cost(load, replace(server, share=sample.share))
 
     def _words(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int16]]]:

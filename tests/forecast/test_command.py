@@ -65,6 +65,11 @@ def test_the_text_says_that_it_is_modelled_and_where_nothing_is_read(run: Run) -
             ("--ram", "100KB", "--rows", "5000"),
             "a cache of 102,400 bytes has fewer than 100 pages: give it more memory.",
         ),
+        (
+            ("--db", "sqlite", "--layout", "bigint-identity", "--rows", "5000"),
+            "Without bigint-identity on SQLite: a forecast knows entries of one size, and those of bigint-identity on "
+            "SQLite have several.",
+        ),
         (("--db", ""), "--db names no database: name one, such as postgresql."),
         (("--payload", "0-200"), "a forecast knows rows of one length: give --payload as one number, such as 100."),
         (("--scenario", "generation"), "scenario generation only makes keys, without a table: choose another."),
@@ -79,6 +84,15 @@ def test_what_cannot_be_forecast(run: Run, options: tuple[str, ...], message: st
     with pytest.raises(UsageError) as refused:
         run(*options)
     assert str(refused.value) == message
+
+
+def test_a_cache_that_a_sample_cannot_tell(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_cost, "MOST_SIMULATED", 20_000)
+    with pytest.raises(UsageError) as refused:
+        run("--rows", "160000", "--ram", "2MB", "--layout", "uuid-v4")
+    assert str(refused.value) == (
+        "a cache of 2 MB cannot be told from one in 16 rows: give fewer --rows, or --ram of 12.5 MB or more."
+    )
 
 
 def test_prices_that_are_none(run: Run, tmp_path: Path) -> None:
