@@ -104,6 +104,18 @@ class Log:
     """Checkpoints that began."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class LookUps:
+    """Pages that are read for a row right after the load, with the cache as the load left it (`look_ups`)."""
+
+    any_row: float
+    """A look-up by key, of any row."""
+    newest: float
+    """A look-up by key among the newest hundredth of the rows."""
+    window: float
+    """A row of a window of time, a hundredth of all in the middle of the load, found by its keys: each page once."""
+
+
 @dataclass(frozen=True, eq=False)
 class LoadCost:
     """What a load costs. What a model does not know is None."""
@@ -112,6 +124,7 @@ class LoadCost:
     written: Pages | None = None
     """Pages written to the data files."""
     log: Log | None = None
+    look_ups: LookUps | None = None
 
 
 @runtime_checkable

@@ -1,0 +1,27 @@
+"""Look-ups after a load, counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keybench.pagemodels.costs.look_ups import look_ups
+
+
+def test_each_kind_of_page_counts_where_it_is_absent() -> None:
+    leaf = np.arange(1000) // 100  # ten pages in order of time; the last two are in the cache
+    found = look_ups(leaf, np.arange(10) >= 8)
+    assert (found.any_row, found.newest, found.window) == (0.8, 0.0, 0.1)
+    table = np.arange(1000) // 50
+    found = look_ups(leaf, np.arange(10) >= 8, table, np.arange(20) == 19)
+    assert found.any_row == pytest.approx(0.8 + 0.95)
+    assert found.newest == 0
+    assert found.window == pytest.approx(0.2)
+
+
+def test_a_window_of_scattered_rows_reads_a_page_for_nearly_each() -> None:
+    leaf = np.random.default_rng(1).permutation(100_000) % 5000
+    found = look_ups(leaf, np.arange(5000) < 500)
+    assert found.any_row == pytest.approx(0.9)
+    assert found.newest == pytest.approx(0.9, abs=0.03)
+    assert found.window == pytest.approx(0.9 * 5000 * (1 - (1 - 1 / 5000) ** 1000) / 1000, rel=0.05)
