@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
+from keybench.pagemodels.costs.contract import LookUps
+from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.costs.touches import NONE, Ancestry, Borders, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.tree import Level, build_branches, build_level
@@ -69,6 +71,18 @@ def touches(ranks: Integers, leaf: Rule, branch: Rule, table_rows: int) -> tuple
     pages = first_table + (-(-len(ranks) // table_rows) if table_rows else 0)
     index = Index(leaves, branches, len(level), root, first_table, table_rows, pages, np.zeros(2, np.int64))
     return level, index, _stream(level, index, borders(above[0]) if above else None, ranks)
+
+
+def looked_up(level: Level, index: Index, ranks: Integers, present: NDArray[np.bool_]) -> LookUps | None:
+    """What look-ups of whole rows read after the load. `present`: whether each page is in the cache, (pages,)."""
+    n = len(ranks)
+    if not n:
+        return None
+    leaf = np.repeat(np.arange(len(level), dtype=np.int32), level.rows)[ranks]
+    if not index.table_rows:
+        return look_ups(leaf, present)
+    table = np.arange(n, dtype=np.int32) // np.int32(index.table_rows)
+    return look_ups(leaf, present, table, present[index.first_table :])
 
 
 def _stream(level: Level, index: Index, parents: Borders | None, ranks: Integers) -> Iterator[Touches]:

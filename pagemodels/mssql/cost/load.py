@@ -16,10 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
-from keybench.pagemodels.costs.page_touches import touches
+from keybench.pagemodels.costs.page_touches import looked_up, touches
 from keybench.pagemodels.half_split.kernel import APPEND
 from keybench.pagemodels.half_split.stateful import StatefulSplitModel
-from keybench.pagemodels.mssql.cost.buffer_pool import CHECKPOINTS, COLUMNS, COUNTERS, LRU_2, WRITTEN, new, use
+from keybench.pagemodels.mssql.cost.buffer_pool import (
+    CHECKPOINTS,
+    COLUMNS,
+    COUNTERS,
+    LRU_2,
+    NOWHERE,
+    WRITTEN,
+    new,
+    use,
+)
 
 Integers = NDArray[np.int64]
 
@@ -82,6 +91,7 @@ class CostModel(StatefulSplitModel):
             Pages(*columns[:3]),
             Pages(*columns[WRITTEN : WRITTEN + 3]) if distance else None,
             Log(log, None, None, columns[CHECKPOINTS]),
+            looked_up(level, index, load.ranks, pool.buffers != NOWHERE),
         )
 
 

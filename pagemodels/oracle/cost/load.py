@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from keybench.pagemodels.costs.contract import Load, LoadCost, Pages, Server
-from keybench.pagemodels.costs.page_touches import touches
+from keybench.pagemodels.costs.page_touches import looked_up, touches
 from keybench.pagemodels.half_split.stateful import StatefulSplitModel
-from keybench.pagemodels.oracle.cost.touch_counts import new, use
+from keybench.pagemodels.oracle.cost.touch_counts import NOWHERE, new, use
 
 PAGE_SIZE = 8192
 
@@ -32,11 +32,12 @@ class CostModel(StatefulSplitModel):
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Blocks read into the buffer cache."""
         buffers, ends = server.pages(PAGE_SIZE), np.asarray(load.ends, np.int64)
-        _, index, stream = touches(load.ranks, self.leaf, self.branch, self.heap_rows)
+        level, index, stream = touches(load.ranks, self.leaf, self.branch, self.heap_rows)
         apart = max(1, int(self.rows_apart * server.share))
         cache = new(buffers, index.pages, index.first_branch, index.first_table, apart)
         costs = np.zeros((len(ends), 3), np.int64)
         for some in stream:
             rows = np.arange(some.first, some.first + len(some.ends))
             use(cache, some.ends, some.touches, np.searchsorted(ends, rows, side="right"), costs)
-        return LoadCost(Pages(*costs.T))
+        after = looked_up(level, index, load.ranks, cache.buffers != NOWHERE)
+        return LoadCost(Pages(*costs.T), look_ups=after)

@@ -6,6 +6,7 @@ import numpy as np
 
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.cost.after_load import after_load
 from keybench.pagemodels.sqlite.cost.page_cache import (
     CHECKPOINTS,
     COPIED,
@@ -30,8 +31,13 @@ _AUTOCHECKPOINT = 1000
 _FRAME_HEADER = 24
 
 
-def load_cost(tree: Tree, table: Tree | None, file: Ints, page_bytes: int, given: Load, server: Server) -> LoadCost:
-    """Of a load into a key's b-tree that is empty, with the table beside it. They are filled."""
+def load_cost(
+    tree: Tree, table: Tree | None, file: Ints, page_bytes: int, given: Load, server: Server, *, covering: bool
+) -> LoadCost:
+    """Of a load into a key's b-tree that is empty, with the table beside it. They are filled.
+
+    `covering`: whether the key's b-tree has all that a look-up returns.
+    """
     ranks, n = given.ranks, len(given.ranks)
     limit, auto = server.pages(page_bytes + PAGE_OVERHEAD), _AUTOCHECKPOINT
     if server.checkpoint_bytes is not None:
@@ -63,7 +69,8 @@ def load_cost(tree: Tree, table: Tree | None, file: Ints, page_bytes: int, given
             clear(each.trace)
     by_part = costs(pager)
     log = Log(by_part[FRAMES] * (page_bytes + _FRAME_HEADER), None, None, by_part[CHECKPOINTS])
-    return LoadCost(Pages(*by_part[:4]), Pages(*by_part[COPIED : COPIED + 4]), log)
+    after = after_load(pager, tree, None if covering else table, given)
+    return LoadCost(Pages(*by_part[:4]), Pages(*by_part[COPIED : COPIED + 4]), log, after)
 
 
 def _grow(tree: Tree) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keybench.pagemodels.costs.page_touches import CHANGED, FLAGS, FRESH, touches
+from keybench.pagemodels.costs.page_touches import CHANGED, FLAGS, FRESH, looked_up, touches
 from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.rule import Rule
 
@@ -91,3 +91,19 @@ def test_each_row_touches_the_pages_of_a_plain_tree(order: list[int], table_rows
         assert some.first == len(found)
         found += [[named(int(each)) for each in own] for own in np.split(some.touches, some.ends[:-1])]
     assert found == plain(ranks.tolist(), table_rows)
+
+
+def test_look_ups_find_rows_in_their_last_leaf_and_on_their_page() -> None:
+    ranks = np.arange(40)[::-1].copy()
+    level, index, _ = touches(ranks, LEAF, BRANCH, 7)
+    present = np.zeros(index.pages, np.bool_)
+    present[[0, index.first_table + 5]] = True  # the leaf of the lowest keys, the page of the last five rows
+    found = looked_up(level, index, ranks, present)
+    assert found is not None
+    assert found.any_row == 1 - level.rows[0] / 40 + 35 / 40
+    assert found.newest == 0
+    assert found.window == 2
+    level, index, _ = touches(ranks, LEAF, BRANCH, 0)
+    alone = looked_up(level, index, ranks, present[: index.pages])
+    assert alone is not None
+    assert alone.any_row == 1 - level.rows[0] / 40

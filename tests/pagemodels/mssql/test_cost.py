@@ -13,9 +13,18 @@ from benchmarks import streams
 from keybench.databases.mssql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, PredictsCost, Server
 from keybench.pagemodels.costs.page_touches import CHANGED, FLAGS, FRESH
-from keybench.pagemodels.mssql.cost.buffer_pool import CHECKPOINTS, COLUMNS, COUNTERS, LRU_2, WRITTEN, new, use
+from keybench.pagemodels.mssql.cost.buffer_pool import (
+    CHECKPOINTS,
+    COLUMNS,
+    COUNTERS,
+    LRU_2,
+    NOWHERE,
+    WRITTEN,
+    new,
+    use,
+)
 from keybench.pagemodels.mssql.cost.load import insert_bytes, split_bytes
 
 BEGIN = 124
@@ -78,6 +87,7 @@ def test_pages_leave_the_pool_by_its_rule(rows: Sequence[list[tuple[int, int]]],
     ends, costs = np.cumsum([len(own) for own in rows]), np.zeros((1, COLUMNS), np.int64)
     use(pool, ends, flat, np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), 0, costs)
     assert costs[0, [0, WRITTEN]].tolist() == [plain.read, plain.written]
+    assert np.flatnonzero(pool.buffers != NOWHERE).tolist() == sorted(plain.pages)
 
 
 def test_a_checkpoint_writes_each_dirty_page_once() -> None:
@@ -107,6 +117,25 @@ def cost(stream: str, key: str, cache_pages: int, checkpoint_bytes: int | None =
     assert isinstance(model, PredictsCost)
     server = Server(cache_bytes=cache_pages * 8192, checkpoint_bytes=checkpoint_bytes)
     return model.load_cost(Load(streams.STREAMS[stream](30_000), [15_000, 30_000], 1000), server)
+
+
+def test_look_ups_read_what_the_load_did_not_leave_in_the_cache() -> None:
+    random, ascending, fits = (
+        cost(stream, key, pages).look_ups
+        for stream, key, pages in (
+            ("random", "clustered", 200),
+            ("increasing", "clustered", 200),
+            ("random", "nonclustered", 5000),
+        )
+    )
+    assert random
+    assert ascending
+    assert 0.5 < random.any_row < 0.9
+    assert random.newest < 0.5 * random.any_row, "their pages were just used"
+    assert ascending.newest == 0
+    assert 0.4 < ascending.any_row < random.any_row
+    assert ascending.window == pytest.approx(1 / 60, rel=0.3), "each page once"
+    assert fits == LookUps(any_row=0, newest=0, window=0)
 
 
 def test_random_keys_read_what_ascending_ones_do_not() -> None:

@@ -13,9 +13,9 @@ from benchmarks import streams
 from keybench.databases.oracle.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, PredictsCost, Server
 from keybench.pagemodels.costs.page_touches import FLAGS, FRESH
-from keybench.pagemodels.oracle.cost.touch_counts import new, use
+from keybench.pagemodels.oracle.cost.touch_counts import NOWHERE, new, use
 
 
 class Plain:
@@ -69,6 +69,7 @@ def test_blocks_leave_the_cache_by_its_rule(rows: Sequence[list[tuple[int, int]]
     costs = np.zeros((1, 3), np.int64)
     use(cache, np.cumsum([len(own) for own in rows]), flat, np.zeros(len(rows), np.int64), costs)
     assert costs.tolist() == [[plain.read, 0, 0]]
+    assert np.flatnonzero(cache.buffers != NOWHERE).tolist() == sorted(plain.counts)
 
 
 def cost(stream: str, key: str, cache_pages: int, rows_apart: int = 30_000) -> LoadCost:
@@ -77,6 +78,25 @@ def cost(stream: str, key: str, cache_pages: int, rows_apart: int = 30_000) -> L
     assert isinstance(model, PredictsCost)
     load = Load(streams.STREAMS[stream](30_000), [15_000, 30_000], 1000)
     return model.load_cost(load, Server(cache_bytes=cache_pages * 8192))
+
+
+def test_look_ups_read_what_the_load_did_not_leave_in_the_cache() -> None:
+    random, ascending, fits = (
+        cost(stream, key, pages).look_ups
+        for stream, key, pages in (
+            ("random", "clustered", 200),
+            ("increasing", "clustered", 200),
+            ("random", "nonclustered", 5000),
+        )
+    )
+    assert random
+    assert ascending
+    assert 0.5 < random.any_row < 0.9
+    assert random.newest < 0.5 * random.any_row, "their pages were just used"
+    assert ascending.newest == 0
+    assert 0.4 < ascending.any_row < random.any_row
+    assert ascending.window == pytest.approx(1 / 60, rel=0.3), "each page once"
+    assert fits == LookUps(any_row=0, newest=0, window=0)
 
 
 def test_random_keys_read_what_ascending_ones_do_not() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -128,6 +129,7 @@ def test_both_read_spill_and_write_the_same_pages(
         plain.commit()
         page_cache.commit(compiled)
         costs = page_cache.costs(compiled)[:, 0]
+        assert np.flatnonzero(page_cache.present(compiled)).tolist() == sorted(plain.clean)
         assert costs[[LEAF, OTHER, FRAMES, CHECKPOINTS]].tolist() == [
             plain.read[LEAF],
             plain.read[OTHER],
