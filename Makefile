@@ -58,7 +58,9 @@ lint: env
 # Compiles the loops of all page models once; otherwise two test processes would compile them at the same time.
 kernels: env
 	-@mkdir -p build && rm -f build/kernels.sqlite && $(BIN)/keybench run --db all --server model \
-	  --scenario quick --layout uuid-v4 --rows 2000 --blocks 1 --results build/kernels.sqlite >build/kernels.log
+	  --scenario quick --layout uuid-v4 --rows 2000 --blocks 1 --results build/kernels.sqlite >build/kernels.log && \
+	  $(BIN)/keybench run --db postgresql,mariadb,sqlite,mssql,oracle --server model --ram 2MB --scenario quick \
+	  --layout uuid-v4 --rows 20000 --blocks 1 --results build/kernels.sqlite >>build/kernels.log
 
 bench: env
 	$(BIN)/python -m benchmarks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rich.table import Table
@@ -91,6 +91,18 @@ def largest_error(answers: Sequence[Answer]) -> float:
     return max(late(one.cost.ends, one.cost.read, AT_THE_END)[1] for one in answers)
 
 
+def look_ups_table(answers: Sequence[Answer]) -> Table | None:
+    """Pages that look-ups read right after the load; None if no model knows them."""
+    known = [(one.label, one.cost.look_ups) for one in answers if one.cost.look_ups]
+    table = Table(box=None, pad_edge=False)
+    table.add_column("layout", min_width=15, overflow="fold")
+    for head in ("any row", "newest 1 %", "a row of a window of time"):
+        table.add_column(head, justify="right")
+    for label, found in known:
+        table.add_row(label, f"{found.any_row:.3f}", f"{found.newest:.3f}", f"{found.window:.3f}")
+    return table if known else None
+
+
 def curve_table(answers: Sequence[Answer]) -> Table:
     """Pages read a row at the end, by the share of the index that the cache holds."""
     table = Table(box=None, pad_edge=False)
@@ -138,6 +150,7 @@ def _content(one: Answer, prices: Prices) -> dict[str, Any]:
             else dict(zip(("value", "error", "behind_share"), (*late(cost.ends, of, behind), behind), strict=True))
             for name, (of, behind) in known.items()
         },
+        "look_ups": None if cost.look_ups is None else asdict(cost.look_ups),
         "reads_pass": {f"{knee:g}": cost.knee(knee) for knee in KNEES},
         "along": {
             "rows": cost.ends.tolist(),

@@ -91,6 +91,9 @@ def forecast(
         cache = spelled(asked.server.cache_bytes)
         console.print(f"{on.title}, {asked.rows:,} rows, a cache of {cache}: {asked.scenario.title}")
         console.print(answer.as_table(own, prices), "")
+        if found := answer.look_ups_table(own):
+            console.print("Pages that a look-up by key reads right after the load:")
+            console.print(found, "")
         if fitting := [one.label for one in own if one.cost.read.value.max() == 0]:
             console.print(f"Nothing is read for {', '.join(fitting)}: the pages in use stay in the cache.")
         if curve:

@@ -16,7 +16,15 @@ from keybench.model.byteorder import sort_words
 from keybench.model.sizes import spelled
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
-from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
+from keybench.pagemodels.costs.contract import (
+    FEWEST_PAGES,
+    Load,
+    LoadCost,
+    LookUps,
+    PredictsCost,
+    PredictsCostOfSizes,
+    Server,
+)
 from keybench.pagemodels.costs.sampling import Sample, draw
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.scenarios.schema import Scenario
@@ -53,6 +61,8 @@ class RowCost:
     written: Estimate | None
     log_bytes: Estimate | None
     log_images: Estimate | None
+    look_ups: LookUps | None = None
+    """What look-ups read right after the load."""
 
     def knee(self, reads: float) -> float | None:
         """The number of rows from which on a row costs so many page reads; None if it never does.
@@ -120,6 +130,7 @@ class Forecast:
             _known([None if cost.written is None else cost.written.all for cost in costs], rows),
             _known([None if cost.log is None else cost.log.bytes for cost in costs], rows),
             _known([None if cost.log is None else cost.log.images for cost in costs], rows),
+            _mean([cost.look_ups for cost in costs]),
         )
 
     def _of_sample(self, sample: Sample, ends: NDArray[np.int64], server: Server) -> LoadCost:
@@ -138,6 +149,14 @@ class Forecast:
     def _words(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int16]]]:
         for rows in row_stream(self._scenario, self._layout, self._rows, (self._seed, 1)):
             yield sort_words(rows.keys, self._table.column.order), rows.writers
+
+
+def _mean(found: Sequence[LookUps | None]) -> LookUps | None:
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    any_row, newest, window = np.mean([(one.any_row, one.newest, one.window) for one in known], axis=0).tolist()
+    return LookUps(any_row=any_row, newest=newest, window=window)
 
 
 def _known(counts: Sequence[NDArray[np.int64] | None], rows: Sequence[NDArray[np.int64]]) -> Estimate | None:

@@ -186,6 +186,6 @@ class ServerTrial(Trial):
 
 
 def _never_given(engine: Engine, readings: Sequence[Reading]) -> list[Reading]:
-    """Metrics that the engine can never give and that no probe mentioned."""
-    given = {reading.metric for reading in readings}
+    """Metrics that the engine can never give and that no probe mentioned. A model beside the server may have them."""
+    given = {reading.metric for reading in readings if reading.subject != MODEL}
     return [Reading(metric, None, "absent", why) for metric, why in engine.absent.items() if metric not in given]

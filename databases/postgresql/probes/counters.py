@@ -16,7 +16,6 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 _QUIET_SECONDS = 2.0
-_WITHOUT_NEW = "Pages read, less those by which the files grew: before version 16 PostgreSQL counts both as read."
 
 
 class CacheProbe:
@@ -45,7 +44,7 @@ class CacheProbe:
         read, written = (after - before for after, before in zip(self._counters(), self._begin, strict=True))
         if self._server.version < versions.PAGES_WRITTEN:
             why = "PostgreSQL distinguishes pages written from pages added to a file from version 16 on."
-            fresh = Reading(Metric.PAGES_READ, float(max(0, read)), "derived", _WITHOUT_NEW)
+            fresh = Reading(Metric.PAGES_READ, float(max(0, read)), "derived")
             return [fresh, *Reading.absent(self.supplies[1:], why)]
         return measured(self.supplies, [read, written])
 

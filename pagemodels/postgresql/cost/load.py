@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from keybench.pagemodels.costs.contract import Counts, Load, LoadCost, Log, Pages, Server
-from keybench.pagemodels.costs.touches import NONE, leaves_touched
+from keybench.pagemodels.costs.contract import Counts, Load, LoadCost, Log, LookUps, Pages, Server
+from keybench.pagemodels.costs.look_ups import look_ups
+from keybench.pagemodels.costs.touches import NONE, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+from keybench.pagemodels.half_split.tree import Level
 from keybench.pagemodels.postgresql.cost import checkpoints, clock_sweep
 from keybench.pagemodels.postgresql.cost.changes import (
     BYTES,
@@ -26,6 +29,7 @@ from keybench.pagemodels.postgresql.cost.changes import (
     READ,
     WRITTEN,
 )
+from keybench.pagemodels.postgresql.cost.clock_sweep import Pool
 from keybench.pagemodels.postgresql.cost.heap import Backends
 from keybench.pagemodels.postgresql.cost.log_records import Sizes
 from keybench.pagemodels.postgresql.cost.rows import begin, insert
@@ -55,17 +59,17 @@ class HeapIndexModel(StatefulSplitModel):
         return PAGE_BYTES
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
-        """Pages read into shared buffers, pages written from them, and log.
+        """Pages read into shared buffers, pages written from them, and log; pages that look-ups read afterwards.
 
         Not known with compressed images: their size depends on the keys, and on it when checkpoints come. Then only
-        pages read are known, which do not depend on checkpoints.
+        pages read are known, by the load and afterwards, which do not depend on checkpoints.
         """
-        counts = counted(self, load, server, limits(server, load.rows_per_tx, self.heap_rows))
+        counts, after = counted(self, load, server, limits(server, load.rows_per_tx, self.heap_rows))
         read = Pages(*counts[READ : READ + 3])
         if server.log_compression:
-            return LoadCost(read)
+            return LoadCost(read, look_ups=after)
         log = Log(counts[BYTES], counts[IMAGES], counts[IMAGE_BYTES], counts[CHECKPOINTS])
-        return LoadCost(read, Pages(*counts[WRITTEN : WRITTEN + 3]), log)
+        return LoadCost(read, Pages(*counts[WRITTEN : WRITTEN + 3]), log, after)
 
 
 class Limits(NamedTuple):
@@ -93,8 +97,8 @@ def limits(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
     return Limits(buffers, ring, int(checkpoints.USABLE * share), 0 if share == 1 else max(1, int(rows_per_tx * share)))
 
 
-def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> Counts:
-    """What was counted in each part: (FIELDS, parts)."""
+def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> tuple[Counts, LookUps | None]:
+    """(what was counted in each part, (FIELDS, parts); what look-ups read afterwards, None if there are no rows)."""
     n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
     writers = np.zeros(n, np.int16) if load.writers is None else load.writers
     own, level, files = index(load.ranks, model.leaf, model.branch)
@@ -119,4 +123,16 @@ def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -
     out[:, BYTES] = checkpoints.places(out[:, BYTES])
     start = np.zeros(FIELDS, np.int64)
     start[BYTES] = checkpoints.places(np.array([at]))[0]
-    return np.diff(out, axis=0, prepend=start[None]).T
+    return np.diff(out, axis=0, prepend=start[None]).T, _look_ups(load, level, writers, backends, pool, own.first_heap)
+
+
+def _look_ups(
+    load: Load, level: Level, writers: NDArray[np.int16], backends: Backends, pool: Pool, first_heap: int
+) -> LookUps | None:
+    """With shared buffers as they are after the last row."""
+    if not (n := len(load.ranks)):
+        return None
+    leaves = np.empty(n, np.int32)
+    touched(ancestry(level), borders(level), load.ranks, n, leaves)  # as rows would that came now
+    present = pool.buffers != clock_sweep.NOWHERE
+    return look_ups(leaves, present[: len(level)], backends.in_order_of_arrival(writers), present[first_heap:])

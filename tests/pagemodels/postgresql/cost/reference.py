@@ -163,7 +163,7 @@ class Reference:
         if place == 0:
             self.pool.begin_copy(writer)
         if place % batch == 0:
-            self.to_heap(writer, min(batch, per_tx - place, int(self.rows[writer]) - self.done[writer]), row)
+            self.to_heap(writer, min(batch, per_tx - place, int(self.rows[writer]) - self.done[writer]))
         self.to_index(row, rank, writer)
         self.done[writer] += 1
         if place + 1 == per_tx or self.done[writer] == self.rows[writer]:
@@ -172,7 +172,8 @@ class Reference:
         elif self.flush_rows and row % self.flush_rows == 0:
             self.pool.flushed = self.pool.place
 
-    def to_heap(self, writer: int, n: int, row: int) -> None:
+    def to_heap(self, writer: int, n: int) -> None:
+        rows = np.flatnonzero(self.writers == writer)[self.done[writer] :].tolist()
         sizes, page = self.model.log_sizes, self.target[writer] or (self.heap[-1] if self.heap else None)
         if page:
             self.use(page, writer)
@@ -184,7 +185,7 @@ class Reference:
                 self.pool.use(page, writer)
             assert page
             here = min(n, self.model.heap_rows - len(page.entries))
-            page.entries += [row] * here
+            page.entries, rows = page.entries + rows[:here], rows[here:]
             image = 0 if makes else self.whole(page, 24 + len(page.entries) * sizes.row)
             own = 4 + (0 if makes else 2 * here)
             data = 5 if image else (here - 1) * sizes.logged_row + sizes.last_row
