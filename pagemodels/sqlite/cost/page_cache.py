@@ -76,7 +76,8 @@ def costs(pager: Pager) -> NDArray[np.int64]:
 
 def present(pager: Pager) -> NDArray[np.bool_]:
     """By the page's number, (pages,): whether it is in the cache. There is no page 0."""
-    return pager.pages[_PLACES:, _STATE] != 0
+    here: NDArray[np.bool_] = pager.pages[_PLACES:, _STATE] != 0
+    return here
 
 
 def grow(pager: Pager, pages: int) -> None:
