@@ -95,7 +95,7 @@ def forecast(
             console.print("Pages that a look-up by key reads right after the load:")
             console.print(found, "")
         if fitting := [one.label for one in own if one.cost.read.value.max() == 0]:
-            console.print(f"Nothing is read for {', '.join(fitting)}: the pages in use stay in the cache.")
+            console.print(f"Inserts read nothing for {', '.join(fitting)}: the pages in use stay in the cache.")
         if curve:
             console.print("\nPages read a row at the end, by the size of the cache:")
             console.print(answer.curve_table(own))

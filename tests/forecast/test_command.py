@@ -44,6 +44,9 @@ def test_random_keys_are_read_from_the_knee_on_and_ordered_ones_never(run: Run, 
     assert [one["cache_bytes"] for one in random["by_cache"]] == sorted(
         (one["cache_bytes"] for one in random["by_cache"]), reverse=True
     )
+    assert 1.5 < random["look_ups"]["any_row"] < 1.9, "often the leaf, nearly always the page of the heap"
+    assert ordered["look_ups"]["newest"] < 0.01 < random["look_ups"]["newest"]
+    assert ordered["look_ups"]["window"] < 0.05 < random["look_ups"]["window"]
     assert ordered["reads_pass"] == {"0.05": None, "0.5": None}
     assert ordered["a_row_at_the_end"]["pages_read"]["value"] < 0.001
 
@@ -51,7 +54,7 @@ def test_random_keys_are_read_from_the_knee_on_and_ordered_ones_never(run: Run, 
 def test_the_text_says_that_it_is_modelled_and_where_nothing_is_read(run: Run) -> None:
     out = " ".join(run("--rows", "20000", "--ram", "1GB", "--layout", "uuid-v4").split())
     assert "PostgreSQL, 20,000 rows, a cache of 1 GB: An index four times the server's page cache" in out
-    assert "Nothing is read for bigint-identity, uuid-v4: the pages in use stay in the cache." in out
+    assert "Inserts read nothing for bigint-identity, uuid-v4: the pages in use stay in the cache." in out
     assert "Modelled, on all rows" in out
 
 
