@@ -54,7 +54,7 @@ def answer(asked: Asked, case: Case, made: Forecast, *, with_curve: bool) -> Ans
     least = max(index_bytes * _SMALLEST, _FEWEST_PAGES * made.page_bytes / share)
     size = index_bytes
     while with_curve and size >= least:
-        of_size = made.cost(replace(asked.server, cache_bytes=int(size)))
+        of_size = made.cost(replace(asked.server, cache_bytes=int(size)), look_ups=False)
         curve.append((int(size), *late(of_size.ends, of_size.read, AT_THE_END)))
         size /= 2
     return Answer(case, index_bytes, sum(one.share for one in made.samples), cost, tuple(curve))

@@ -118,11 +118,11 @@ class Forecast:
         """Leaf pages of the finished index."""
         return float(np.mean([self._pages.insert(one.ranks).leaf_pages / one.share for one in self.samples]))
 
-    def cost(self, server: Server) -> RowCost:
+    def cost(self, server: Server, *, look_ups: bool = True) -> RowCost:
         """What a row costs on that server. UsageError for a cache of which a sample's share is too small."""
         n = self._rows
         ends = np.unique(np.geomspace(max(1, n // _EARLIEST), n, _STEPS).astype(np.int64))
-        costs = [self._of_sample(one, ends, server) for one in self.samples]
+        costs = [self._of_sample(one, ends, server, look_ups=look_ups) for one in self.samples]
         rows = [np.diff(np.searchsorted(one.rows, ends), prepend=0) for one in self.samples]
         return RowCost(
             ends,
@@ -133,12 +133,12 @@ class Forecast:
             _mean([cost.look_ups for cost in costs]),
         )
 
-    def _of_sample(self, sample: Sample, ends: NDArray[np.int64], server: Server) -> LoadCost:
+    def _of_sample(self, sample: Sample, ends: NDArray[np.int64], server: Server, *, look_ups: bool) -> LoadCost:
         writers = sample.writers if len(self._scenario.writer) > 1 else None
         own_ends = np.searchsorted(sample.rows, ends).tolist()
         stored = sample.words.astype(">u8").view(np.uint8)
         shared = shared_bytes(stored, sample.ranks, own_ends)
-        load = Load(sample.ranks, own_ends, self._scenario.load.rows_per_tx, writers, shared)
+        load = Load(sample.ranks, own_ends, self._scenario.load.rows_per_tx, writers, shared, look_ups=look_ups)
         if sample.share < 1 and server.cache_bytes * sample.share < (least := FEWEST_PAGES * self.page_bytes):
             raise UsageError(
                 f"a cache of {spelled(server.cache_bytes)} cannot be told from one in {1 / sample.share:.0f} rows: "

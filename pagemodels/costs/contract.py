@@ -37,7 +37,10 @@ class Load:
     """For each part, the bytes at its beginning that a key shares, on average, with the one before it in the index when
     it arrives (`shared_bytes`): some logs leave them out. None: as many as random keys share."""
     restart: int | None = None
-    """Rows after which the server is restarted, so that its cache is empty; None if it is not."""
+    """Rows after which the server is restarted, so that its cache is empty; None if it is not. UsageError from a model
+    that knows no restart."""
+    look_ups: bool = True
+    """Whether `LoadCost.look_ups` is wanted."""
 
 
 @dataclass(frozen=True, kw_only=True)

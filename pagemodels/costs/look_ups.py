@@ -19,7 +19,7 @@ def look_ups(leaf: Pages, leaf_present: Present, table: Pages | None = None, pre
     the same for the pages of the rows, where they are not in the index.
 
     Each look-up counts for itself: it does not bring its pages into the cache for the next one. A window of time brings
-    each of its pages once. Branch pages are left out: those in use stay in the cache.
+    each of its pages once. Branch pages are left out: those above pages in use are in the cache, others may not be.
     """
     n = len(leaf)
     newest = slice(n - max(1, round(n * _NEWEST)), n)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.costs.contract import LookUps
+from keybench.errors import UsageError
+from keybench.pagemodels.costs.contract import Load, LookUps
 from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.costs.touches import NONE, Ancestry, Borders, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.rule import Rule
@@ -71,6 +72,12 @@ def touches(ranks: Integers, leaf: Rule, branch: Rule, table_rows: int) -> tuple
     pages = first_table + (-(-len(ranks) // table_rows) if table_rows else 0)
     index = Index(leaves, branches, len(level), root, first_table, table_rows, pages, np.zeros(2, np.int64))
     return level, index, _stream(level, index, borders(above[0]) if above else None, ranks)
+
+
+def refuse_restart(load: Load) -> None:
+    """UsageError for a load with a restart, which models that follow documents alone do not know."""
+    if load.restart is not None:
+        raise UsageError("the page models of SQL Server and Oracle do not know what a restart of the server costs.")
 
 
 def looked_up(level: Level, index: Index, ranks: Integers, present: NDArray[np.bool_]) -> LookUps | None:

@@ -37,20 +37,23 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measured:
     ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
-    cost = _cost(model, Load(ranks, ends.tolist(), rows_per_tx, writers, shared), keys, server)
+    cost = _cost(model, Load(ranks, ends.tolist(), rows_per_tx, writers, shared, look_ups=False), keys, server)
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
 def reads_after_restart(on: Engine, request: Request, table: Table, keys: Keys, rows: int) -> tuple[int, int] | None:
     """Pages that the model expects the server to read for so many rows, and after its restart for the others.
 
-    None where `load_cost` gives nothing.
+    None where `load_cost` gives nothing, and of models that know no restart.
     """
     if (model := _model(on, request, table)) is None:
         return None
     ranks = ranked(sort_words(keys, table.column.order))
-    load = Load(ranks, [rows, len(keys)], request.scenario.load.rows_per_tx, restart=rows)
-    before, after = _cost(model, load, keys, server_of(on, request)).read.all.tolist()
+    load = Load(ranks, [rows, len(keys)], request.scenario.load.rows_per_tx, restart=rows, look_ups=False)
+    try:
+        before, after = _cost(model, load, keys, server_of(on, request)).read.all.tolist()
+    except UsageError:  # a model that knows no restart
+        return None
     return before, after
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
-from keybench.pagemodels.costs.page_touches import looked_up, touches
+from keybench.pagemodels.costs.page_touches import looked_up, refuse_restart, touches
 from keybench.pagemodels.half_split.kernel import APPEND
 from keybench.pagemodels.half_split.stateful import StatefulSplitModel
 from keybench.pagemodels.mssql.cost.buffer_pool import (
@@ -67,6 +67,7 @@ class CostModel(StatefulSplitModel):
 
         Without it checkpoints depend on time (target recovery time, 60 s), which a model does not know.
         """
+        refuse_restart(load)
         buffers, ends = server.pages(PAGE_SIZE), np.asarray(load.ends, np.int64)
         level, index, stream = touches(load.ranks, self.leaf, self.branch, self.beneath[0])
         distance = int((server.checkpoint_bytes or 0) * server.share)
@@ -91,7 +92,7 @@ class CostModel(StatefulSplitModel):
             Pages(*columns[:3]),
             Pages(*columns[WRITTEN : WRITTEN + 3]) if distance else None,
             Log(log, None, None, columns[CHECKPOINTS]),
-            looked_up(level, index, load.ranks, pool.buffers != NOWHERE),
+            looked_up(level, index, load.ranks, pool.buffers != NOWHERE) if load.look_ups else None,
         )
 
 

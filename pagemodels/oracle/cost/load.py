@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keybench.pagemodels.costs.contract import Load, LoadCost, Pages, Server
-from keybench.pagemodels.costs.page_touches import looked_up, touches
+from keybench.pagemodels.costs.page_touches import looked_up, refuse_restart, touches
 from keybench.pagemodels.half_split.stateful import StatefulSplitModel
 from keybench.pagemodels.oracle.cost.touch_counts import NOWHERE, new, use
 
@@ -31,6 +31,7 @@ class CostModel(StatefulSplitModel):
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Blocks read into the buffer cache."""
+        refuse_restart(load)
         buffers, ends = server.pages(PAGE_SIZE), np.asarray(load.ends, np.int64)
         level, index, stream = touches(load.ranks, self.leaf, self.branch, self.heap_rows)
         apart = max(1, int(self.rows_apart * server.share))
@@ -39,5 +40,5 @@ class CostModel(StatefulSplitModel):
         for some in stream:
             rows = np.arange(some.first, some.first + len(some.ends))
             use(cache, some.ends, some.touches, np.searchsorted(ends, rows, side="right"), costs)
-        after = looked_up(level, index, load.ranks, cache.buffers != NOWHERE)
+        after = looked_up(level, index, load.ranks, cache.buffers != NOWHERE) if load.look_ups else None
         return LoadCost(Pages(*costs.T), look_ups=after)

@@ -98,7 +98,7 @@ def limits(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
 
 
 def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> tuple[Counts, LookUps | None]:
-    """(what was counted in each part, (FIELDS, parts); what look-ups read afterwards, None if there are no rows)."""
+    """(what was counted in each part, (FIELDS, parts); what look-ups read afterwards, None if they are not wanted)."""
     n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
     writers = np.zeros(n, np.int16) if load.writers is None else load.writers
     own, level, files = index(load.ranks, model.leaf, model.branch)
@@ -130,7 +130,7 @@ def _look_ups(
     load: Load, level: Level, writers: NDArray[np.int16], backends: Backends, pool: Pool, first_heap: int
 ) -> LookUps | None:
     """With shared buffers as they are after the last row."""
-    if not (n := len(load.ranks)):
+    if not (load.look_ups and (n := len(load.ranks))):
         return None
     leaves = np.empty(n, np.int32)
     touched(ancestry(level), borders(level), load.ranks, n, leaves)  # as rows would that came now

@@ -16,8 +16,10 @@ def after_load(pager: Pager, tree: Tree, table: Tree | None, given: Load) -> Loo
     None for several writers, of whom the last one alone has a cache that is valid, and for rows with overflow pages,
     which a look-up reads too.
     """
+    if not given.look_ups or not len(given.ranks):
+        return None
     several = given.writers is not None and len(np.unique(given.writers)) > 1
-    if not len(given.ranks) or several or any(len(each.overflow) for each in (tree, table) if each is not None):
+    if several or any(len(each.overflow) for each in (tree, table) if each is not None):
         return None
     leaf, here = leaf_of_each(tree)[given.ranks], present(pager)
     return look_ups(leaf, here) if table is None else look_ups(leaf, here, leaf_of_each(table), here)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from keybench.databases.registry import engine
+from keybench.errors import UsageError
+from keybench.model.table import Table
+from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
 from keybench.pagemodels.costs.look_ups import look_ups
 
 
@@ -25,3 +29,28 @@ def test_a_window_of_scattered_rows_reads_a_page_for_nearly_each() -> None:
     assert found.any_row == pytest.approx(0.9)
     assert found.newest == pytest.approx(0.9, abs=0.03)
     assert found.window == pytest.approx(0.9 * 5000 * (1 - (1 - 1 / 5000) ** 1000) / 1000, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["postgresql", "sqlite", "mssql", "oracle"])
+def test_look_ups_are_computed_where_they_are_wanted(name: str) -> None:
+    on = engine(name)
+    model = on.page_model(Table("t", on.default_column("uuid"), 100))
+    assert isinstance(model, PredictsCost)
+    ranks, server = np.random.default_rng(1).permutation(20_000), Server(cache_bytes=110 * model.page_bytes)
+    wanted, others = (model.load_cost(Load(ranks, [20_000], 1000, look_ups=is_so), server) for is_so in (True, False))
+    assert wanted.look_ups is not None
+    assert 0 < wanted.look_ups.any_row <= 2
+    assert others.look_ups is None
+    assert others.read.all.tolist() == wanted.read.all.tolist()
+
+
+@pytest.mark.parametrize("name", ["mssql", "oracle"])
+def test_models_without_restarts_say_so(name: str) -> None:
+    on = engine(name)
+    model = on.page_model(Table("t", on.default_column("uuid"), 100))
+    assert isinstance(model, PredictsCost)
+    with pytest.raises(UsageError) as refused:
+        model.load_cost(Load(np.arange(10), [10], 1000, restart=5), Server(cache_bytes=1 << 20))
+    assert str(refused.value) == (
+        "the page models of SQL Server and Oracle do not know what a restart of the server costs."
+    )

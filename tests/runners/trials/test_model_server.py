@@ -70,3 +70,16 @@ def test_a_cache_that_holds_all_is_said_to(command: Run) -> None:
 def test_sizes_that_make_no_sense(refused: Run, arguments: tuple[str, ...], message: str) -> None:
     done = refused(*arguments)
     assert (done.returncode, " ".join(done.stderr.split())) == (2, f"keybench: {message}")
+
+
+def test_models_that_know_no_restart_predict_no_reads_of_one(command: Run, tmp_path: Path) -> None:
+    arguments = ("--server", "model", "--layout", "uuid-v4", "--scenario", "cold-start", "--rows", "5000")
+    done = command("--db", "mssql,postgresql", *arguments, "--blocks", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    known = {
+        one.database: [r.subject.name for r in one.readings if r.metric == Metric.PAGES_READ and r.value is not None]
+        for one in trials
+    }
+    assert known == {"mssql": [], "postgresql": ["1 insert", "3 insert"]}
