@@ -26,6 +26,22 @@ ALLOWED = {
     "forecast": SHARED
     | COMMAND
     | {"model", "generators.core", "scenarios", "pagemodels", "databases", "runners.config", "runners.planning"},
+    "advice": SHARED
+    | COMMAND
+    | {
+        "model",
+        "generators",
+        "scenarios",
+        "pagemodels",
+        "databases",
+        "forecast",
+        "runners.config",
+        "runners.planning",
+        "runners.measuring",
+        "results.analysis",
+        "results.store",
+        "results.plots",
+    },
     "testing": SHARED | {"model", "pagemodels", "databases", "runners"},
 }
 DRIVERS = {"apsw", "psycopg", "pymysql", "pyodbc", "mssql_python", "oracledb", "testcontainers"}
