@@ -114,6 +114,7 @@ ENGINE = PostgreSQL(
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
     server_keys=keys.MADE,
+    versions={str(major): major * 10_000 for major in range(13, 19)},
     rebuilds=True,
     default_fill=90,
     settable=settings.SETTABLE,
