@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.innodb.branch_memory import PAGES, Tree, find_way
 from keybench.pagemodels.innodb.cost.buffer_pool import (
-    NEVER,
     at_rest,
     clean,
     cleaner_at_rest,
