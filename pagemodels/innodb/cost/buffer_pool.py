@@ -165,6 +165,26 @@ def clean(pool: Pool) -> None:
         _walk(pool)
 
 
+def oldest_change(pool: Pool) -> int:
+    """The time of the oldest change that is not written yet (buf_pool_t::get_oldest_modification); now if there is
+    none."""
+    changed = pool.frames[:, CHANGED]
+    return int(changed[changed > 0].min(initial=pool.state[NOW] + 1)) - 1
+
+
+def rest(pool: Pool, *, flushes: bool) -> None:
+    """No more rows come: the page cleaner walks on until it has no need to.
+
+    While adaptive flushing writes the oldest changes, each round ends with a walk, needed or not: LRU_flush in
+    buf_flush_page_cleaner.
+    """
+    state = pool.state
+    enough, least = (state[DEPTH], state[LEAST]) if flushes else (state[DEPTH] // 2, state[SHORT])
+    while state[FREE] < enough and state[LENGTH] > least:
+        state[NOW] = max(state[NOW], state[CLEANED])
+        _walk(pool)
+
+
 @kernel
 def _take(pool: Pool) -> int:
     """A free frame (buf_LRU_get_free_block)."""
@@ -181,16 +201,23 @@ def _take(pool: Pool) -> int:
 
 
 @kernel
+def _change(pool: Pool, frame: int) -> None:
+    if not pool.frames[frame, CHANGED]:
+        pool.frames[frame, CHANGED] = pool.state[NOW] + 1
+
+
+@kernel
 def create(pool: Pool, page: int) -> None:
     """Puts a new page into a frame; into its old one if it was there before it was dropped (buf_page_create)."""
     frames, frame = pool.frames, np.int64(pool.places[page])
     if frame >= 0:
-        frames[frame, CHANGED] = 1
+        _change(pool, frame)
         remove(pool, int(frame))
         insert(pool, int(frame), NOWHERE)
         return
     frame = np.int64(_take(pool))
-    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, 1, pool.state[NOW]
+    now = pool.state[NOW]
+    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, now + 1, now
     pool.places[page] = frame
     insert(pool, int(frame), NOWHERE)
 
@@ -207,7 +234,9 @@ def _read(pool: Pool, page: int, changes: bool) -> int:
     state, frames = pool.state, pool.frames
     state[NOW] += state[READ_TIME]
     frame = _take(pool)
-    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, changes, state[NOW]
+    frames[frame, PAGE], frames[frame, USED] = page, state[NOW]
+    if changes:
+        frames[frame, CHANGED] = state[NOW] + 1
     pool.places[page] = frame
     insert(pool, frame, state[MIDDLE])
     return 1
@@ -220,7 +249,7 @@ def use(pool: Pool, page: int, changes: bool) -> int:
     if frame < 0:
         return _read(pool, page, changes)
     if changes:
-        frames[frame, CHANGED] = 1
+        _change(pool, frame)
         state[NOW] = max(state[NOW], frames[frame, DONE])
     if state[FREED]:
         if frames[frame, OLD]:

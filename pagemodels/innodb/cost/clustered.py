@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
-from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, LookUps, Pages, Server
 from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
 from keybench.pagemodels.innodb.branch_memory import PAGES
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.cost import buffer_pool
 from keybench.pagemodels.innodb.cost.load import PURGE_AT, SECOND, SEGMENTS, UNDO, UNUSED, Plan, advance, make_branches
-from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_LEAF, LEAF, OTHER
+from keybench.pagemodels.innodb.cost.look_ups import look_ups
+from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_LEAF, LEAF, NOW, OTHER
 from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
-from keybench.pagemodels.innodb.leaf_memory import ROW, Leaves
+from keybench.pagemodels.innodb.leaf_memory import LEAVES, ROW, Leaves
 from keybench.pagemodels.innodb.leaf_splits import events_of, load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
@@ -36,6 +37,8 @@ _ROW_TIME = 8_000
 """ns that a row takes, with a durable commit each 1,000 rows, on the machine of the comparison (2,000 to 12,000)."""
 _UNDO_ROOM = 330
 """Bytes of a page that hold no undo records: headers and trailer."""
+_FLUSHES_FROM = 0.1 * 0.9
+"""Share of the log's file: innodb_adaptive_flushing_lwm, of what log_t::set_capacity leaves."""
 _EMPTIEST = 0.3
 """Share of a page that records fill at least, over many pages."""
 
@@ -62,11 +65,14 @@ class ClusteredModel(InnodbModel):
             leaves, _ = self._loaded(rows.ranks, n)
             log = self.redo.log(rows, events_of(leaves))
             none = Pages(*(np.zeros(len(rows.ends), np.int64) for _ in range(3)))
-            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log)
+            nothing = LookUps(any_row=0, newest=0, window=0)
+            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log, nothing)
         simulated = _Simulated(self, rows, frames, server.share, undo)
         read, written = simulated.run()
         log = self.redo.log(rows, events_of(simulated.leaves))
-        return LoadCost(read, written if _without_checkpoints(log, written, frames, server) else None, log)
+        known = written if _without_checkpoints(log, written, frames, server) else None
+        after = simulated.look_ups(log, server) if rows.look_ups else None
+        return LoadCost(read, known, log, after)
 
 
 def _undo_pages(model: ClusteredModel, rows: Load) -> int:
@@ -113,15 +119,20 @@ class _Simulated:
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._events = 0  # done
         self._share, self._restart = share, rows.restart or 0
+        self._bounds: list[int] = []
+        self._times: list[int] = []
         buffer_pool.create(self._pool, int(self._pool.state[FIRST_LEAF]))
 
     def run(self) -> tuple[Pages, Pages]:
         """Pages read and pages written."""
-        bounds = {*range(0, len(self._ranks), _CHUNK), len(self._ranks), self._restart}
-        for begin, end in pairwise(sorted(bounds)):
+        bounds = {*range(0, len(self._ranks), _CHUNK), *self._ends.tolist(), len(self._ranks), self._restart}
+        self._bounds = sorted(bounds)
+        for begin, end in pairwise(self._bounds):
             if begin and begin == self._restart:
                 buffer_pool.restart(self._pool, self._share)
+            self._times.append(int(self._pool.state[NOW]))
             self._chunk(begin, end)
+        self._times.append(int(self._pool.state[NOW]))
         parts = len(self._ends)
         written = np.diff(self._written[:parts], axis=0, prepend=0)
         others = self._plan.undo_pages > 0
@@ -131,6 +142,17 @@ class _Simulated:
             for of in (self._reads[:parts], written)
         )
         return read, wrote
+
+    def look_ups(self, log: Log, server: Server) -> LookUps:
+        """What look-ups read after `run`, once the page cleaner has nothing more to do. Purge's last reads, of what was
+        committed in the load's last second, are left out."""
+        rows = np.interp(buffer_pool.oldest_change(self._pool), self._times, self._bounds)
+        begin = np.interp(rows, [0, *self._ends], [0, *np.cumsum(log.bytes)])
+        most = (server.checkpoint_bytes or CAPACITY) * server.share * _FLUSHES_FROM
+        buffer_pool.rest(self._pool, flushes=log.bytes.sum() - begin > most)  # af_needed_for_redo
+        first = int(self._pool.state[FIRST_LEAF])
+        places = self._pool.places[first : first + int(self.leaves.facts[LEAVES])]
+        return look_ups(self.leaves, self._ranks, places >= 0)
 
     def _chunk(self, begin: int, end: int) -> None:
         at, done = np.empty(end - begin, np.int32), begin
