@@ -51,6 +51,12 @@ class Engine(ABC):
     """How its sessions load rows. If `bulk` is among them, the sessions are `LoadsInBulk`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
+    versions: Mapping[str, int] = field(default_factory=dict)
+    """The versions that people run, oldest first, as they write them (`postgresql:18`); numbered as `min_version`."""
+    usual_role: KeyRole = "clustered"
+    """The role of the key in a table whose author said nothing about it."""
+    secondary_holds_key: bool = False
+    """Whether each entry of the table's other indexes holds the key, as where the table is in key order."""
     rebuilds: bool = False
     """Whether its admins are `Rebuilds`."""
     fills: range = range(10, 101)

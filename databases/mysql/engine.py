@@ -15,7 +15,7 @@ from keybench.databases.core import model_questions as ask
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import keys, local, settings
-from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour, number
 from keybench.databases.mysql.settings import configured, model_parameters
 from keybench.model.column import Column
 from keybench.model.metric import Metric
@@ -66,6 +66,8 @@ class MySqlEngine(Engine):
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
             server_keys=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
+            versions={text: number(f"{text}.99") for text in flavour.versions},  # the newest of each
+            secondary_holds_key=True,
             rebuilds=True,
             settable=settings.SETTABLE,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
