@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
+from keybench.model import contention
 from keybench.model.definition import Definition, Theme
 
 DEEP_LEAVES: Final = 10
@@ -34,7 +35,6 @@ _position = partial(Definition, theme=Theme.POSITION, exact=True)
 _storage = partial(Definition, theme=Theme.STORAGE)
 _afterwards = partial(Definition, theme=Theme.AFTERWARDS)
 _phase = partial(Definition, theme=Theme.AFTERWARDS, some_engines=True)
-_contention = partial(Definition, theme=Theme.CONTENTION, some_engines=True)
 _machine = partial(Definition, theme=Theme.MACHINE)
 
 
@@ -77,11 +77,7 @@ class Metric(StrEnum):
         "Processor time of the writer process inside the timed window, over that window. An engine that runs inside "
         "the writer (SQLite) counts as client.",
     )
-    CLOCKS_APART_MS = "clocks_apart_ms", _contention(
-        "Writers' clocks apart", "ms", "lower",
-        "The largest possible error in time between writers on several machines. Each writer's clock starts when the "
-        "barrier releases all of them.",
-    )
+    CLOCKS_APART_MS = "clocks_apart_ms", contention.CLOCKS_APART_MS
     LEAF_PAGES = "leaf_pages", _pages("Leaf pages", "pages", "lower", "Leaf pages of the key's index.")
     BRANCH_PAGES = "branch_pages", _pages("Branch pages", "pages", "lower", "Non-leaf pages of the key's index.")
     LEAF_DENSITY = "leaf_density", _pages(
@@ -162,14 +158,16 @@ class Metric(StrEnum):
         "Size of the table and all of its indexes.",
         needs_server=True,
     )
-    LATCH_WAITS = "latch_waits", _contention(
-        "Waits for page latches", "waits", "lower",
-        "How often a writer waited while another one used a page.",
-    )
-    LATCH_WAIT_MS = "latch_wait_ms", _contention(
-        "Time waited for page latches", "ms", "lower",
-        "How long writers waited while others used a page, added up.",
-    )
+    LATCH_WAITS = "latch_waits", contention.LATCH_WAITS
+    LATCH_WAIT_MS = "latch_wait_ms", contention.LATCH_WAIT_MS
+    ABORTS = "aborts", contention.ABORTS
+    DEADLOCKS = "deadlocks", contention.DEADLOCKS
+    RETRIES = "retries", contention.RETRIES
+    MOST_RETRIES = "most_retries", contention.MOST_RETRIES
+    WAITING = "waiting", contention.WAITING
+    PREDICATE_LOCKS = "predicate_locks", contention.PREDICATE_LOCKS
+    PREDICATE_LEAVES = "predicate_leaves", contention.PREDICATE_LEAVES
+    SAME_LEAF = "same_leaf", contention.SAME_LEAF
     HEAP_CORRELATION = "heap_correlation", _pages(
         "Heap order", "−1 … 1", "neither",
         "Correlation of a row's place in the table's heap with its key's rank: 1 where the table lies in key order.",

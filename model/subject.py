@@ -29,13 +29,22 @@ class SubjectKind(StrEnum):
     """The same as predicted by a page model beside a server."""
     GRID = "grid"
     """A page model's index for the same work with other numbers of processes and of rows per clock tick."""
+    WAIT = "wait"
+    """What writers wait for; the name is the server's own for it."""
     MACHINE = "machine"
     """The machine on which a trial runs."""
 
 
 _GRID_TEXT = re.compile(r"(\d+) processes, (\d+) rows a tick")
 _NAMED = frozenset(
-    {SubjectKind.WRITER, SubjectKind.SHARD, SubjectKind.PHASE, SubjectKind.MODEL_PHASE, SubjectKind.GRID}
+    {
+        SubjectKind.WRITER,
+        SubjectKind.SHARD,
+        SubjectKind.PHASE,
+        SubjectKind.MODEL_PHASE,
+        SubjectKind.GRID,
+        SubjectKind.WAIT,
+    }
 )
 _UNNAMED = frozenset(SubjectKind) - _NAMED - {SubjectKind.MODEL}
 
@@ -68,6 +77,11 @@ class Subject:
     def shard(number: int) -> Subject:
         """One shard's table. Numbers start at 1."""
         return Subject(SubjectKind.SHARD, str(number))
+
+    @staticmethod
+    def wait(name: str) -> Subject:
+        """The wait that the server calls so."""
+        return Subject(SubjectKind.WAIT, name)
 
     @staticmethod
     def grid(processes: int, rows_per_tick: int) -> Subject:

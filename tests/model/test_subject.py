@@ -17,6 +17,7 @@ TEXTS = {
     Subject.grid(16, 256): "grid 16 processes, 256 rows a tick",
     CLUSTERED: "clustered",
     PARENT: "parent",
+    Subject.wait("LWLock:WALWrite"): "wait LWLock:WALWrite",
     MACHINE: "machine",
 }
 
