@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.model.names import MODEL_SERVER
+from keybench.model.names import COMPUTED
 from keybench.scenarios.schema import Scenario
 
 
@@ -27,7 +27,7 @@ def check_servers(scenario: Scenario, servers: Mapping[str, str]) -> None:
     it."""
     path = scenario.load_path
     for name, server in servers.items():
-        modelled = server == MODEL_SERVER
+        modelled = server in COMPUTED
         if modelled and scenario.load.style:
             raise UsageError(
                 f"scenario {scenario.name} is about transactions, which a page model does not have: choose another "
