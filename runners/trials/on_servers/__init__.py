@@ -1,0 +1,1 @@
+"""Kinds of `ServerTrial` that do a step in another way."""
