@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.capabilities import SamplesWaits, WaitSampler
 from keybench.databases.contract.roles import Admin
+from keybench.databases.core.retried import Rollbacks
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.runners.writers.transactions import Rollbacks
 
 NOT_SAMPLED = "this engine's waits are not sampled"
 

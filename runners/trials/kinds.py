@@ -6,12 +6,12 @@ from keybench.databases.registry import engine
 from keybench.model.names import MODEL_SERVER, NO_DATABASE, RANGES_SERVER
 from keybench.runners.planning.server_keys import made_by
 from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.trials.contended import ContendedTrial
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.model_trial import ModelTrial
-from keybench.runners.trials.on_servers.contended import ContendedTrial
-from keybench.runners.trials.on_servers.server_keys_trial import ServerKeysTrial
 from keybench.runners.trials.phases.trial import PhasesModelTrial, PhasesTrial
 from keybench.runners.trials.ranges_trial import RangesTrial
+from keybench.runners.trials.server_keys_trial import ServerKeysTrial
 from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.runners.trials.trial import Trial
 

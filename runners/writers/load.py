@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.retried import Rollbacks, together
 from keybench.model.load_path import ROWS, LoadPath
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
@@ -18,7 +19,6 @@ from keybench.model.transactions import TransactionStyle
 from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.pool import LOCAL, WriterPool
-from keybench.runners.writers.transactions import Rollbacks, together
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.parts import SKEW_ROWS
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.capabilities import MakesKeys, StampsTransactions
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.retried import Rollbacks, in_transactions
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.load_path import ROWS, LoadPath, PreparesRows
@@ -22,7 +23,6 @@ from keybench.model.table import Table
 from keybench.model.transactions import TransactionStyle
 from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.writers.barrier import Barrier, BarrierHandle, Release
-from keybench.runners.writers.transactions import Rollbacks, in_transactions
 
 SliceTimes = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 """Begin and end of each transaction (seconds), and the rows it sent."""

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keybench.databases.core.retried import Rollbacks
 from keybench.model.metric import Metric
 from keybench.runners.measuring.contention import rollbacks, share_on_same_leaf
-from keybench.runners.writers.transactions import Rollbacks
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=12), st.integers(1, 4), st.integers(1, 9), st.data())

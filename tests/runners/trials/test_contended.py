@@ -13,8 +13,8 @@ from keybench.model.subject import KEY, SubjectKind
 from keybench.runners.planning.load_path_support import check_databases, check_servers
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_server import Target
+from keybench.runners.trials.contended import ContendedTrial
 from keybench.runners.trials.kinds import new_trial
-from keybench.runners.trials.on_servers.contended import ContendedTrial
 from keybench.runners.trials.server_trial import Resources
 from keybench.scenarios.files import load_scenario, parse_scenario
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from keybench.databases.contract.roles import Admin
+from keybench.databases.contract.transactions import Aborted
+from keybench.databases.core import retried as module
+from keybench.databases.core.retried import in_transactions
 from keybench.databases.registry import engine
 from keybench.errors import ServerError
 from keybench.model.payload import Payload
@@ -16,9 +19,7 @@ from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_server import Target
 from keybench.runners.trials import verify
-from keybench.runners.writers import transactions
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.transactions import in_transactions
 from keybench.scenarios.files import load_scenario
 
 _SCHEMA = "keybench"
@@ -112,7 +113,7 @@ def test_two_that_create_what_does_not_exist_do_not_both_succeed(target: Target,
                     one.session.send(work_list[0].batch)  # type: ignore[attr-defined]
                     one.isolated.commit()
                     outcomes.append("committed")
-                except transactions.Aborted:
+                except Aborted:
                     one.isolated.rollback()
                     outcomes.append("rolled back")
             assert outcomes == ["committed", "rolled back" if refused else "committed"], level
@@ -127,7 +128,7 @@ def test_two_that_create_what_does_not_exist_do_not_both_succeed(target: Target,
 def test_a_transaction_that_never_succeeds_ends_the_load(
     target: Target, admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transactions, "MOST_TRIES", 3)
+    monkeypatch.setattr(module, "MOST_TRIES", 3)
     work = load_scenario("look-up-then-insert")
     request = Request(("postgresql",), {"postgresql": "embedded"}, work, ("uuid-v7",), (), 40, 1, "fast", 3, 60.0)
     plan = TrialPlan(1, 0, "postgresql", "uuid-v7", "uuid", 100, 40)

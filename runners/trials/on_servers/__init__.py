@@ -1,1 +1,0 @@
-"""Kinds of `ServerTrial` that do a step in another way."""
