@@ -29,6 +29,8 @@ class SubjectKind(StrEnum):
     """The same as predicted by a page model beside a server."""
     GRID = "grid"
     """A page model's index for the same work with other numbers of processes and of rows per clock tick."""
+    RULE = "rule"
+    """The table in ranges that split by one vendor's rule; the name is the rule's."""
     MACHINE = "machine"
     """The machine on which a trial runs."""
 
@@ -36,6 +38,7 @@ class SubjectKind(StrEnum):
 _GRID_TEXT = re.compile(r"(\d+) processes, (\d+) rows a tick")
 _NAMED = frozenset(
     {SubjectKind.WRITER, SubjectKind.SHARD, SubjectKind.PHASE, SubjectKind.MODEL_PHASE, SubjectKind.GRID}
+    | {SubjectKind.RULE}
 )
 _UNNAMED = frozenset(SubjectKind) - _NAMED - {SubjectKind.MODEL}
 
@@ -73,6 +76,11 @@ class Subject:
     def grid(processes: int, rows_per_tick: int) -> Subject:
         """One cell of a scenario's grid."""
         return Subject(SubjectKind.GRID, f"{processes}x{rows_per_tick}")
+
+    @staticmethod
+    def rule(name: str) -> Subject:
+        """The table in ranges that split by the rule of that name."""
+        return Subject(SubjectKind.RULE, name)
 
     @property
     def cell(self) -> tuple[int, int]:

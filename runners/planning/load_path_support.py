@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.model.names import MODEL_SERVER
+from keybench.model.names import COMPUTED
 from keybench.scenarios.schema import Scenario
 
 
@@ -25,7 +25,7 @@ def check_servers(scenario: Scenario, servers: Mapping[str, str]) -> None:
     it."""
     path = scenario.load_path
     for name, server in servers.items():
-        modelled = server == MODEL_SERVER
+        modelled = server in COMPUTED
         if reason := path.refuses_model if modelled else engine(name).refuses(path.transport, server):
             raise _refused(scenario, reason)
 
