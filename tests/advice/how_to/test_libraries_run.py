@@ -2,8 +2,8 @@
 
 A test is skipped, with the reason, where toolchain or package is missing: npm and pip bring theirs; those of Go, PHP
 and Rust come from Debian's packages (golang-go, golang-github-google-uuid-dev, golang-github-gofrs-uuid-dev,
-golang-github-oklog-ulid-dev, php-cli, php-ramsey-uuid, php-symfony-uid, librust-uuid-dev), whose versions are older than
-the advised ones.
+golang-github-oklog-ulid-dev, php-cli, php-ramsey-uuid, php-symfony-uid, librust-uuid-dev), whose versions are older
+than the advised ones.
 """
 
 import os
