@@ -55,7 +55,7 @@ class BitReversed(WriterLayout):
         require_form(self.name, keys, self.kind, 8)
         if (keys.data < 0).any():
             raise KeysRefused(f"{int(keys.data.min())} is no {self.name} key: none is negative.", keys.data < 0)
-        return Decoded(fields={"number": bit_reversed(keys.data)})
+        return Decoded(fields={"number": bit_reversed(np.asarray(keys.data, np.int64))})
 
 
 class ReversedNumbers(ChunkStream):
