@@ -6,6 +6,7 @@ from keybench.databases.registry import engine
 from keybench.model.names import MODEL_SERVER, NO_DATABASE, RANGES_SERVER
 from keybench.runners.planning.server_keys import made_by
 from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.trials.contended import ContendedTrial
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.model_trial import ModelTrial
 from keybench.runners.trials.phases.trial import PhasesModelTrial, PhasesTrial
@@ -25,5 +26,7 @@ def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> Trial:
         return RangesTrial(request, plan)
     if request.scenario.phase:
         return PhasesTrial(request, plan, resources)
+    if request.scenario.load.contended:
+        return ContendedTrial(request, plan, resources)
     kind = ServerKeysTrial if made_by(engine(plan.database), plan.layout) else ServerTrial
     return kind(request, plan, resources)
