@@ -19,6 +19,7 @@ from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, ServerKeys, Table
+from keybench.model.transactions import Isolation
 from keybench.pagemodels.contract import PageModel, SizedByValue
 
 
@@ -49,8 +50,16 @@ class Engine(ABC):
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[Transport, ...] = ("rows",)
     """How its sessions load rows. If `bulk` is among them, the sessions are `LoadsInBulk`."""
+    isolations: tuple[Isolation, ...] = ()
+    """Isolation levels that transactions can have. If there are any, the sessions are `IsolatesTransactions`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
+    versions: Mapping[str, int] = field(default_factory=dict)
+    """The versions that people run, oldest first, as they write them (`postgresql:18`); numbered as `min_version`."""
+    usual_role: KeyRole = "clustered"
+    """The role of the key in a table whose author said nothing about it."""
+    secondary_holds_key: bool = False
+    """Whether each entry of the table's other indexes holds the key, as where the table is in key order."""
     rebuilds: bool = False
     """Whether its admins are `Rebuilds`."""
     fills: range = range(10, 101)

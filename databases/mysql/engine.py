@@ -11,11 +11,12 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import model_questions as ask
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import keys, local, settings
-from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour
+from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour, number
 from keybench.databases.mysql.settings import configured, model_parameters
 from keybench.model.column import Column
 from keybench.model.metric import Metric
@@ -66,6 +67,8 @@ class MySqlEngine(Engine):
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
             server_keys=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
+            versions={text: number(f"{text}.99") for text in flavour.versions},  # the newest of each
+            secondary_holds_key=True,
             rebuilds=True,
             settable=settings.SETTABLE,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
@@ -149,3 +152,9 @@ class MySqlEngine(Engine):
         from keybench.databases.core.functions import scripts
 
         return {**scripts("keybench.databases.mysql"), **scripts(f"keybench.databases.{self.name}")}
+
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.mysql.ddl.advised import Advised
+
+        return Advised(self.flavour)

@@ -46,6 +46,8 @@ class Flavour:
     programs: tuple[str, ...]
     """Names of the server program."""
     url_schemes: tuple[str, ...]
+    versions: tuple[str, ...]
+    """That people run, oldest first."""
     install: str
     """The command that installs a server."""
     settings: Mapping[str, str]
@@ -70,6 +72,7 @@ MARIADB = Flavour(
     columns=(UUID, *(replace(column, native=column.native and column.kinds != _GUID) for column in COLUMNS)),
     programs=("mariadbd", "mysqld"),
     url_schemes=("mariadb", "mysql"),
+    versions=("10.6", "10.11", "11.4", "11.8"),
     install="apt-get install mariadb-server (Debian, Ubuntu) or dnf install mariadb-server (Fedora, RHEL)",
     settings={"innodb_log_file_size": "512M", "innodb_change_buffering": "none"},
     session=("SET in_predicate_conversion_threshold = 0",),  # a long IN list stays a list of keys, not a join
@@ -93,6 +96,7 @@ MYSQL = Flavour(
     columns=COLUMNS,
     programs=("mysqld",),
     url_schemes=("mysql",),
+    versions=("8.0", "8.4", "9.7"),
     install="see https://dev.mysql.com/downloads/mysql/ (Debian's mysqld is MariaDB's: --db mariadb), or run "
     "`sh scripts/mysql.sh` in a checkout on Debian",
     settings={

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from keybench.databases.contract.engine import Engine, Verdict
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.docker_daemon import missing as without_containers
 from keybench.databases.oracle import checks, connection, ddl, keys, settings
@@ -108,6 +109,12 @@ class Oracle(Engine):
 
         return scripts("keybench.databases.oracle")
 
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.oracle.ddl import advised
+
+        return advised
+
 
 ENGINE = Oracle(
     name="oracle",
@@ -120,6 +127,8 @@ ENGINE = Oracle(
     url_schemes=("oracle",),
     drivers=("oracledb",),
     server_keys=keys.MADE,
+    versions={"19": 19, "21": 21, "23": 23},
+    usual_role="nonclustered",
     rebuilds=True,
     settable=settings.SETTABLE,
     caveat=checks.CAVEAT,

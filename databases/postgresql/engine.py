@@ -12,6 +12,7 @@ from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import model_questions as ask
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
@@ -115,6 +116,12 @@ class PostgreSQL(Engine):
 
         return scripts("keybench.databases.postgresql")
 
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.postgresql.ddl import advised
+
+        return advised
+
 
 ENGINE = PostgreSQL(
     name="postgresql",
@@ -124,6 +131,8 @@ ENGINE = PostgreSQL(
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
     server_keys=keys.MADE,
+    versions={str(major): major * 10_000 for major in range(13, 19)},
+    isolations=("read-committed", "repeatable-read", "serializable"),
     rebuilds=True,
     default_fill=90,
     settable=settings.SETTABLE,

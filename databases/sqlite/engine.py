@@ -16,6 +16,7 @@ from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import model_questions as ask
 from keybench.databases.sqlite import ddl, keys
 from keybench.databases.sqlite.settings import SETTABLE, configured, model_parameters, settings_for
@@ -99,6 +100,12 @@ class Sqlite(Engine):
         """Estimated from the cell sizes of SQLite's file format."""
         return records.bytes_per_row(column, payload, key)
 
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.sqlite.ddl import advised
+
+        return advised
+
 
 ENGINE = Sqlite(
     name="sqlite",
@@ -107,6 +114,8 @@ ENGINE = Sqlite(
     servers=("embedded",),
     drivers=("apsw",),
     server_keys=keys.MADE,
+    versions={"3": 3},
+    secondary_holds_key=True,
     settable=SETTABLE,
     rebuilds=True,
     fills=records.FILLS,
