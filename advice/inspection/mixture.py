@@ -128,7 +128,7 @@ def _alike_values(kept: Sequence[Family], given: Floats) -> tuple[Floats, Floats
     bits = np.stack([*(family.bits for family in kept), np.zeros(len(given))], axis=1)
     rows = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
     _, first, which = np.unique(rows, return_index=True, return_inverse=True)
-    return bits[first].T, np.bincount(which, given, len(first))
+    return bits[first].T, np.bincount(which, given, len(first)).astype(np.float64)
 
 
 def _shares(bits: Floats, weights: Floats) -> tuple[Floats, float]:
