@@ -1,0 +1,55 @@
+"""An answer as text for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from keybench.advice import sentences
+from keybench.advice.answer import Answer
+from keybench.advice.output import how, table
+
+
+def show(of: Answer, console: Console) -> None:
+    """Prints the answer: what to do, why, what else, the figures, how to do it."""
+    console.print(sentences.headline(of), style="bold")
+    console.print(sentences.reason(of), "")
+    for line in filter(None, [sentences.runner_up(of), *sentences.to_avoid(of)]):
+        console.print(line)
+    found = table.cells(of)
+    console.print(f"\nLayouts that meet the needs, on {of.needs.on.title} {of.needs.version}:")
+    console.print(_grid(found))
+    for column in found.columns[1:]:
+        console.print(f"  {column.title}: {column.explained}", style="dim")
+    if missing := table.missing(of):
+        console.print("\nLayouts that do not:")
+        for label, why in missing:
+            console.print(f"  {label}: {why}")
+    if of.options and of.needs.existing:
+        console.print(f"\nYour {of.needs.existing.rows:,} rows with `{of.needs.existing.layout}` keys:")
+        console.print(_options(of))
+    console.print(f"\nHow to do it on {of.needs.on.title} {of.needs.version}:")
+    for statement in of.statements:
+        console.print(how.sql(statement), markup=False)
+    for call in of.calls:
+        console.print(f"{call.title}: {how.package(call)}\n  {call.call}", markup=False)
+    console.print(f"\n{sentences.basis(of)}\nTo measure: {of.command}", markup=False)
+
+
+def _grid(found: table.Cells) -> Table:
+    grid = Table(box=None, pad_edge=False)
+    grid.add_column(found.columns[0].title, min_width=16, overflow="fold")
+    for column in found.columns[1:]:
+        grid.add_column(column.title, justify="right" if column.figure else "left", overflow="fold")
+    for i, row in enumerate(found.rows):
+        grid.add_row(*row, style="bold" if i == found.best else "")
+    return grid
+
+
+def _options(of: Answer) -> Table:
+    grid = Table(box=None, pad_edge=False)
+    for i, head in enumerate(("", "index then", "full", "splits for 1,000 new rows", "log a row")):
+        grid.add_column(head, justify="right" if i else "left", overflow="fold")
+    for row in how.option_rows(of):
+        grid.add_row(*row)
+    return grid
