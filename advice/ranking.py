@@ -125,11 +125,8 @@ def _easiest(found: Sequence[Judged], languages: Callable[[str], int]) -> Judged
 
 
 def _avoided(ordered: Sequence[Judged], best: Judged, runner_up: Judged | None) -> tuple[Judged, ...]:
-    """Layouts that move many more bytes: random GUIDs first, then the worst of the others."""
-    worse = [
-        one
-        for one in reversed(ordered)
-        if one.moved.low > WORSE * best.moved.high and one is not runner_up and one.candidate.made.kind != "text"
-    ]
+    """Layouts that move many more bytes than both choices: random GUIDs first, then the worst of the others."""
+    most = max(best.moved.high, runner_up.moved.high if runner_up else 0.0)
+    worse = [one for one in reversed(ordered) if one.moved.low > WORSE * most and one.candidate.made.kind != "text"]
     worse.sort(key=lambda one: one.candidate.name != RANDOM)
     return tuple(worse[:_MOST_TO_AVOID])

@@ -28,8 +28,10 @@ def package(call: LibraryCall) -> str:
     return f"{call.package} {call.version}" + (f" ({call.install})" if call.install else "")
 
 
-def option_rows(of: Answer, page_bytes: float) -> list[tuple[str, str, str, str, str]]:
+def option_rows(of: Answer) -> list[tuple[str, str, str, str, str]]:
     """(what is done, index then, full, splits for 1,000 of the coming rows, log a row) for the existing keys."""
+    size = of.ranking.best.forecast
+    page_bytes = size.index_bytes.value / size.leaf_pages.value
     return [
         (
             one.title,
