@@ -62,7 +62,7 @@ def answer(needs: Needs, say: Callable[[str], None] = lambda _: None) -> Answer:
     if all(one.misses for one in found):
         raise UsageError(_contradiction(needs, found))
     say(f"{len(found)} layouts on {needs.on.title}")
-    order = ranking(_judge(needs, found), lambda name: len({call.language for call in calls_for(name)}))
+    order = ranking(_judge(needs, found), needs.made_by, lambda name: len({call.language for call in calls_for(name)}))
     assert order is not None, "some candidate meets the needs"
     best = order.best.candidate
     existing, options = None, []

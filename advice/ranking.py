@@ -9,7 +9,7 @@ from typing import Final
 from keybench.advice.candidates import Candidate
 from keybench.advice.figure import Figure
 from keybench.advice.index_forecast import IndexForecast
-from keybench.advice.needs import Needs
+from keybench.advice.needs import MadeBy, Needs
 from keybench.model.names import CONTROL, RANDOM
 
 ALIKE: Final = 1.03
@@ -65,7 +65,7 @@ def _scaled(figure: Figure, by: float) -> Figure:
     return replace(figure, value=figure.value * by, low=figure.low * by, high=figure.high * by)
 
 
-def ranking(found: Sequence[Judged], languages: Callable[[str], int]) -> Ranking | None:
+def ranking(found: Sequence[Judged], made_by: MadeBy, languages: Callable[[str], int]) -> Ranking | None:
     """None if no candidate meets the needs. `languages`: how many have a well-kept library for a layout."""
     ordered = sorted(found, key=lambda one: one.moved.value)
     meeting = [one for one in ordered if one.meets]
@@ -75,21 +75,23 @@ def ranking(found: Sequence[Judged], languages: Callable[[str], int]) -> Ranking
     best = max(alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
     others = [one for one in meeting if one.candidate.name != best.candidate.name]
     with_gain = [
-        one for one in others if gains(one.candidate, best.candidate) and one.moved.value < WORSE * 2 * best.moved.value
+        one
+        for one in others
+        if gains(one.candidate, best.candidate, made_by) and one.moved.value < WORSE * 2 * best.moved.value
     ]
     runner_up = _easiest(with_gain or others, languages)
     return Ranking(
         best,
         runner_up,
-        gains(runner_up.candidate, best.candidate) if runner_up else (),
+        gains(runner_up.candidate, best.candidate, made_by) if runner_up else (),
         _avoided(ordered, best, runner_up),
         tuple(meeting),
         tuple(one for one in ordered if not one.meets),
     )
 
 
-def gains(one: Candidate, other: Candidate) -> tuple[str, ...]:
-    """The options that ask for what one has and the other has not."""
+def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[str, ...]:
+    """The options that ask for what one has and the other has not; who makes the keys counts where both may."""
     ours, theirs = one.properties, other.properties
     has = {
         "--made-by client": (ours.by_clients, theirs.by_clients),
@@ -100,7 +102,8 @@ def gains(one: Candidate, other: Candidate) -> tuple[str, ...]:
         "--sortable": (ours.sortable, theirs.sortable),
         "--spread": (ours.contention == "many pages", theirs.contention == "many pages"),
     }
-    return tuple(option for option, (we, they) in has.items() if we and not they)
+    settled = {"--made-by client", "--made-by server"} if made_by != "any" else set()
+    return tuple(option for option, (we, they) in has.items() if we and not they and option not in settled)
 
 
 def _tells(one: Candidate, what: str) -> bool:

@@ -84,7 +84,7 @@ def _size(of: Figure) -> str:
 
 def _percent(of: Figure) -> str:
     around = max(of.high - of.value, of.value - of.low)
-    return f"{of.value:.1f} %" + (f" ± {around:.1f}" if around >= 0.05 else "")
+    return f"{of.value:.1f} %" + (f" ± {around:.1f}" if around >= 0.25 else "")
 
 
 def _count(of: Figure | None) -> str:

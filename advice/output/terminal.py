@@ -18,7 +18,8 @@ def show(of: Answer, console: Console) -> None:
         console.print(line)
     found = table.cells(of)
     console.print(f"\nLayouts that meet the needs, on {of.needs.on.title} {of.needs.version}:")
-    console.print(_grid(found))
+    console.print(_grid(found, figures=True), "")
+    console.print(_grid(found, figures=False), "")
     for column in found.columns[1:]:
         console.print(f"  {column.title}: {column.explained}", style="dim")
     if missing := table.missing(of):
@@ -30,19 +31,21 @@ def show(of: Answer, console: Console) -> None:
         console.print(_options(of))
     console.print(f"\nHow to do it on {of.needs.on.title} {of.needs.version}:")
     for statement in of.statements:
-        console.print(how.sql(statement), markup=False)
+        console.print(how.sql(statement), markup=False, soft_wrap=True)
     for call in of.calls:
-        console.print(f"{call.title}: {how.package(call)}\n  {call.call}", markup=False)
+        console.print(f"{call.title}: {how.package(call)}\n  {call.call}", markup=False, soft_wrap=True)
     console.print(f"\n{sentences.basis(of)}\nTo measure: {of.command}", markup=False)
 
 
-def _grid(found: table.Cells) -> Table:
+def _grid(found: table.Cells, *, figures: bool) -> Table:
+    """The figures of each layout, or what is not a number."""
     grid = Table(box=None, pad_edge=False)
-    grid.add_column(found.columns[0].title, min_width=16, overflow="fold")
-    for column in found.columns[1:]:
-        grid.add_column(column.title, justify="right" if column.figure else "left", overflow="fold")
-    for i, row in enumerate(found.rows):
-        grid.add_row(*row, style="bold" if i == found.best else "")
+    grid.add_column(found.columns[0].title, no_wrap=True)
+    shown = [i for i, column in enumerate(found.columns) if i and column.figure == figures]
+    for i in shown:
+        grid.add_column(found.columns[i].title, justify="right" if figures else "left", overflow="fold")
+    for place, row in enumerate(found.rows):
+        grid.add_row(row[0], *(row[i] for i in shown), style="bold" if place == found.best else "")
     return grid
 
 

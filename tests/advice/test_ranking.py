@@ -41,7 +41,8 @@ def judge(of: Mapping[str, IndexForecast], db: str = "postgresql", **given: Any)
 
 
 def ranked(of: Mapping[str, IndexForecast], **given: Any) -> Ranking:
-    order = ranking(list(judge(of, **given).values()), lambda name: LANGUAGES.get(name, 0))
+    made_by = given.get("made_by", "any")
+    order = ranking(list(judge(of, **given).values()), made_by, lambda name: LANGUAGES.get(name, 0))
     assert order is not None
     return order
 
@@ -89,7 +90,7 @@ def test_what_needs_forbid_is_no_choice() -> None:
 
 def test_no_choice_at_all() -> None:
     found = judge(FOUR, hides_time=True, sortable=True, made_by="client")
-    assert ranking(list(found.values()), lambda _: 1) is None
+    assert ranking(list(found.values()), "client", lambda _: 1) is None
 
 
 def test_a_figure_lies_in_its_interval() -> None:
