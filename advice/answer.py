@@ -78,6 +78,8 @@ def answer(needs: Needs, say: Callable[[str], None] = lambda _: None) -> Answer:
                 needs.existing.rows,
                 best.name,
                 max(needs.rows - needs.existing.rows, needs.existing.rows // 10),
+                rows_per_second=needs.rows_per_second,
+                new_column=best.column,
             )
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(best.name):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from keybench.advice.answer import Answer
-from keybench.advice.figure import Figure
+from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.libraries import LibraryCall
-from keybench.advice.how_to.statements import Statement
+from keybench.advice.how_to.statements import Statement, convert_keys, rebuild_index, switch_keys
 from keybench.model.sizes import spelled
 
 
@@ -28,21 +30,38 @@ def package(call: LibraryCall) -> str:
     return f"{call.package} {call.version}" + (f" ({call.install})" if call.install else "")
 
 
-def option_rows(of: Answer) -> list[tuple[str, str, str, str, str]]:
-    """(what is done, index then, full, splits for 1,000 of the coming rows, log a row) for the existing keys."""
+OPTION_HEAD: Final = ("", "index before new rows", "after them", "full", "splits for 1,000 new rows", "written once")
+
+
+def option_rows(of: Answer) -> list[tuple[str, ...]]:
+    """What is done about existing keys, under `OPTION_HEAD`."""
     size = of.ranking.best.forecast
     page_bytes = size.index_bytes.value / size.leaf_pages.value
     return [
         (
             one.title,
+            spelled(one.before.value * page_bytes),
             spelled(one.leaf_pages.value * page_bytes),
             f"{one.density.value:.0f} %",
             f"{one.splits.value:.2f}",
-            _log(one.log_bytes),
+            spelled(one.built_pages.value * page_bytes) if one.built_pages else "nothing",
         )
         for one in of.options
     ]
 
 
-def _log(of: Figure | None) -> str:
-    return "–" if of is None else f"{of.value:,.0f}"
+def steps(of: Answer, option: Option) -> list[Statement]:
+    """The statements of one way to go, in order; empty for staying."""
+    on, version, best = of.needs.on, of.needs.version, of.best
+    if option.name == "stay" or of.existing is None:
+        return []
+    old = of.existing.candidate
+    if option.name == "convert":
+        return convert_keys(on, version, (old.column, old.name), (best.column, best.name))
+    switch = switch_keys(on, version, old.column, best.name)
+    rebuild = rebuild_index(on, version, old.column, best.name)
+    return {
+        "switch": switch,
+        "switch-rebuild-now": [*rebuild, *switch],
+        "switch-rebuild-later": [*switch, *rebuild],
+    }[option.name]

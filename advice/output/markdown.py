@@ -31,11 +31,11 @@ def _lines(of: Answer) -> Iterator[str]:
             yield f"- {label}: {why}"
     if of.options and of.needs.existing:
         yield f"\n## Your {of.needs.existing.rows:,} rows with `{of.needs.existing.layout}` keys\n"
-        yield from _grid(("", "index then", "full", "splits for 1,000 new rows", "log a row"), how.option_rows(of))
+        yield from _grid(how.OPTION_HEAD, how.option_rows(of))
         for one in of.options:
-            if one.steps:
+            if steps := how.steps(of, one):
                 yield f"\n### {one.title}\n\n```sql"
-                yield "\n".join(how.sql(step) for step in one.steps)
+                yield "\n".join(map(how.sql, steps))
                 yield "```"
     yield f"\n## How to do it on {of.needs.on.title} {of.needs.version}\n\n```sql"
     yield "\n".join(map(how.sql, of.statements))

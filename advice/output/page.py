@@ -36,7 +36,8 @@ def page(of: Answer) -> str:
         found=table.cells(of),
         missing=table.missing(of),
         pictures=[(one, Markup(one.svg)) for one in pictures(of)],  # noqa: S704 (drawn here)
-        options=list(zip(of.options, how.option_rows(of), strict=True)),
+        option_head=how.OPTION_HEAD,
+        options=[(how.steps(of, one), row) for one, row in zip(of.options, how.option_rows(of), strict=True)],
         version=keybench.__version__,
     )
 

@@ -29,6 +29,7 @@ def show(of: Answer, console: Console) -> None:
     if of.options and of.needs.existing:
         console.print(f"\nYour {of.needs.existing.rows:,} rows with `{of.needs.existing.layout}` keys:")
         console.print(_options(of))
+        console.print("`--format md` and html have the statements of each.")
     console.print(f"\nHow to do it on {of.needs.on.title} {of.needs.version}:")
     for statement in of.statements:
         console.print(how.sql(statement), markup=False, soft_wrap=True)
@@ -51,7 +52,7 @@ def _grid(found: table.Cells, *, figures: bool) -> Table:
 
 def _options(of: Answer) -> Table:
     grid = Table(box=None, pad_edge=False)
-    for i, head in enumerate(("", "index then", "full", "splits for 1,000 new rows", "log a row")):
+    for i, head in enumerate(how.OPTION_HEAD):
         grid.add_column(head, justify="right" if i else "left", overflow="fold")
     for row in how.option_rows(of):
         grid.add_row(*row)
