@@ -75,7 +75,7 @@ def _index(shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
         "How large the index gets",
         f"{word}, lower is better",
         "The part of the index that does not fit into memory has to be read from disk when a row goes there.",
-        dot_plot(rows, [Panel("", dots, word)], "advice-index"),
+        dot_plot(rows, [Panel("", dots, word, limits=_from_zero(dots))], "advice-index"),
     )
 
 
@@ -86,9 +86,13 @@ def _splits(shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
         "for each 1,000 rows, lower is better",
         "A key that belongs in the middle of a full page splits it: half of the page moves, and both halves stay half "
         "empty for a while.",
-        dot_plot(rows, [Panel("", dots, "splits for each 1,000 rows")], "advice-splits"),
+        dot_plot(rows, [Panel("", dots, "splits for each 1,000 rows", limits=_from_zero(dots))], "advice-splits"),
     )
 
 
 def _dot(of: Figure, by: float, text: Callable[[float], str]) -> Dot:
     return Dot(of.value / by, of.low / by, of.high / by, text(of.value / by))
+
+
+def _from_zero(dots: Sequence[Dot]) -> tuple[float, float]:
+    return 0.0, 1.05 * max(dot.high for dot in dots) or 1.0
