@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.statements import Statement, create_table
 from keybench.advice.index_forecast import Question
+from keybench.advice.measured import Measured, measured
 from keybench.advice.needs import Needs
 from keybench.advice.ranking import Judged, Ranking, judged, ranking
 from keybench.advice.scaling.forecast import forecast
@@ -35,6 +36,8 @@ class Answer:
     """One for each language that has a well-kept library for the recommended layout."""
     statements: Sequence[Statement]
     """The table with the recommended key."""
+    measured: Mapping[tuple[str, str], Measured]
+    """What was measured here before, by layout and column."""
 
     @property
     def best(self) -> Candidate:
@@ -56,8 +59,11 @@ class Answer:
         return [one for one in chosen if one]
 
 
-def answer(needs: Needs, say: Callable[[str], None] = lambda _: None) -> Answer:
-    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs."""
+def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda _: None) -> Answer:
+    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs.
+
+    `results`: a results database, whose measurements are told; empty for none.
+    """
     found = candidates(needs, lambda name: bool(calls_for(name)))
     if all(one.misses for one in found):
         raise UsageError(_contradiction(needs, found))
@@ -91,6 +97,7 @@ def answer(needs: Needs, say: Callable[[str], None] = lambda _: None) -> Answer:
         options,
         tuple(calls.values()),
         create_table(needs.on, needs.version, best.column, best.name),
+        measured(results, needs.on) if results else {},
     )
 
 

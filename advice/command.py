@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from keybench import cli
+from keybench.runners import config
 
 app = cli.application()
 Format = Literal["text", "md", "html", "json"]
@@ -58,6 +59,10 @@ def advise(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file.", rich_help_panel=_OUTPUT)
     ] = None,
+    results: Annotated[
+        str,
+        typer.Option(envvar="KEYBENCH_RESULTS", help="What was measured here before.", rich_help_panel=_OUTPUT),
+    ] = config.RESULTS,
     as_json: cli.AsJson = False,
 ) -> int:
     """Say which key a table should have, why, and how to do it: without a server, and without touching one.
@@ -90,7 +95,7 @@ def advise(
     needs = filled(given, form, asker())
     chosen: Format = "json" if as_json else format_
     with Console(stderr=True).status(f"{needs.on.title}: {needs.rows:,} rows") as status:
-        of = answer(needs, status.update)
+        of = answer(needs, results, status.update)
     if chosen == "text" and output is None:
         terminal.show(of, cli.console())
         return 0

@@ -14,7 +14,7 @@ from keybench.advice.ranking import Judged
 def content(of: Answer) -> dict[str, Any]:
     """Stable fields; figures have value, low, high and kind."""
     needs = of.needs
-    told = [(needs, one) for one in (*of.ranking.meeting, *of.ranking.missing)]
+    told = (*of.ranking.meeting, *of.ranking.missing)
     return {
         "database": needs.on.name,
         "version": needs.version,
@@ -28,7 +28,7 @@ def content(of: Answer) -> dict[str, Any]:
         "runner_up": of.ranking.runner_up.candidate.name if of.ranking.runner_up else None,
         "runner_up_when": sentences.runner_up(of),
         "avoid": [{"layout": one.candidate.name, "why": why} for one, why in _avoided(of)],
-        "layouts": [_layout(one) for _, one in told],
+        "layouts": [_layout(one) | {"measured": _measured(of, one)} for one in told],
         "options": [asdict(one) for one in of.options],
         "statements": [asdict(one) for one in of.statements],
         "calls": [asdict(one) for one in of.calls],
@@ -72,3 +72,8 @@ def _layout(one: Judged) -> dict[str, Any]:
 
 def _figure(of: Figure | None) -> dict[str, Any] | None:
     return None if of is None else asdict(of)
+
+
+def _measured(of: Answer, one: Judged) -> dict[str, Any] | None:
+    found = of.measured.get((one.candidate.name, one.candidate.column.name))
+    return None if found is None else asdict(found)

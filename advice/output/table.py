@@ -46,6 +46,8 @@ _COLUMNS: Final[dict[Column, Callable[[Judged], str]]] = {
     ),
 }
 
+_TIME: Final = Column("time", "insert time over that of an integer key, measured here before")
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -61,6 +63,7 @@ def cells(of: Answer) -> Cells:
     """Of the layouts that meet the needs. What no model of this engine knows has no column."""
     shown = of.ranking.meeting
     told = {column: [tell(one) for one in shown] for column, tell in _COLUMNS.items()}
+    told[_TIME] = [_time(of, one) for one in shown]
     known = {column: texts for column, texts in told.items() if set(texts) != {UNKNOWN}}
     rows = [[one.candidate.label, *(texts[i] for texts in known.values())] for i, one in enumerate(shown)]
     return Cells([LAYOUT, *known], rows, shown.index(of.ranking.best))
@@ -92,6 +95,11 @@ def _count(of: Figure | None) -> str:
         return UNKNOWN
     value = of.value
     return f"{value / 1e6:,.3g} M" if value >= 1e6 else f"{value:,.0f}"
+
+
+def _time(of: Answer, one: Judged) -> str:
+    found = of.measured.get((one.candidate.name, one.candidate.column.name))
+    return f"{found.ratio.value:.2f}× ({found.ratio.low:.2f}–{found.ratio.high:.2f})" if found else UNKNOWN
 
 
 def _rows(one: Judged) -> str:
