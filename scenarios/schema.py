@@ -67,6 +67,7 @@ class Scenario(Part):
             self._shards_problem,
             self._grid_problem,
             self._phases_problem,
+            self._contention_problem,
             self._timeline_problem,
             self._server_problem,
         )
@@ -125,6 +126,17 @@ class Scenario(Part):
         if any(phase.own_keys for phase in self.phase) and (self.before or self.writer[0].restarts):
             return "phases with a layout or days_ahead say whose keys come when: leave out before and restarts"
         return index_phases.problem(self.phase)
+
+    def _contention_problem(self) -> str:
+        if not self.load.contended:
+            return ""
+        if self.phase or self.generation or self.table.shards > 1 or self.table.key == "fk" or not self.after.nothing:
+            return "isolation, look_up, filled and watched are for one table, a row a key, and nothing after the load"
+        if not self.load_path.in_order:
+            return "isolation, look_up, filled and watched are for rows in order: leave out the path"
+        if self.timed:
+            return "isolation, look_up, filled and watched are for equal writers that are always busy"
+        return ""
 
     def _timeline_problem(self) -> str:
         names = [writer.id for writer in self.writer]

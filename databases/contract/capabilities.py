@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.server_pages import ServerPages
 
@@ -108,6 +109,31 @@ class LimitsSessions(Protocol):
 
     def sessions_left(self) -> int:
         """Connections that this user can still open now, besides this one."""
+        ...
+
+
+class WaitSampler(Protocol):
+    """Samples the waits of all writers of a trial, with a connection of its own."""
+
+    def sample(self) -> None:
+        """Takes one sample. Raises ServerError if the server does not answer."""
+        ...
+
+    def readings(self) -> Iterable[Reading]:
+        """What the samples show: `WAITING` by kind of wait, and whatever else the engine shows."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+
+@runtime_checkable
+class SamplesWaits(Protocol):
+    """An admin of a server that shows what its connections wait for."""
+
+    def wait_sampler(self, table: Table) -> WaitSampler:
+        """A sampler of the connections that are opened from now on and fill the table."""
         ...
 
 

@@ -11,6 +11,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import model_questions as ask
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
@@ -151,3 +152,9 @@ class MySqlEngine(Engine):
         from keybench.databases.core.functions import scripts
 
         return {**scripts("keybench.databases.mysql"), **scripts(f"keybench.databases.{self.name}")}
+
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.mysql.ddl.advised import Advised
+
+        return Advised(self.flavour)

@@ -115,6 +115,7 @@ ENGINE = PostgreSQL(
     drivers=("psycopg",),
     server_keys=keys.MADE,
     versions={str(major): major * 10_000 for major in range(13, 19)},
+    isolations=("read-committed", "repeatable-read", "serializable"),
     rebuilds=True,
     default_fill=90,
     settable=settings.SETTABLE,

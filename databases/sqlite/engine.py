@@ -13,6 +13,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import model_questions as ask
 from keybench.databases.sqlite import ddl, keys
 from keybench.databases.sqlite.settings import SETTABLE, configured, model_parameters, settings_for
@@ -80,6 +81,12 @@ class Sqlite(Engine):
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated from the cell sizes of SQLite's file format."""
         return records.bytes_per_row(column, payload, key)
+
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.sqlite.ddl import advised
+
+        return advised
 
 
 ENGINE = Sqlite(

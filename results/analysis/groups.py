@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
+from typing import Literal
 
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
-from keybench.model.names import MODEL_SERVER, NO_DATABASE, SUITED
+from keybench.model.names import COMPUTED, NO_DATABASE, RANGES_SERVER, SUITED
 from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
 from keybench.results.analysis.summary import Summary, summarise_ratio
 from keybench.results.store.records import Environment, Run, Trial
@@ -55,6 +56,11 @@ class Group:
         return arm.name if self.several_columns else arm.layout
 
     @property
+    def about(self) -> Literal["keys", "ranges", "index"]:
+        """What its trials look at: keys alone, the ranges of a cluster that take them, or an index."""
+        return "keys" if self.only_keys else "ranges" if self.server == RANGES_SERVER else "index"
+
+    @property
     def load_path(self) -> LoadPath:
         """How the rows reached the server."""
         return load_path(self.run.load_path)
@@ -62,7 +68,7 @@ class Group:
     @property
     def modelled(self) -> bool:
         """Whether no server took part."""
-        return self.server == MODEL_SERVER
+        return self.server in COMPUTED
 
     @cached_property
     def blocks(self) -> tuple[int, ...]:

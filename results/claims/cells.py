@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.model.names import COMPUTED, NO_DATABASE
 from keybench.results.analysis.arms import Arm
 from keybench.results.claims.claim import Question, Side
 from keybench.results.store.records import Environment, Run, Trial
@@ -32,7 +32,7 @@ class Cell:
     @property
     def modelled(self) -> bool:
         """Whether no server took part."""
-        return self.server == MODEL_SERVER
+        return self.server in COMPUTED
 
     def arm(self, side: Side) -> Arm | None:
         """The arm that a side of a comparison names; None if the cell has none.

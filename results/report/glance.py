@@ -33,7 +33,7 @@ class Line:
 
 def glance(runs: Sequence[RunView]) -> list[Line]:
     """A line for each group with an index; none if there are only one or two such groups."""
-    lines = [_line(run, view) for run in runs for view in run.groups if not view.group.only_keys]
+    lines = [_line(run, view) for run in runs for view in run.groups if view.group.about == "index"]
     return lines if len(lines) > 2 else []
 
 

@@ -18,7 +18,7 @@ from keybench.databases.contract.options import ContainerOptions, Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.layout import layout, layouts
-from keybench.model.names import CONTROL, MODEL_SERVER, MOST_BLOCKS, NO_DATABASE, RANDOM
+from keybench.model.names import COMPUTED, CONTROL, MOST_BLOCKS, NO_DATABASE, RANDOM
 from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
@@ -72,8 +72,8 @@ class Request:
         return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus, self.keep_server)
 
     def is_modelled(self, database: str) -> bool:
-        """Whether that database's trials use its page model instead of a server."""
-        return self.servers.get(database) == MODEL_SERVER
+        """Whether that database's trials are computed, without a server."""
+        return self.servers.get(database) in COMPUTED
 
     def on_server(self, database: str) -> bool:
         """Whether that database's trials need a server."""

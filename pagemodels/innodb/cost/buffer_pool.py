@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.innodb.cost.page_list import (
     BATCH,
     BATCH_TIME,
@@ -61,6 +61,8 @@ _READ_TIME, _BATCH_TIME = 60_000, 5_000_000
 """ns that a read and a batch of durable writes take on the machine where this was compared."""
 SHORTEST = 256
 """BUF_LRU_MIN_LEN."""
+NEVER = 1 << 62
+"""A time."""
 _OLD_TIME = 1_000_000_000
 """innodb_old_blocks_time, in ns."""
 
@@ -157,11 +159,17 @@ def _walk(pool: Pool) -> None:
     state[CLEANED] = state[NOW] + (writes + state[BATCH] - 1) // state[BATCH] * state[BATCH_TIME]
 
 
-@kernel
+@inlined
+def is_short(pool: Pool) -> bool:
+    """Whether the page cleaner has to find free pages."""
+    state = pool.state
+    return bool(state[FREE] < state[DEPTH] // 2 and state[LENGTH] > state[SHORT])
+
+
+@inlined
 def clean(pool: Pool) -> None:
     """Lets the page cleaner walk if there is need and its last writes are done."""
-    state = pool.state
-    if state[NOW] >= state[CLEANED] and state[FREE] < state[DEPTH] // 2 and state[LENGTH] > state[SHORT]:
+    if pool.state[NOW] >= pool.state[CLEANED] and is_short(pool):
         _walk(pool)
 
 
@@ -214,9 +222,15 @@ def _read(pool: Pool, page: int, changes: bool) -> int:
 
 
 @kernel
-def use(pool: Pool, page: int, changes: bool) -> int:
-    """Uses a page and perhaps changes it, when its last write is done. Returns 1 if it had to be read."""
-    state, frames, frame = pool.state, pool.frames, np.int64(pool.places[page])
+def _to_head(pool: Pool, frame: int) -> None:
+    remove(pool, frame)
+    insert(pool, frame, NOWHERE)
+
+
+@inlined
+def touch(pool: Pool, page: int, changes: bool) -> int:
+    """As `use`, in the middle of a loop."""
+    state, frames, frame = pool.state, pool.frames, int64(pool.places[page])
     if frame < 0:
         return _read(pool, page, changes)
     if changes:
@@ -228,6 +242,32 @@ def use(pool: Pool, page: int, changes: bool) -> int:
         else:
             move = state[FREED] >= frames[frame, CLOCK] + state[YOUNG]
         if move:
-            remove(pool, int(frame))
-            insert(pool, int(frame), NOWHERE)
+            _to_head(pool, frame)
     return 0
+
+
+@kernel
+def use(pool: Pool, page: int, changes: bool) -> int:
+    """Uses a page and perhaps changes it, when its last write is done. Returns 1 if it had to be read."""
+    return touch(pool, page, changes)
+
+
+@inlined
+def at_rest(pool: Pool, page: int, changes: bool) -> int:
+    """The time from which on such a use of a page may do anything that its last one has not done, if nothing else
+    happens: 0 if it may now."""
+    state, frames, frame = pool.state, pool.frames, int64(pool.places[page])
+    if frame < 0 or (changes and (frames[frame, CHANGED] == 0 or frames[frame, DONE] > state[NOW])):
+        return int64(0)
+    if state[FREED] == 0:
+        return int64(NEVER)
+    if frames[frame, OLD]:
+        return int(frames[frame, USED] + _OLD_TIME)
+    return int64(0 if state[FREED] >= frames[frame, CLOCK] + state[YOUNG] else NEVER)
+
+
+@inlined
+def cleaner_at_rest(pool: Pool) -> int:
+    """The time until which `clean` does nothing, if nothing else happens."""
+    state = pool.state
+    return int(state[CLEANED] if is_short(pool) else NEVER)
