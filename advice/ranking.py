@@ -152,7 +152,11 @@ def _easiest(found: Sequence[Judged], languages: Callable[[str], int]) -> Judged
 def _avoided(ordered: Sequence[Judged], best: Judged, runner_up: Judged | None) -> tuple[Judged, ...]:
     """Layouts that move many more bytes than both choices: random GUIDs first, then the worst of the others."""
     most = max(best.moved.high, runner_up.moved.high if runner_up else 0.0)
-    worse = [one for one in reversed(ordered) if one.moved.low > WORSE * most and one.candidate.made.kind != "text"]
+    worse = [
+        one
+        for one in reversed(ordered)
+        if one.moved.low > WORSE * most and not one.assumed and one.candidate.made.kind != "text"
+    ]
     worse.sort(key=lambda one: one.candidate.name != RANDOM)
     unlike: dict[float, Judged] = {}
     for one in worse:  # one for all that grow alike

@@ -27,7 +27,9 @@ class Column:
 
 LAYOUT: Final = Column("layout", "how the bits of a key are composed", figure=False)
 _COLUMNS: Final[dict[Column, Callable[[Judged], str]]] = {
-    Column("bytes a row", "what a row adds to index and log, and what is read for it"): lambda one: _number(one.moved),
+    Column("bytes a row", "what a row adds to index and log, and what is read for it"): lambda one: (
+        UNKNOWN if one.assumed else _number(one.moved)
+    ),
     Column("index", "the size of the key's index"): lambda one: _size(one.forecast.index_bytes),
     Column("±", "half of the 95 % interval of the index's size"): lambda one: _around(one.forecast.index_bytes),
     Column("full", "the part of the index's pages that is in use"): lambda one: _percent(one.forecast.density),
