@@ -86,18 +86,21 @@ def _scaled(figure: Figure, by: float) -> Figure:
 
 
 def ranking(found: Sequence[Judged], made_by: MadeBy, languages: Callable[[str], int]) -> Ranking | None:
-    """None if no candidate meets the needs. `languages`: how many have a well-kept library for a layout."""
+    """None if no candidate meets the needs. Keys for which somebody has to number the writers are the best ones only
+    if no others meet the needs. `languages`: how many have a well-kept library for a layout."""
     ordered = sorted(found, key=lambda one: one.moved.value)
     meeting = [one for one in ordered if one.meets]
     if not meeting:
         return None
-    alike = [one for one in meeting if one.moved.value <= ALIKE * meeting[0].moved.value]
+    free = [one for one in meeting if one.candidate.properties.uniqueness != "worker id"] or meeting
+    alike = [one for one in free if one.moved.value <= ALIKE * free[0].moved.value]
     best = max(alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
     others = [one for one in meeting if one.candidate.name != best.candidate.name]
     with_gain = [
         one
         for one in others
-        if gains(one.candidate, best.candidate, made_by) and one.moved.value < WORSE * 2 * best.moved.value
+        if one.moved.value < 2 * WORSE * best.moved.value
+        and (gains(one.candidate, best.candidate, made_by) or ALIKE * one.moved.value < best.moved.value)
     ]
     runner_up = _easiest(with_gain or others, languages)
     return Ranking(

@@ -53,6 +53,8 @@ def runner_up(of: Answer) -> str:
         return ""
     name = _named(second.candidate)
     cost = _more(second.moved, of.ranking.best.moved)
+    if second.candidate.properties.uniqueness == "worker id":
+        return f"Second choice: {name}. {cost}; choose it if each writer can be given a number of its own."
     if not of.ranking.gains:
         return f"Second choice: {name}. {cost}, and its keys can nothing that those of `{of.best.name}` cannot."
     when = " or ".join(_IF[option] for option in of.ranking.gains[:3])
@@ -116,6 +118,8 @@ def _pages(value: float) -> str:
 
 def _more(one: Figure, other: Figure) -> str:
     ratio = one.value / other.value
+    if ratio < 1 / ALIKE:
+        return f"It moves {100 * (1 - ratio):.0f} % fewer bytes a row"
     if ratio <= ALIKE:
         return "It costs as little"
     return f"It moves {100 * (ratio - 1):.0f} % more bytes a row" if ratio < 2 else f"It moves {ratio:.1f} × the bytes"
