@@ -2,8 +2,8 @@
 
 Decided from the order of the keys alone. A row *reaches back* to the first row before it whose key is above its own: no
 row where keys ascend, a millisecond's rows where a prefix of milliseconds is followed by random bits, as many rows as
-its writer is behind, or any number where keys are random. Where a row reaches across no older ones, the rows so far and
-the later ones lie side by side in the index: it consists of *blocks*.
+its writer is behind, or any number where keys are random. Successive rows that lie side by side in the index, apart
+from all others, are a *block*.
 
 - **local**: rows reach a little back. What happens to leaves is over soon, so that stretches of the load tell how it
   goes on. If rows reach too far for a stretch of all rows, every `step`th row is taken, which shortens all lengths in
@@ -33,8 +33,10 @@ _STRAGGLERS = 32
 """So many rows of a look may reach across a border of blocks, such as those of a writer that is behind."""
 _LONG_ENOUGH = 256
 """Rows of a block in a look from which on it can be told whether they are random."""
-_ENOUGH = 6
-"""A stretch of all rows is long enough if rows reach back one so many-th of it."""
+_ENOUGH = 24
+"""Stretches of all rows are long enough if rows reach back one so many-th of them."""
+_FAR = 64
+"""Rows that reach further back than one so many-th of what is simulated may be random in blocks."""
 _CELLS = 8
 _SURE = 6.0
 """Standard deviations from which on a look differs from random keys."""
@@ -61,23 +63,25 @@ def reach(ranks: Ints) -> float:
 
 
 def blocks(ranks: Ints) -> Ints:
-    """The rows of each block, in order."""
+    """The rows of each block, in order of arrival."""
     n = len(ranks)
-    ahead = np.zeros(n + 2, np.int64)
-    later = ranks > np.arange(n)
-    np.add.at(ahead, np.arange(n)[later] + 1, 1)
-    np.add.at(ahead, ranks[later] + 1, -1)
-    reaching = np.cumsum(ahead)[: n + 1]
-    low = reaching <= _STRAGGLERS
-    borders, begin = [], None
-    for place in range(n + 1):
-        if low[place] and begin is None:
+    arrived = np.empty(n, np.int64)
+    arrived[ranks] = np.arange(n)
+    lower, upper = np.minimum(arrived[:-1], arrived[1:]), np.maximum(arrived[:-1], arrived[1:])
+    # Neighbours in the index of which one comes before each place and one behind it.
+    parted = np.cumsum(np.bincount(lower + 1, minlength=n + 1) - np.bincount(upper + 1, minlength=n + 1)[: n + 1])
+    borders: list[int] = []
+    begin, level = None, 0  # where few are parted; how many are at the last border
+    for place, count in enumerate(parted.tolist()):
+        if begin is None and count <= level + _STRAGGLERS:
             begin = place
-        if begin is not None and (place == n or not low[place + 1]):
-            borders.append(begin + int(np.argmin(reaching[begin : place + 1])))
+        if begin is not None and (count > level + 2 * _STRAGGLERS or place == n):
+            border = begin + int(np.argmin(parted[begin : place + 1]))
+            if 0 < border < n:
+                borders.append(border)
+                level = int(parted[border])
             begin = None
-    inner = [place for place in borders if 0 < place < n]
-    return np.diff([0, *inner, n])
+    return np.diff([0, *borders, n])
 
 
 def keys_above(ranks: Ints) -> Ints:
@@ -123,18 +127,17 @@ def _look(name: str, column: Column, growth: Growth, step: int, seed: int) -> Ro
 
 def _short(name: str, column: Column, growth: Growth, simulated: int, seed: int, back: float) -> Regime:
     """The regime of a load whose rows reach so far back."""
+    if back * _FAR > simulated:
+        within = max(1, int(_SHORT * back) // _LOOK)  # the look has some of what may be blocks
+        look = _look(name, column, growth, within, seed)
+        ranks = look.ranks
+        sizes = blocks(ranks)
+        if random_within(ranks, sizes) and _random_at_once(name, column, growth, look, sizes, seed):
+            inner = sizes[1:-1][sizes[1:-1] >= _LONG_ENOUGH]
+            if len(inner):
+                return Regime("random", within, blocks=(float(inner.mean() * within),))
     step = 1 << max(0, int(np.ceil(np.log2(max(1.0, _ENOUGH * back / simulated)))))
-    if step == 1:
-        return Regime("local", 1, back)
-    within = max(1, int(_SHORT * back) // _LOOK)  # the look has some of what may be blocks
-    look = _look(name, column, growth, within, seed)
-    ranks = look.ranks
-    sizes = blocks(ranks)
-    if random_within(ranks, sizes) and _random_at_once(name, column, growth, look, sizes, seed):
-        inner = sizes[1:-1][sizes[1:-1] >= _LONG_ENOUGH]
-        if len(inner):
-            return Regime("random", within, blocks=(float(inner.mean() * within),))
-    if step * simulated >= growth.rows:
+    if step > 1 and step * simulated >= growth.rows:
         return Regime("whole", 1 << max(0, -(-growth.rows // simulated) - 1).bit_length())
     return Regime("local", step, back / step)
 
