@@ -154,7 +154,7 @@ def _list(
                     each[n] = index.root << FLAGS | CHANGED | (FRESH if above == 0 else 0)
                     n += 1
         end, until = row + 1, first + len(at)
-        if not splits and row > 0:  # the next rows, as long as nothing changes
+        if not splits and row > 0 and end < until and at[i + 1] == leaf:  # the next rows, as long as nothing changes
             until = min(until, parts[part])
             if made < len(leaves.made):
                 until = min(until, leaves.births[leaves.made[made]])

@@ -185,15 +185,6 @@ def _all_there(pool: Pool, begin: int, end: int, touches: Places) -> bool:
     return there
 
 
-@inlined
-def _bytes(log: Records, row: int, rows: int) -> int:
-    """Log of rows from that one on, of which none but the first splits a page."""
-    begun = (row + rows - 1) // log.rows_per_tx - (row - 1) // log.rows_per_tx
-    split = log.state[_SPLIT]
-    moved = log.splits[split, 1] if split < len(log.splits) and log.splits[split, 0] == row else int64(0)
-    return int(rows * log.row + begun * log.transaction + moved)
-
-
 @kernel
 def use(
     pool: Pool,
@@ -208,29 +199,35 @@ def use(
     """Some more rows: what they touch (`page_touches.Touches`). `parts`: rows after which each part of the load ends;
     `distance`: of checkpoints in the log, 0 for none. What each part costs is added to `costs`, (parts, COLUMNS)."""
     pool, log = uncounted(pool), uncounted(log)
-    begin, row = 0, log.state[_ROW]
+    begin, row, written, split = int64(0), log.state[_ROW], log.state[_WRITTEN], log.state[_SPLIT]
     part = np.searchsorted(parts, row, side="right")
+    transaction = -(-row // log.rows_per_tx) * log.rows_per_tx  # the first row of the next one
     for run in range(len(rows)):
-        end, stop, first = ends[run], row + rows[run], row
-        while row < stop:
-            again = stop - row if row > first and _all_there(pool, begin, end, touches) else 1
-            size = _bytes(log, row, again)
-            if again > 1 and distance and log.state[_WRITTEN] + size >= pool.state[_NEXT]:
-                again = 1
-                size = _bytes(log, row, 1)
-            if row > first and again > 1:
-                _use_again(pool, begin, end, touches, again)
+        end, left, again = int64(ends[run]), int64(rows[run]), False
+        while left > 0:
+            together = left if again and _all_there(pool, begin, end, touches) else int64(1)
+            if distance and written + together * (log.row + log.transaction) >= pool.state[_NEXT]:
+                together = int64(1)
+            if together > 1:
+                _use_again(pool, begin, end, touches, together)
             else:
                 _use_once(pool, begin, end, touches, costs, part)
-            row += again
-            log.state[_WRITTEN] += size
+            size = together * log.row
+            if split < len(log.splits) and log.splits[split, 0] == row:
+                size += log.splits[split, 1]
+                split += 1
+            row += together
+            left -= together
+            while transaction < row:
+                size += log.transaction
+                transaction += log.rows_per_tx
+            written += size
             costs[part, LOG] += size
-            if log.state[_WRITTEN] >= pool.state[_NEXT]:
+            again = True
+            if written >= pool.state[_NEXT]:
                 _checkpoint(pool, costs, part)
                 pool.state[_NEXT] += distance
-        while log.state[_SPLIT] < len(log.splits) and log.splits[log.state[_SPLIT], 0] < row:
-            log.state[_SPLIT] += 1
         while part < len(parts) and parts[part] <= row:
             part += 1
         begin = end
-    log.state[_ROW] = row
+    log.state[_ROW], log.state[_WRITTEN], log.state[_SPLIT] = row, written, split

@@ -36,7 +36,7 @@ from keybench.pagemodels.postgresql.cost.clock_sweep import (
 from keybench.pagemodels.postgresql.cost.heap import Backends, begin_copy, to_heap
 from keybench.pagemodels.postgresql.cost.log_records import COMMIT, FIRST_LEAF, INSERT, Sizes, leaf_image
 from keybench.pagemodels.postgresql.cost.splits import split_leaf, traced
-from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, Index, Integers, Places
+from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, Index, Integers, Places, Tree
 
 HEAP_ROWS, TX_ROWS, BATCH_ROWS, RESTART, FLUSH_ROWS = range(5)
 """Fields of the work: rows of a heap page, of a transaction, of what COPY adds to the heap at a time; the row before
@@ -69,7 +69,7 @@ def _restart(pool: Pool, checkpoints: Checkpoints, backends: Backends) -> None:
 def _repeat(
     pool: Pool,
     checkpoints: Checkpoints,
-    index: Index,
+    leaves: Tree,
     backends: Backends,
     sizes: Sizes,
     work: Integers,
@@ -79,21 +79,16 @@ def _repeat(
     writers: NDArray[np.int16],
     end: int,
     branch: int,
+    root: int,
 ) -> int:
     """Enters rows from `row` on, but none from `end` on, that go where the row before went and do nothing but add
-    another record to the log. Returns their number. `branch`: the branch page through which that row came, or −1."""
-    leaf, writer, leaves = at[row - first], writers[row - first], index.leaves
+    another record to the log. Returns their number. `branch`, `root`: the pages on their way to the leaf, or −1."""
+    leaf, writer = at[row - first], writers[row - first]
     sent, made = backends.done[writer], leaves.state[MADE]
     place = sent % work[TX_ROWS]
-    if place == 0 or place % work[BATCH_ROWS] == 0 or writers[row - 1 - first] != writer:
+    if place == 0 or place % work[BATCH_ROWS] == 0 or pool.buffers[leaf] == NOWHERE or whole(pool, checkpoints, leaf):
         return int64(0)
-    fast = leaf == leaves.state[LAST] and backends.leaf[writer] == leaf
-    if pool.buffers[leaf] == NOWHERE or whole(pool, checkpoints, leaf):
-        return int64(0)
-    if not fast and branch != NONE and pool.buffers[index.first_branch + branch] == NOWHERE:
-        return int64(0)
-    tall = len(index.branches.made) > 0 and index.branches.births[index.branches.made[0]] < row
-    if not fast and tall and pool.buffers[index.root] == NOWHERE:
+    if (branch != NONE and pool.buffers[branch] == NOWHERE) or (root != NONE and pool.buffers[root] == NOWHERE):
         return int64(0)
     until = min(end, first + len(at), row + work[BATCH_ROWS] - place % work[BATCH_ROWS])
     until = min(until, row + min(work[TX_ROWS] - place, backends.rows[writer] - sent) - 1)
@@ -111,11 +106,10 @@ def _repeat(
     n -= row
     if n <= 0:
         return int64(0)
-    if not fast:
-        if tall:
-            use_again(pool, index.root, n)
-        if branch != NONE:
-            use_again(pool, index.first_branch + branch, n)
+    if root != NONE:
+        use_again(pool, root, n)
+    if branch != NONE:
+        use_again(pool, branch, n)
     use_again(pool, leaf, n)
     leaves.entries[leaf] += n
     note(pool, leaf, append_many(pool, size, n))
@@ -142,8 +136,8 @@ def insert(
 
     `out`: (parts, FIELDS) gets what was counted up to the end of each part.
     """
-    pool = uncounted(pool)
-    leaves, branches = index.leaves, index.branches
+    pool, checkpoints, backends = uncounted(pool), uncounted(checkpoints), uncounted(backends)
+    leaves, branches = uncounted(index.leaves), uncounted(index.branches)
     part = np.searchsorted(ends, first, side="right")
     row, end = first, first + len(at)
     while row < end:
@@ -192,8 +186,12 @@ def insert(
         if is_due(checkpoints, pool):
             go_on(checkpoints, pool)
         row += 1
-        if row < end and at[row - first] == leaf and not splits:
-            row += _repeat(pool, checkpoints, index, backends, sizes, work, row, first, at, writers, ends[part], branch)
+        if not splits and row + 1 < end and at[i + 1] == leaf and at[i + 2] == leaf and writers[i + 1] == writer:
+            row += _repeat(
+                pool, checkpoints, leaves, backends, sizes, work, row, first, at, writers, ends[part],
+                NONE if fast or (last and tall) else index.first_branch + branch if branch != NONE else NONE,
+                NONE if fast or (last and tall) or not tall else index.root,
+            )  # fmt: skip
         while part < len(ends) and row == ends[part]:
             out[part, :] = counts
             out[part, WRITTEN : WRITTEN + 3] = pool.written
