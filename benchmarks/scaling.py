@@ -23,7 +23,7 @@ from keybench.pagemodels.costs.contract import Server
 ROWS = 50_000_000
 SIMULATED = 400_000
 ENGINES = "postgresql", "mariadb", "sqlite", "mssql", "oracle"
-METRICS = "leaf_pages", "density", "splits"
+METRICS = "leaf_pages", "density", "splits", "reads", "log_bytes"
 GROWTHS = (Growth(ROWS, 1000), Growth(ROWS, 1000, writers=4, behind_seconds=1))
 _TARGET = 95
 
@@ -38,10 +38,12 @@ class Backtest:
     seconds: float
 
     def figures(self) -> Iterator[tuple[str, Figure, float]]:
-        """(metric, its forecast, its true value)."""
+        """(metric, its forecast, its true value), of those that are known."""
         for metric in METRICS:
-            made: Figure = attrgetter(metric)(self.forecast)
-            yield metric, made, attrgetter(metric)(self.truth).value
+            made: Figure | None = attrgetter(metric)(self.forecast)
+            truth: Figure | None = attrgetter(metric)(self.truth)
+            if made is not None and truth is not None:
+                yield metric, made, truth.value
 
     def __str__(self) -> str:
         told = [f"{self.question.on.name:10} {self.question.layout:36} {self.question.growth.writers}"]

@@ -55,6 +55,10 @@ COMMANDS: Final = {
         "keybench.forecast.command",
         "Say what a row costs in page reads, page writes and log once the table outgrows memory, without a server.",
     ),
+    "inspect": Command(
+        "keybench.advice.inspection.command",
+        "Say which keys an existing database has, how full their indexes are, and where most could be gained.",
+    ),
     "verify": Command(
         "keybench.verification.command",
         "Ask a live server the questions that keybench's adapter and page model of it leave open.",

@@ -24,6 +24,8 @@ _SETTLED = 0.25
 """The share of a part in which its index settles: it is left out."""
 _BATCHES = 8
 """Batches in which a part's growth is looked at, at most."""
+_BY_CHANCE = 4.0
+"""How many times larger the variance between parts may be than that within them, before they count as different."""
 _T = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 7: 2.36, 15: 2.13}
 """Student's t for 95 %, two-sided, by degrees of freedom."""
 
@@ -64,7 +66,7 @@ class Index:
     _known: ClassVar[OrderedDict[tuple[Any, ...], PageStats]] = OrderedDict()
 
     def __init__(self, on: Engine, table: Table) -> None:
-        self._name = (on.name, repr(table))
+        self.name = (on.name, repr(table))
         self.model: PageModel | SizedByValue = on.page_model(table)
 
     def of(self, rows: Rows, checkpoints: Sequence[int] = ()) -> PageStats:
@@ -79,7 +81,7 @@ class Index:
         mark = hashlib.blake2b(ranks.tobytes())
         if sizes is not None:
             mark.update(sizes.tobytes())
-        name = (*self._name, mark.digest(), tuple(checkpoints))
+        name = (*self.name, mark.digest(), tuple(checkpoints))
         if name not in self._known:
             if isinstance(self.model, SizedByValue):
                 assert sizes is not None
@@ -138,10 +140,15 @@ def _together(noted: Sequence[Sequence[Checkpoint]], counts: Sequence[Sequence[i
         )
         numbers += several
     n = len(slopes)
-    chance = student(n - 1) * float(np.std(slopes, ddof=1)) / sqrt(n) if n > 2 else 0.0
     apart = student(numbers - n) * sqrt(sum(within)) / n
+    if n > 2:
+        between = float(np.var(slopes, ddof=1))
+        chance = student(n - 1) * sqrt(between / n)
+        if between > _BY_CHANCE * (sum(within) / n + sum(error**2 for error in errors) / n / 4):
+            chance *= sqrt(n + 1)  # stretches differ by what was drawn at their start, and so may the load's own draw
+        apart = max(apart, chance)
     moved = student(n - 1) * float(np.std(drifts, ddof=1)) / sqrt(n) if n > 1 else 0.0
     drift = max(0.0, abs(float(np.mean(drifts))) - moved) / 2
     own_error = sqrt(sum(error**2 for error in errors)) / n
-    half = sqrt(own_error**2 + max(chance, apart) ** 2 + drift**2)
+    half = sqrt(own_error**2 + apart**2 + drift**2)
     return Estimate(max(0.0, float(np.mean(slopes))), half)

@@ -33,8 +33,10 @@ _STRAGGLERS = 32
 """So many rows of a look may reach across a border of blocks, such as those of a writer that is behind."""
 _LONG_ENOUGH = 256
 """Rows of a block in a look from which on it can be told whether they are random."""
-_ENOUGH = 6
-"""A stretch of all rows is long enough if rows reach back one so many-th of it."""
+_ENOUGH = 24
+"""Stretches of all rows are long enough if rows reach back one so many-th of them."""
+_FAR = 64
+"""Rows that reach further back than one so many-th of what is simulated may be random in blocks."""
 _CELLS = 8
 _SURE = 6.0
 """Standard deviations from which on a look differs from random keys."""
@@ -123,18 +125,17 @@ def _look(name: str, column: Column, growth: Growth, step: int, seed: int) -> Ro
 
 def _short(name: str, column: Column, growth: Growth, simulated: int, seed: int, back: float) -> Regime:
     """The regime of a load whose rows reach so far back."""
+    if back * _FAR > simulated:
+        within = max(1, int(_SHORT * back) // _LOOK)  # the look has some of what may be blocks
+        look = _look(name, column, growth, within, seed)
+        ranks = look.ranks
+        sizes = blocks(ranks)
+        if random_within(ranks, sizes) and _random_at_once(name, column, growth, look, sizes, seed):
+            inner = sizes[1:-1][sizes[1:-1] >= _LONG_ENOUGH]
+            if len(inner):
+                return Regime("random", within, blocks=(float(inner.mean() * within),))
     step = 1 << max(0, int(np.ceil(np.log2(max(1.0, _ENOUGH * back / simulated)))))
-    if step == 1:
-        return Regime("local", 1, back)
-    within = max(1, int(_SHORT * back) // _LOOK)  # the look has some of what may be blocks
-    look = _look(name, column, growth, within, seed)
-    ranks = look.ranks
-    sizes = blocks(ranks)
-    if random_within(ranks, sizes) and _random_at_once(name, column, growth, look, sizes, seed):
-        inner = sizes[1:-1][sizes[1:-1] >= _LONG_ENOUGH]
-        if len(inner):
-            return Regime("random", within, blocks=(float(inner.mean() * within),))
-    if step * simulated >= growth.rows:
+    if step > 1 and step * simulated >= growth.rows:
         return Regime("whole", 1 << max(0, -(-growth.rows // simulated) - 1).bit_length())
     return Regime("local", step, back / step)
 

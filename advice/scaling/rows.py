@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -54,7 +55,7 @@ class Rows:
     """(n, w): their sort words in the column."""
     writers: NDArray[np.int16]
 
-    @property
+    @cached_property
     def ranks(self) -> Ints:
         """(n,): the ranks of the keys among themselves. UsageError where two keys are the same."""
         return ranked(self.words)
@@ -84,8 +85,21 @@ def rows_of(name: str, column: Column, growth: Growth, part: Part, seed: int) ->
             )
             pieces.append(stream.take(len(rows_here)))
             places.append(rows_here)
-    keys = pieces[0] if len(pieces) == 1 else Keys.concat(pieces)[np.argsort(np.concatenate(places), kind="stable")]
+    keys = _moved(
+        made,
+        part,
+        of,
+        pieces[0] if len(pieces) == 1 else Keys.concat(pieces)[np.argsort(np.concatenate(places), kind="stable")],
+    )
     return Rows(keys, sort_words(keys, column.order), writers.astype(np.int16))
+
+
+def _moved(made: Layout, part: Part, of: int, keys: Keys) -> Keys:
+    """Integers that each stream counts from 1, moved up to where the part begins: large numbers can take more bytes."""
+    if keys.kind != "int" or made.reads_clock != "never" or not len(keys) or keys.data.min() > part.first // 2:
+        return keys
+    whole = of * 1000  # whole blocks of every writer
+    return Keys(keys.data + part.first // whole * whole, "int")
 
 
 def behind_ticks(growth: Growth, writer: int) -> int:

@@ -12,10 +12,32 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.contract.existing import Inspector
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.server_pages import ServerPages
+
+# Capabilities of an Engine
+
+
+@runtime_checkable
+class Inspects(Protocol):
+    """An engine that can look at a database that exists, without writing to it."""
+
+    @property
+    def inspects_by_document(self) -> bool:
+        """Whether its inspector follows documentation alone and was never run on a live server."""
+        ...
+
+    def inspects(self, target: str) -> bool:
+        """Whether the form of a URL or path says that it is one of this engine's databases."""
+        ...
+
+    def inspector(self, target: str) -> Inspector:
+        """A read-only connection. EnvironmentMissing if it cannot be made, UsageError for a target that is wrong."""
+        ...
+
 
 # Capabilities of a Provision
 

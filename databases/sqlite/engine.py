@@ -5,11 +5,14 @@ SQLite runs inside the process, so its folder has no `url`, `container`, `owned_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
@@ -65,6 +68,21 @@ class Sqlite(Engine):
         from keybench.databases.sqlite.admin import SqliteAdmin
 
         return SqliteAdmin(address)
+
+    @property
+    def inspects_by_document(self) -> bool:
+        """False: the inspector is tested on real files."""
+        return False
+
+    def inspects(self, target: str) -> bool:
+        """A sqlite:// URL, or a path."""
+        return target.startswith("sqlite:") or "://" not in target
+
+    def inspector(self, target: str) -> Inspector:
+        """A read-only look at a file."""
+        from keybench.databases.sqlite.inspection.inspector import SqliteInspector
+
+        return SqliteInspector(Path(re.sub(r"^sqlite:(?:///|//)?", "", target)))
 
     def session(self, address: Address, table: Table) -> Session:
         """A new loading connection."""

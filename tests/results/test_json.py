@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 import typer
 
@@ -28,6 +29,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "compare": ("latest",),
     "check": ("latest", "--baseline", "baseline.json"),
     "claims": ("latest",),
+    "inspect": ("shop.sqlite",),
     "forecast": ("--db", "sqlite", "--rows", "2e4", "--ram", "16MB"),
 }
 """Commands that print a table, with arguments."""
@@ -81,6 +83,8 @@ def test_its_json_has_exactly_the_fields_of_the_documents(name, fake_run, tmp_pa
     command = dict(leaves())[name]
     if name in {"export", "compare", "check", "claims"}:
         fake_run(layouts=("bigint-identity", "uuid-v4"), databases=("sqlite",), blocks=1).close()
+    if name == "inspect":
+        apsw.Connection("shop.sqlite").execute("CREATE TABLE orders (id TEXT PRIMARY KEY)")
     if name == "check":
         command([*TABLES[name], "--update-baseline"], standalone_mode=False)
         capsys.readouterr()
