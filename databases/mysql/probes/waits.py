@@ -1,9 +1,10 @@
-"""What transactions waited for: counters of row locks, latches and log writes, and samples of the list of connections."""
+"""What transactions waited for: counters of row locks, latches and log writes; samples of the list of connections."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from keybench.databases.contract.roles import Address
@@ -69,18 +70,16 @@ class ContentionProbe:
         for metric, name in names.items():
             counted[metric] = server.status(name)
         if server.flavour is MYSQL:
-            try:
+            with suppress(ServerError):  # without the privilege PROCESS
                 counted[Metric.LATCH_WAITS] = int(server.value(_LATCHES))
-            except ServerError:  # without the privilege PROCESS
-                pass
         return counted
 
 
 class WaitSampler:
     """Takes samples by a connection of its own.
 
-    The server's list of connections shows the stage of a statement, not a wait: `Update` is an insertion, with its waits
-    for latches and row locks, and the stage of a commit contains the wait for the log.
+    The server's list of connections shows the stage of a statement, not a wait: `Update` is an insertion, with its
+    waits for latches and row locks, and the stage of a commit contains the wait for the log.
     """
 
     def __init__(self, address: Address) -> None:

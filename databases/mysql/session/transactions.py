@@ -15,9 +15,9 @@ class Transactions:
     `rollback` always asks for the end.
     """
 
-    _connection: Any
+    _connection: connection.Connection
     _title: str
-    _method: str
+    _method: Any
 
     def isolate(self, isolation: Isolation | None) -> None:
         """Chooses the level. Rows are sent by statements that leave the transaction open, so not by LOAD DATA."""

@@ -18,8 +18,8 @@ def probes(server: Queries, keys: ReadsInOrder) -> tuple[Probe, ...]:
     return (
         CacheProbe(server),
         LogProbe(server),
-        LogSyncProbe(server),
         SplitsProbe(server),
+        LogSyncProbe(server),
         PagesProbe(server),
         SizesProbe(server),
         HeapOrderProbe(keys),
