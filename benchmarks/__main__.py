@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import costs, innodb, layouts, pagemodel, past, postgresql, report, sqlite, writers
+from benchmarks import costs, innodb, layouts, pagemodel, past, postgresql, report, scaling, sqlite, writers
 from keybench.errors import KeybenchError
 from keybench.runners.measuring.machine import describe
 
@@ -21,6 +21,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "costs": costs.compare,
     "writers": writers.compare,
     "report": report.compare,
+    "scaling": scaling.compare,
 }
 
 

@@ -29,6 +29,8 @@ class SubjectKind(StrEnum):
     """The same as predicted by a page model beside a server."""
     GRID = "grid"
     """A page model's index for the same work with other numbers of processes and of rows per clock tick."""
+    WAIT = "wait"
+    """What writers wait for; the name is the server's own for it."""
     RULE = "rule"
     """The table in ranges that split by one vendor's rule; the name is the rule's."""
     MACHINE = "machine"
@@ -36,10 +38,13 @@ class SubjectKind(StrEnum):
 
 
 _GRID_TEXT = re.compile(r"(\d+) processes, (\d+) rows a tick")
-_NAMED = frozenset(
-    {SubjectKind.WRITER, SubjectKind.SHARD, SubjectKind.PHASE, SubjectKind.MODEL_PHASE, SubjectKind.GRID}
-    | {SubjectKind.RULE}
-)
+_NAMED = frozenset(SubjectKind) - {
+    SubjectKind.KEY,
+    SubjectKind.MODEL,
+    SubjectKind.CLUSTERED,
+    SubjectKind.PARENT,
+    SubjectKind.MACHINE,
+}
 _UNNAMED = frozenset(SubjectKind) - _NAMED - {SubjectKind.MODEL}
 
 
@@ -71,6 +76,11 @@ class Subject:
     def shard(number: int) -> Subject:
         """One shard's table. Numbers start at 1."""
         return Subject(SubjectKind.SHARD, str(number))
+
+    @staticmethod
+    def wait(name: str) -> Subject:
+        """The wait that the server calls so."""
+        return Subject(SubjectKind.WAIT, name)
 
     @staticmethod
     def grid(processes: int, rows_per_tick: int) -> Subject:

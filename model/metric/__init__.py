@@ -6,6 +6,7 @@ declarations. If a server cannot give a metric, the reading is absent and says w
 
 from __future__ import annotations
 
+from keybench.model import contention
 from keybench.model.definition import Theme
 from keybench.model.metric import themes
 from keybench.model.metric.declared import Declared
@@ -45,11 +46,7 @@ class Metric(Declared):
         "Processor time of the writer process inside the timed window, over that window. An engine that runs inside "
         "the writer (SQLite) counts as client.",
     )
-    CLOCKS_APART_MS = "clocks_apart_ms", themes.contention(
-        "Writers' clocks apart", "ms", "lower",
-        "The largest possible error in time between writers on several machines. Each writer's clock starts when the "
-        "barrier releases all of them.",
-    )
+    CLOCKS_APART_MS = "clocks_apart_ms", contention.CLOCKS_APART_MS
     LEAF_PAGES = "leaf_pages", themes.pages("Leaf pages", "pages", "lower", "Leaf pages of the key's index.")
     BRANCH_PAGES = "branch_pages", themes.pages("Branch pages", "pages", "lower", "Non-leaf pages of the key's index.")
     LEAF_DENSITY = "leaf_density", themes.pages(
@@ -130,14 +127,19 @@ class Metric(Declared):
         "Size of the table and all of its indexes.",
         needs_server=True,
     )
-    LATCH_WAITS = "latch_waits", themes.contention(
-        "Waits for page latches", "waits", "lower",
-        "How often a writer waited while another one used a page.",
-    )
-    LATCH_WAIT_MS = "latch_wait_ms", themes.contention(
-        "Time waited for page latches", "ms", "lower",
-        "How long writers waited while others used a page, added up.",
-    )
+    LATCH_WAITS = "latch_waits", contention.LATCH_WAITS
+    LATCH_WAIT_MS = "latch_wait_ms", contention.LATCH_WAIT_MS
+    ROW_LOCK_WAITS = "row_lock_waits", contention.ROW_LOCK_WAITS
+    ROW_LOCK_WAIT_MS = "row_lock_wait_ms", contention.ROW_LOCK_WAIT_MS
+    LOG_SYNCS = "log_syncs", contention.LOG_SYNCS
+    ABORTS = "aborts", contention.ABORTS
+    DEADLOCKS = "deadlocks", contention.DEADLOCKS
+    RETRIES = "retries", contention.RETRIES
+    MOST_RETRIES = "most_retries", contention.MOST_RETRIES
+    WAITING = "waiting", contention.WAITING
+    PREDICATE_LOCKS = "predicate_locks", contention.PREDICATE_LOCKS
+    PREDICATE_LEAVES = "predicate_leaves", contention.PREDICATE_LEAVES
+    SAME_LEAF = "same_leaf", contention.SAME_LEAF
     HEAP_CORRELATION = "heap_correlation", themes.pages(
         "Heap order", "−1 … 1", "neither",
         "Correlation of a row's place in the table's heap with its key's rank: 1 where the table lies in key order.",
@@ -251,8 +253,8 @@ class Metric(Declared):
     RANGES = "ranges", themes.ranges("Ranges", "ranges", "neither", "Ranges of the table after the last row.")
     HOTTEST_RANGE_SHARE = "hottest_range_share", themes.ranges(
         "Share of the hottest range", "% of inserts", "lower",
-        "Of successive rows, the range that takes most of the first half: its share of the second half, so that chance "
-        "makes no range hot. Mean over the last tenth of the load. 100 % where one server does all the work.",
+        "The largest share that one range takes, in parts of the load with 1,000 rows a range; mean over the last "
+        "tenth. 100 % where one server does all the work. In loads of few rows, chance makes it a little larger.",
     )
     RANGES_WRITTEN = "ranges_written", themes.ranges(
         "Ranges written", "ranges a second of the scenario", "higher", "Ranges that take a row, in the last tenth.",

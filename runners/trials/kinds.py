@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from keybench.databases.registry import engine
 from keybench.model.names import MODEL_SERVER, NO_DATABASE, RANGES_SERVER
 from keybench.runners.planning.server_keys import made_by
 from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.trials.contended import ContendedTrial
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.model_trial import ModelTrial
 from keybench.runners.trials.phases.trial import PhasesModelTrial, PhasesTrial
@@ -17,6 +20,8 @@ from keybench.runners.trials.trial import Trial
 
 def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> Trial:
     """The trial; `resources` are used only by trials on a server."""
+    if plan.writers:
+        request = replace(request, scenario=request.scenario.with_equal_writers(plan.writers))
     if plan.database == NO_DATABASE:
         return KeysTrial(request, plan)
     if request.servers[plan.database] == MODEL_SERVER:
@@ -25,5 +30,7 @@ def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> Trial:
         return RangesTrial(request, plan)
     if request.scenario.phase:
         return PhasesTrial(request, plan, resources)
+    if request.scenario.load.contended:
+        return ContendedTrial(request, plan, resources)
     kind = ServerKeysTrial if made_by(engine(plan.database), plan.layout) else ServerTrial
     return kind(request, plan, resources)

@@ -18,6 +18,7 @@ TEXTS = {
     Subject.rule("tidb-8.3"): "rule tidb-8.3",
     CLUSTERED: "clustered",
     PARENT: "parent",
+    Subject.wait("LWLock:WALWrite"): "wait LWLock:WALWrite",
     MACHINE: "machine",
 }
 

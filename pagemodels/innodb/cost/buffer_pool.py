@@ -133,7 +133,7 @@ def _free(pool: Pool, frame: int) -> None:
 
 
 @kernel
-def _walk(pool: Pool) -> None:
+def walk(pool: Pool) -> None:
     """One walk of the page cleaner (buf_flush_LRU). What it writes can be freed by the next one."""
     frames, state = pool.frames, pool.state
     writes, frame = 0, state[TAIL]
@@ -170,7 +170,7 @@ def is_short(pool: Pool) -> bool:
 def clean(pool: Pool) -> None:
     """Lets the page cleaner walk if there is need and its last writes are done."""
     if pool.state[NOW] >= pool.state[CLEANED] and is_short(pool):
-        _walk(pool)
+        walk(pool)
 
 
 @kernel
@@ -179,7 +179,7 @@ def _take(pool: Pool) -> int:
     frames, state = pool.frames, pool.state
     while state[FREE] == 0:
         state[NOW] = max(state[NOW], state[CLEANED])
-        _walk(pool)
+        walk(pool)
     frame = state[NEXT_FREE]
     state[NEXT_FREE] = frames[frame, BEFORE]
     state[FREE] -= 1
@@ -193,12 +193,14 @@ def create(pool: Pool, page: int) -> None:
     """Puts a new page into a frame; into its old one if it was there before it was dropped (buf_page_create)."""
     frames, frame = pool.frames, np.int64(pool.places[page])
     if frame >= 0:
-        frames[frame, CHANGED] = 1
+        if frames[frame, CHANGED] == 0:
+            frames[frame, CHANGED] = pool.state[NOW] + 1
         remove(pool, int(frame))
         insert(pool, int(frame), NOWHERE)
         return
     frame = np.int64(_take(pool))
-    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, 1, pool.state[NOW]
+    now = pool.state[NOW]
+    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, now + 1, now
     pool.places[page] = frame
     insert(pool, int(frame), NOWHERE)
 
@@ -215,7 +217,9 @@ def _read(pool: Pool, page: int, changes: bool) -> int:
     state, frames = pool.state, pool.frames
     state[NOW] += state[READ_TIME]
     frame = _take(pool)
-    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, changes, state[NOW]
+    frames[frame, PAGE], frames[frame, USED] = page, state[NOW]
+    if changes:
+        frames[frame, CHANGED] = state[NOW] + 1
     pool.places[page] = frame
     insert(pool, frame, state[MIDDLE])
     return 1
@@ -234,7 +238,8 @@ def touch(pool: Pool, page: int, changes: bool) -> int:
     if frame < 0:
         return _read(pool, page, changes)
     if changes:
-        frames[frame, CHANGED] = 1
+        if frames[frame, CHANGED] == 0:
+            frames[frame, CHANGED] = state[NOW] + 1
         state[NOW] = max(state[NOW], frames[frame, DONE])
     if state[FREED]:
         if frames[frame, OLD]:

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
-from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, LookUps, Pages, Server
 from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
 from keybench.pagemodels.innodb.branch_splits import start
-from keybench.pagemodels.innodb.cost import buffer_pool
+from keybench.pagemodels.innodb.cost import buffer_pool, idle
 from keybench.pagemodels.innodb.cost.load import FIELDS, PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, replay
+from keybench.pagemodels.innodb.cost.look_ups import look_ups
 from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_LEAF, LEAF, OTHER
 from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
-from keybench.pagemodels.innodb.leaf_memory import Leaves
+from keybench.pagemodels.innodb.leaf_memory import LEAVES, Leaves
 from keybench.pagemodels.innodb.leaf_splits import events_of, load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
@@ -32,6 +33,8 @@ _ROW_TIME = 8_000
 """ns that a row takes, with a durable commit each 1,000 rows, on the machine of the comparison (2,000 to 12,000)."""
 _UNDO_ROOM = 330
 """Bytes of a page that hold no undo records: headers and trailer."""
+_FLUSHES_FROM = 0.1 * 0.9
+"""Share of the log's file: innodb_adaptive_flushing_lwm, of what log_t::set_capacity leaves."""
 _EMPTIEST = 0.3
 """Share of a page that records fill at least, over many pages."""
 
@@ -58,11 +61,14 @@ class ClusteredModel(InnodbModel):
             leaves, _ = self._loaded(rows.ranks, n)
             log = self.redo.log(rows, events_of(leaves))
             none = Pages(*(np.zeros(len(rows.ends), np.int64) for _ in range(3)))
-            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log)
+            nothing = LookUps(any_row=0, newest=0, window=0)
+            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log, nothing)
         simulated = _Simulated(self, rows, frames, server.share, undo)
         read, written = simulated.run()
         log = self.redo.log(rows, events_of(simulated.leaves))
-        return LoadCost(read, written if _without_checkpoints(log, written, frames, server) else None, log)
+        known = written if _without_checkpoints(log, written, frames, server) else None
+        after = simulated.look_ups(log, server) if rows.look_ups else None
+        return LoadCost(read, known, log, after)
 
 
 def _undo_pages(model: ClusteredModel, rows: Load) -> int:
@@ -103,8 +109,18 @@ class _Simulated:
         state = np.zeros(FIELDS, np.int64)
         state[PURGE_AT] = SECOND
         log, unused = np.zeros((transactions, undo), np.int32), np.empty(most, np.int32)
+        times = np.zeros(len(self._ends), np.int64)
         self._plan = Plan(
-            self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), log, unused, self._left, self._right, state
+            self._ranks,
+            rows.rows_per_tx,
+            undo,
+            int(_ROW_TIME / share),
+            log,
+            unused,
+            self._left,
+            self._right,
+            state,
+            times,
         )
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._share, self._restart = share, rows.restart or 0
@@ -126,6 +142,17 @@ class _Simulated:
             for of in (self._reads[:parts], written)
         )
         return read, wrote
+
+    def look_ups(self, log: Log, server: Server) -> LookUps:
+        """What look-ups read after `run`, once the page cleaner has nothing more to do. Purge's last reads, of what was
+        committed in the load's last second, are left out."""
+        total = np.cumsum(log.bytes)
+        begin = np.interp(idle.oldest_change(self._pool), [0, *self._plan.times], [0, *total])
+        most = (server.checkpoint_bytes or CAPACITY) * server.share * _FLUSHES_FROM
+        idle.rest(self._pool, flushes=bool(total[-1] - begin > most))  # af_needed_for_redo
+        first = int(self._pool.state[FIRST_LEAF])
+        places = self._pool.places[first : first + int(self.leaves.facts[LEAVES])]
+        return look_ups(self.leaves, self._ranks, places >= 0)
 
     def _chunk(self, begin: int, end: int) -> None:
         at, done = np.empty(end - begin, np.int32), begin
