@@ -33,12 +33,22 @@ def rollbacks(counted: Rollbacks | None) -> list[Reading]:
 
 
 class Watch:
-    """Samples of all writers' waits, taken by a thread of the runner with a connection of its own."""
+    """Samples of all writers' waits, taken by a thread of the runner with a connection of its own, while rows are sent.
+
+    Writers connect and prepare before the first row, and some end before others: that is no part of the samples.
+    """
 
     def __init__(self, sampler: WaitSampler | None, rate: int) -> None:
         self._sampler, self._rate = sampler, rate
-        self.end = threading.Event()
+        self._sending, self.end = threading.Event(), threading.Event()
         self._problem: ServerError | None = None
+
+    def sent(self, rows: int, of: int) -> None:
+        """Notes that so many rows have been sent."""
+        if 0 < rows < of:
+            self._sending.set()
+        elif self._sending.is_set():
+            self.end.set()
 
     def readings(self) -> list[Reading]:
         """What the samples show; absent with the reason if there are none."""
@@ -51,6 +61,9 @@ class Watch:
     def run(self) -> None:
         """Samples until `end` is set."""
         assert self._sampler is not None
+        while not self._sending.wait(0.01):
+            if self.end.is_set():
+                return
         due = time.monotonic()
         try:
             while not self.end.is_set():
