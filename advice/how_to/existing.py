@@ -245,7 +245,7 @@ class _Scale:
         mean, count = float(np.mean(values)), sum(life.splits for life in lives)
         noise = 1.96 * 1000 * sqrt(max(1, count)) / (come * len(lives))
         wide = _DOUBT * abs(float(np.mean(off or [0.0])))
-        low, high = min(mean - noise, min(values)) - wide, max(mean + noise, max(values)) + wide
+        low, high = min(mean - noise, *values) - wide, max(mean + noise, *values) + wide
         return Figure(mean, max(0.0, low), high, self.kind)
 
     def _figure(self, values: Sequence[float], pages: Sequence[int], more: Sequence[float]) -> Figure:
@@ -253,7 +253,7 @@ class _Scale:
         steady = max(pages) - min(pages) <= 2  # built or filled in order: no draw of keys changes it
         noise = 0.0 if steady else 1.96 * sqrt(_NOISE / max(1, sum(pages)))
         wide = mean * (_DOUBT * abs(sum(more) / max(1, sum(pages))) + least)
-        low, high = min(mean * (1 - noise), *values), max(mean * (1 + noise), *values)
+        low, high = min(mean, mean * (1 - noise), *values), max(mean, mean * (1 + noise), *values)
         return Figure(mean, low - wide, high + wide, self.kind)
 
     @property

@@ -16,10 +16,11 @@ from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, PredictsCost,
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.ranking import ranked
 
-_LEAST_ROWS, MOST_ROWS = 1 << 16, 1 << 18
+_LEAST_ROWS, MOST_ROWS = 1 << 15, 1 << 18
 """Of the rows that are simulated. More than the least are needed where the cache is small against the table: of its
 pages, too, only a share is left."""
-_DRAWS = 2
+_DRAWS = 6
+"""As many as of `existing`, for the same reason."""
 _DOUBT = 0.04
 """Share of a figure that its interval has beside the spread of the draws."""
 
@@ -67,7 +68,7 @@ def log_bytes(
         if log is None:
             return None
         found.append(float(log.bytes[1]) / come)
-    mean, spread = float(np.mean(found)), (max(found) - min(found)) / 2
-    wide = 2 * spread + (_DOUBT * mean if small > 1 else 0.0)
+    mean = float(np.mean(found))
+    wide = _DOUBT * mean if small > 1 else 0.0
     kind: Kind = "unconfirmed model" if on.caveat else "scaled" if small > 1 else "exact model"
-    return Figure(mean, max(0.0, mean - wide), mean + wide, kind)
+    return Figure(mean, max(0.0, min(mean, *found) - wide), max(mean, *found) + wide, kind)
