@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.capabilities import MakesKeys, StampsTransactions
 from keybench.databases.contract.roles import Address, Session
+from keybench.databases.core.exchange import Exchange, ExchangesRequests, Requests
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.load_path import ROWS, LoadPath
@@ -84,26 +85,35 @@ def write_slices(task: WriterTask, session: Session, barrier: Barrier) -> Writer
     slices, cpu, entered, released = [], 0.0, [], []
     for begin, n in zip(accumulate(task.slices, initial=0), task.slices, strict=False):
         batches = prepare(task.first + begin, n) if n else ()
-        begins, ends, rows = np.zeros((3, len(batches)))
+        times = np.zeros((3, len(batches)))
+        exchange, pace = _exchange(session, batches), barrier.pace()
         gc.collect()
         gc.freeze()  # what exists now stays until the end, so later collections need not visit it
         gc.disable()
         released.append(barrier.wait(int(planned[begin]) if n else None))
         cpu_before = time.process_time()
-        for i, batch in enumerate(batches):
-            barrier.limit_skew(int(planned[begin + i * task.rows_per_tx]))
-            begins[i] = time.perf_counter()
-            rows[i] = session.send(batch)
-            ends[i] = time.perf_counter()
-            if stamped:
-                entered.append(stamped.entered)
-            barrier.add_sent(min(task.rows_per_tx, n - i * task.rows_per_tx))
+        if exchange and pace and isinstance(batches, Requests):
+            exchange.send(batches, planned[begin : begin + n], pace, times)
+        else:
+            for i, batch in enumerate(batches):
+                barrier.limit_skew(int(planned[begin + i * task.rows_per_tx]))
+                times[0, i] = time.perf_counter()
+                times[2, i] = session.send(batch)
+                times[1, i] = time.perf_counter()
+                if stamped:
+                    entered.append(stamped.entered)
+                barrier.add_sent(min(task.rows_per_tx, n - i * task.rows_per_tx))
         cpu += time.process_time() - cpu_before
         barrier.finish()
         gc.enable()
         del batches
-        slices.append((begins, ends, rows.astype(np.int64)))
+        slices.append((times[0], times[1], times[2].astype(np.int64)))
     return WriterResult(tuple(slices), cpu, np.array(entered) if stamped else None, tuple(released))
+
+
+def _exchange(session: Session, batches: Sequence[object]) -> Exchange | None:
+    """The compiled loop, if the batches are requests for it and the session can use it."""
+    return session.exchange() if isinstance(batches, Requests) and isinstance(session, ExchangesRequests) else None
 
 
 def _with_keys(session: Session, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
