@@ -13,7 +13,7 @@ from functools import partial
 from statistics import median
 
 from benchmarks import pairs
-from benchmarks.one_row import postgresql
+from benchmarks.one_row import mariadb, postgresql
 from benchmarks.one_row.native import Client, ServerTime, Used
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
@@ -27,8 +27,8 @@ from keybench.scenarios.files import load_scenario
 
 COUNTS = (1, 4, 8)
 TARGET = 0.95
-ROWS = 40_000
-_CLIENTS: tuple[Client, ...] = (postgresql.CLIENT,)
+ROWS = 20_000
+_CLIENTS: tuple[Client, ...] = (postgresql.CLIENT, mariadb.CLIENT)
 
 
 def compare(rows: int, repetitions: int) -> Iterator[str]:
@@ -102,8 +102,9 @@ def _line(title: str, count: int, rows: int, own: Sequence[Used], native: Sequen
     ratios = sorted(peer.seconds / each.seconds for each, peer in zip(own, native, strict=True))
     share = median(100 * each.client / (each.client + each.server) for each in own)
     line = (
-        f"  {count} writers   {title:<14} {rows / median(each.seconds for each in own):8.0f} rows/s   client CPU "
-        f"{share:4.1f} % of all, {1e6 * median(each.client for each in own) / rows:5.1f} µs a row"
+        f"  {count} writers   {title:<14} {rows / median(each.seconds for each in own):8.0f} rows/s   CPU a row "
+        f"{1e6 * median(each.client for each in own) / rows:5.1f} µs client, "
+        f"{1e6 * median(each.server for each in own) / rows:5.1f} µs server: client {share:4.1f} %"
     )
     if own is native:
         return line

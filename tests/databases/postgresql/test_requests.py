@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.exchange import Exchange, Pace, Requests
 from keybench.databases.core.packing import Varying
 from keybench.databases.postgresql import ddl
@@ -54,6 +55,11 @@ def loop(admin, on: Table, keys: Keys, payload: Payload | None = None) -> Iterat
         assert exchange is not None
         assert isinstance(batches, Requests)
         yield exchange, batches
+
+
+@pytest.fixture
+def address(embedded: Address) -> Address:
+    return embedded
 
 
 @pytest.fixture
