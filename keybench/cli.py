@@ -51,9 +51,17 @@ COMMANDS: Final = {
         "keybench.runners.command",
         "Insert rows under each key layout into real servers and measure what that does to the index.",
     ),
+    "advise": Command(
+        "keybench.advice.command",
+        "Say which key a table should have, why, and how to do it: without a server, and without touching one.",
+    ),
     "forecast": Command(
         "keybench.forecast.command",
         "Say what a row costs in page reads, page writes and log once the table outgrows memory, without a server.",
+    ),
+    "inspect": Command(
+        "keybench.advice.inspection.command",
+        "Say which keys an existing database has, how full their indexes are, and where most could be gained.",
     ),
     "verify": Command(
         "keybench.verification.command",

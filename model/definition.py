@@ -19,6 +19,7 @@ class Theme(Enum):
     POSITION = "Where keys go"
     STORAGE = "Log, pages read and written, size"
     AFTERWARDS = "Reads, deletions, refill"
+    RANGES = "Ranges of a cluster"
     CONTENTION = "More"
     MACHINE = "The machine"
 

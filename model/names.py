@@ -27,3 +27,9 @@ MOST_BLOCKS: Final = 10_000
 
 MODEL_SERVER: Final = "model"
 """The server of trials that use a page model. Their figures are computed, not measured."""
+
+RANGES_SERVER: Final = "ranges"
+"""The server of trials that divide the keys among the ranges of a cluster. Their figures are computed too."""
+
+COMPUTED: Final = frozenset({MODEL_SERVER, RANGES_SERVER})
+"""The servers of trials that compute and measure nothing."""

@@ -29,14 +29,22 @@ class SubjectKind(StrEnum):
     """The same as predicted by a page model beside a server."""
     GRID = "grid"
     """A page model's index for the same work with other numbers of processes and of rows per clock tick."""
+    WAIT = "wait"
+    """What writers wait for; the name is the server's own for it."""
+    RULE = "rule"
+    """The table in ranges that split by one vendor's rule; the name is the rule's."""
     MACHINE = "machine"
     """The machine on which a trial runs."""
 
 
 _GRID_TEXT = re.compile(r"(\d+) processes, (\d+) rows a tick")
-_NAMED = frozenset(
-    {SubjectKind.WRITER, SubjectKind.SHARD, SubjectKind.PHASE, SubjectKind.MODEL_PHASE, SubjectKind.GRID}
-)
+_NAMED = frozenset(SubjectKind) - {
+    SubjectKind.KEY,
+    SubjectKind.MODEL,
+    SubjectKind.CLUSTERED,
+    SubjectKind.PARENT,
+    SubjectKind.MACHINE,
+}
 _UNNAMED = frozenset(SubjectKind) - _NAMED - {SubjectKind.MODEL}
 
 
@@ -70,9 +78,19 @@ class Subject:
         return Subject(SubjectKind.SHARD, str(number))
 
     @staticmethod
+    def wait(name: str) -> Subject:
+        """The wait that the server calls so."""
+        return Subject(SubjectKind.WAIT, name)
+
+    @staticmethod
     def grid(processes: int, rows_per_tick: int) -> Subject:
         """One cell of a scenario's grid."""
         return Subject(SubjectKind.GRID, f"{processes}x{rows_per_tick}")
+
+    @staticmethod
+    def rule(name: str) -> Subject:
+        """The table in ranges that split by the rule of that name."""
+        return Subject(SubjectKind.RULE, name)
 
     @property
     def cell(self) -> tuple[int, int]:

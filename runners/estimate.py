@@ -13,7 +13,7 @@ from typing import Literal
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
-from keybench.model.names import CONTROL, MODEL_SERVER, RANDOM
+from keybench.model.names import COMPUTED, CONTROL, RANDOM
 from keybench.model.url import is_url
 from keybench.runners.measuring import machine
 from keybench.runners.planning.trial_plan import Request, TrialPlan
@@ -43,7 +43,7 @@ def disk_bytes(request: Request, trials: Sequence[TrialPlan], place: Place = "ma
     needs = [0]
     for trial in trials:
         server = request.servers[trial.database]
-        if server != MODEL_SERVER and place == _place(server):
+        if server not in COMPUTED and place == _place(server):
             needs.append(_table_bytes(request, trial, trial.rows))
     return max(needs)
 

@@ -138,7 +138,7 @@ def _run(
     ):
         for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
             chosen = chosen_settings.of(request.scenario, engine(database))
-            store.add_environment(run_id, model_trial.environment(database, chosen))
+            store.add_environment(run_id, model_trial.environment(database, request.servers[database], chosen))
         if on_servers := [trial for trial in todo if request.on_server(trial.database)]:
             _prepare_servers(request, on_servers, store, run_id, servers, pool, shown, console)
         resources = Resources(servers.reach, pool, shown.rows, servers.restart, servers.gone)

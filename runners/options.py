@@ -18,7 +18,7 @@ from keybench.runners.planning import chosen_settings, load_path_support, server
 from keybench.runners.planning.columns import check_columns, check_scenario
 from keybench.runners.planning.server_choice import check_restarts, resolve
 from keybench.runners.planning.trial_plan import ALL, Request, resolve_layouts
-from keybench.runners.trials import model_server
+from keybench.runners.trials import model_server, ranges_trial
 from keybench.runners.writers import placement
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.payload_option import with_payload
@@ -107,6 +107,7 @@ class Options:
             **memory,
         )
         model_server.check(request)
+        ranges_trial.check(request)
         return request, servers
 
     def notes(self, request: Request) -> list[str]:

@@ -12,6 +12,7 @@ from keybench.model.load_path import LOAD_PATHS, ROWS
 from keybench.model.names import MOST_ROWS
 from keybench.model.payload_lengths import Distribution, PayloadLengths
 from keybench.model.table import KeyRole
+from keybench.model.transactions import Isolation, LookUp, TransactionStyle
 
 SKEW_ROWS = 1000
 """Default for the number of rows by which writers may run apart."""
@@ -118,6 +119,18 @@ class LoadPart(Part):
     writer."""
     path: str = ROWS.name
     """A name from `keybench.model.load_path`."""
+    writers: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = ()
+    """Numbers of equal writers, among which the only writer's work is divided: each gives separate trials. If there are
+    none, the writers are the scenario's."""
+    isolation: Isolation | None = None
+    """The level of all transactions; None: the server's default."""
+    look_up: LookUp | None = None
+    """What each transaction reads before it inserts."""
+    filled: Share = 0.0
+    """Share of the rows that the table holds before the others are sent so: they are sent 1,000 a transaction, with
+    nothing else in it, and are not part of any time."""
+    watched: Annotated[int, Field(ge=0, le=200)] = 0
+    """How often a second the waits of all writers are sampled."""
 
     @field_validator("path")
     @classmethod
@@ -125,6 +138,16 @@ class LoadPart(Part):
         if name not in LOAD_PATHS:
             raise ValueError(f"Input should be {' or '.join(map(repr, LOAD_PATHS))}")
         return name
+
+    @property
+    def style(self) -> TransactionStyle | None:
+        """Of transactions that are more than one batch; else None."""
+        return TransactionStyle(self.isolation, self.look_up) if self.isolation or self.look_up else None
+
+    @property
+    def contended(self) -> bool:
+        """Whether a trial looks at what writers do to one another."""
+        return bool(self.style or self.filled or self.watched)
 
 
 class ServerPart(Part):

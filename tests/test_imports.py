@@ -39,6 +39,7 @@ ALLOWED = {
         "runners.planning",
         "runners.measuring",
         "results.analysis",
+        "results.atomic_file",
         "results.store",
         "results.plots",
     },

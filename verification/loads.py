@@ -15,7 +15,7 @@ from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.locked_folder import base_directory
-from keybench.model.names import MODEL_SERVER
+from keybench.model.names import COMPUTED
 from keybench.model.url import is_url
 from keybench.results.store.database import Store
 from keybench.results.store.records import Run
@@ -66,9 +66,9 @@ def server_for(on: Engine, asked: str) -> str:
 
     `auto` takes a container only if nothing else can be had: keybench reads less from a container.
     """
-    if asked == MODEL_SERVER:
+    if asked in COMPUTED:
         raise UsageError(
-            "--server model: a verification compares the page model with a server. Choose one of "
+            f"--server {asked}: a verification compares the page model with a server. Choose one of "
             f"{', '.join(on.servers)}, or give a URL."
         )
     if asked == AUTO and on.servers == (KIND,) and (reason := docker_daemon.unreachable()):

@@ -1,1 +1,1 @@
-"""What an index of any number of rows will look like, from a page model of a few of them."""
+"""Forecasts of indexes with more rows than are simulated, from the page models' own growth (docs/scaling.md)."""

@@ -5,16 +5,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.contract.existing import Inspector
 from keybench.model.payload import Payload
+from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.server_pages import ServerPages
+
+# Capabilities of an Engine
+
+
+@runtime_checkable
+class Inspects(Protocol):
+    """An engine that can look at a database that exists, without writing to it."""
+
+    @property
+    def inspects_by_document(self) -> bool:
+        """Whether its inspector follows documentation alone and was never run on a live server."""
+        ...
+
+    def inspects(self, target: str) -> bool:
+        """Whether the form of a URL or path says that it is one of this engine's databases."""
+        ...
+
+    def inspector(self, target: str) -> Inspector:
+        """A read-only connection. EnvironmentMissing if it cannot be made, UsageError for a target that is wrong."""
+        ...
+
 
 # Capabilities of a Provision
 
@@ -108,6 +131,31 @@ class LimitsSessions(Protocol):
 
     def sessions_left(self) -> int:
         """Connections that this user can still open now, besides this one."""
+        ...
+
+
+class WaitSampler(Protocol):
+    """Samples the waits of all writers of a trial, with a connection of its own."""
+
+    def sample(self) -> None:
+        """Takes one sample. Raises ServerError if the server does not answer."""
+        ...
+
+    def readings(self) -> Iterable[Reading]:
+        """What the samples show: `WAITING` by kind of wait, and whatever else the engine shows."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+
+@runtime_checkable
+class SamplesWaits(Protocol):
+    """An admin of a server that shows what its connections wait for."""
+
+    def wait_sampler(self, table: Table) -> WaitSampler:
+        """A sampler of the connections that are opened from now on and fill the table."""
         ...
 
 

@@ -19,6 +19,7 @@ from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, ServerKeys, Table
+from keybench.model.transactions import Isolation
 from keybench.pagemodels.contract import PageModel, SizedByValue
 
 
@@ -49,6 +50,8 @@ class Engine(ABC):
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[Transport, ...] = ("rows",)
     """How its sessions load rows. If `bulk` is among them, the sessions are `LoadsInBulk`."""
+    isolations: tuple[Isolation, ...] = ()
+    """Isolation levels that transactions can have. If there are any, the sessions are `IsolatesTransactions`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
     versions: Mapping[str, int] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol, overload, runtime_checkable
@@ -145,7 +145,10 @@ class Exchange:
 
     @contextmanager
     def _wire(self) -> Iterator[socket.socket]:
-        """The socket, which blocks inside. It is shut if an answer may be lost, so that nobody takes it for another."""
+        """The socket, which blocks inside. The driver loses it where an answer may still come, to be taken for another.
+
+        (Data that has arrived can be read even after `shutdown`, and libpq reads after a failed write.)
+        """
         with socket.socket(fileno=os.dup(self._descriptor)) as wire:  # the driver may close its own meanwhile
             blocking = os.get_blocking(wire.fileno())
             os.set_blocking(wire.fileno(), True)
@@ -154,11 +157,19 @@ class Exchange:
             except ServerError:
                 raise
             except BaseException:
-                with suppress(OSError):
-                    wire.shutdown(socket.SHUT_RDWR)
+                _disconnect(self._descriptor)
                 raise
             finally:
                 os.set_blocking(wire.fileno(), blocking)
+
+
+def _disconnect(descriptor: int) -> None:
+    """Puts a socket whose other end is closed in the place of that one."""
+    own, other = socket.socketpair()
+    with own:
+        other.close()
+        own.setblocking(os.get_blocking(descriptor))
+        os.dup2(own.fileno(), descriptor, inheritable=False)
 
 
 def _sent_rest(wire: socket.socket, rest: memoryview) -> OSError | None:

@@ -13,6 +13,7 @@ from functools import partial
 from keybench.databases.contract.engine import Engine, Verdict
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.docker_daemon import missing as without_containers
 from keybench.databases.mssql import checks, container, ddl, keys, settings
@@ -119,6 +120,12 @@ class SqlServer(Engine):
         from keybench.databases.core.functions import scripts
 
         return scripts("keybench.databases.mssql")
+
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.mssql.ddl import advised
+
+        return advised
 
 
 ENGINE = SqlServer(

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from keybench.databases.contract.engine import Engine, Verdict
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.docker_daemon import missing as without_containers
 from keybench.databases.oracle import checks, connection, ddl, keys, settings
@@ -107,6 +108,12 @@ class Oracle(Engine):
         from keybench.databases.core.functions import scripts
 
         return scripts("keybench.databases.oracle")
+
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.oracle.ddl import advised
+
+        return advised
 
 
 ENGINE = Oracle(

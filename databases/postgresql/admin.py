@@ -16,6 +16,7 @@ from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import pages, probes, tables
 from keybench.databases.postgresql.probes.arrival_order import WalRecorder
 from keybench.databases.postgresql.probes.tables import UnreadableError
+from keybench.databases.postgresql.probes.waits import WaitSampler
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import key_bytes
 from keybench.pagemodels.server_pages import ServerPages
@@ -74,6 +75,10 @@ class PostgresAdmin(Queries):
         else:
             what = "concat(datlocprovider, ':', coalesce(datlocale, datcollate))"
         return str(self.value(f"SELECT {what} FROM pg_database WHERE datname = current_database()"))  # noqa: S608
+
+    def wait_sampler(self, table: Table) -> WaitSampler:
+        """Samples from pg_stat_activity and pg_locks."""
+        return WaitSampler(self.address, table)
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, makes a checkpoint if permitted, and creates both tables, empty."""

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import model_questions as ask
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
@@ -63,6 +65,22 @@ class PostgreSQL(Engine):
 
         return PostgresAdmin(address)
 
+    @property
+    def inspects_by_document(self) -> bool:
+        """False: the inspector is tested on live servers."""
+        return False
+
+    def inspects(self, target: str) -> bool:
+        """A URL with one of its schemes."""
+        return target.partition("://")[0] in self.url_schemes
+
+    def inspector(self, target: str) -> Inspector:
+        """A read-only connection to the database of a URL."""
+        from keybench.databases.postgresql.probes.inspection.inspector import PostgresInspector
+        from keybench.databases.postgresql.url import address_of
+
+        return PostgresInspector(address_of(target))
+
     def session(self, address: Address, table: Table) -> Session:
         """A new loading connection."""
         from keybench.databases.postgresql.session import PostgresSession
@@ -98,6 +116,12 @@ class PostgreSQL(Engine):
 
         return scripts("keybench.databases.postgresql")
 
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.postgresql.ddl import advised
+
+        return advised
+
 
 ENGINE = PostgreSQL(
     name="postgresql",
@@ -108,6 +132,7 @@ ENGINE = PostgreSQL(
     drivers=("psycopg",),
     server_keys=keys.MADE,
     versions={str(major): major * 10_000 for major in range(13, 19)},
+    isolations=("read-committed", "repeatable-read", "serializable"),
     rebuilds=True,
     default_fill=90,
     settable=settings.SETTABLE,

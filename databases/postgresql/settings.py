@@ -27,7 +27,7 @@ COMMON = {
     "checkpoint_timeout": "15min",
     "dynamic_shared_memory_type": "mmap",
     "jit": "off",
-    "max_connections": "50",
+    "max_connections": "100",
     "max_replication_slots": "40",
     "max_wal_size": "4GB",
     "min_wal_size": "1GB",

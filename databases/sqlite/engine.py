@@ -5,14 +5,18 @@ SQLite runs inside the process, so its folder has no `url`, `container`, `owned_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
+from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import model_questions as ask
 from keybench.databases.sqlite import ddl, keys
 from keybench.databases.sqlite.settings import SETTABLE, configured, model_parameters, settings_for
@@ -65,6 +69,21 @@ class Sqlite(Engine):
 
         return SqliteAdmin(address)
 
+    @property
+    def inspects_by_document(self) -> bool:
+        """False: the inspector is tested on real files."""
+        return False
+
+    def inspects(self, target: str) -> bool:
+        """A sqlite:// URL, or a path."""
+        return target.startswith("sqlite:") or "://" not in target
+
+    def inspector(self, target: str) -> Inspector:
+        """A read-only look at a file."""
+        from keybench.databases.sqlite.inspection.inspector import SqliteInspector
+
+        return SqliteInspector(Path(re.sub(r"^sqlite:(?:///|//)?", "", target)))
+
     def session(self, address: Address, table: Table) -> Session:
         """A new loading connection."""
         from keybench.databases.sqlite.session import SqliteSession
@@ -80,6 +99,12 @@ class Sqlite(Engine):
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated from the cell sizes of SQLite's file format."""
         return records.bytes_per_row(column, payload, key)
+
+    def statements(self) -> WritesStatements:
+        """What users are told to run."""
+        from keybench.databases.sqlite.ddl import advised
+
+        return advised
 
 
 ENGINE = Sqlite(

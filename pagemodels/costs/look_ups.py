@@ -14,6 +14,11 @@ _NEWEST = 0.01
 _WINDOW = 0.01
 
 
+def newest_and_window(n: int) -> tuple[slice, slice]:
+    """Which of so many rows, in order of arrival, are the newest, and which are the window of time."""
+    return slice(n - max(1, round(n * _NEWEST)), n), slice(n // 2, n // 2 + max(1, round(n * _WINDOW)))
+
+
 def look_ups(leaf: Pages, leaf_present: Present, table: Pages | None = None, present: Present | None = None) -> LookUps:
     """What a look-up reads, from the leaf of each row in order of arrival, (n,), and whether each leaf is in the cache;
     the same for the pages of the rows, where they are not in the index.
@@ -21,9 +26,7 @@ def look_ups(leaf: Pages, leaf_present: Present, table: Pages | None = None, pre
     Each look-up counts for itself: it does not bring its pages into the cache for the next one. A window of time brings
     each of its pages once. Branch pages are left out: those above pages in use are in the cache, others may not be.
     """
-    n = len(leaf)
-    newest = slice(n - max(1, round(n * _NEWEST)), n)
-    window = slice(n // 2, n // 2 + max(1, round(n * _WINDOW)))
+    newest, window = newest_and_window(len(leaf))
     kinds = [(leaf, leaf_present)]
     if table is not None and present is not None:
         kinds.append((table, present))

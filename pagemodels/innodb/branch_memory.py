@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.innodb.leaf_memory import directory
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.memory import move
@@ -25,6 +25,7 @@ _FIELDS = 9
 
 MINIMUM, FORGOTTEN = 0, -1
 """The key of the first node pointer of a level, which is below all others; the value for "no last key"."""
+_ABOVE_ALL = 1 << 62
 
 ROOT, HEIGHT, PAGES, GIVEN_BACK = range(4)
 """Fields of `facts`: the root's page (−1 while it is a leaf), levels above the leaves, branch pages ever taken, branch
@@ -225,6 +226,25 @@ def find(tree: Tree, key: int, level: int) -> int:
     while tree.state[page, LEVEL] > level:
         page = np.int64(tree.children[tree.state[page, BASE] + last_not_above(tree, page, key)])
     return int(page)
+
+
+@inlined
+def find_way(tree: Tree, key: int, way: Ints) -> tuple[int, int, int]:
+    """Writes the branch pages on the way to a key, from the root. Returns their number, and from which key on up to
+    which other one the way is the same."""
+    page, low, high, n = tree.facts[ROOT], int64(-1), int64(_ABOVE_ALL), 0
+    while page >= 0:
+        way[n] = page
+        n += 1
+        if tree.state[page, LEVEL] == 1:
+            break
+        begin, at = tree.state[page, BASE], last_not_above(tree, page, key)
+        if at > 0:
+            low = tree.keys[begin + at]
+        if at + 1 < tree.state[page, RECORDS]:
+            high = tree.keys[begin + at + 1]
+        page = int64(tree.children[begin + at])
+    return n, low, high
 
 
 @kernel

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
+from typing import Literal
 
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
-from keybench.model.names import MODEL_SERVER, NO_DATABASE, SUITED
+from keybench.model.names import COMPUTED, NO_DATABASE, RANGES_SERVER, SUITED
 from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
 from keybench.results.analysis.summary import Summary, summarise_ratio
 from keybench.results.store.records import Environment, Run, Trial
@@ -55,6 +56,11 @@ class Group:
         return arm.name if self.several_columns else arm.layout
 
     @property
+    def about(self) -> Literal["keys", "ranges", "index"]:
+        """What its trials look at: keys alone, the ranges of a cluster that take them, or an index."""
+        return "keys" if self.only_keys else "ranges" if self.server == RANGES_SERVER else "index"
+
+    @property
     def load_path(self) -> LoadPath:
         """How the rows reached the server."""
         return load_path(self.run.load_path)
@@ -62,12 +68,17 @@ class Group:
     @property
     def modelled(self) -> bool:
         """Whether no server took part."""
-        return self.server == MODEL_SERVER
+        return self.server in COMPUTED
 
     @cached_property
     def blocks(self) -> tuple[int, ...]:
         """Numbers of the blocks with at least one recorded trial."""
         return tuple(sorted({trial.block for arm in self.arms for trial in arm.trials}))
+
+    @property
+    def writers(self) -> int:
+        """The number of writers of its trials."""
+        return self.arms[0].trials[0].writers
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -95,17 +106,17 @@ class Group:
 
 
 def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[Group]:
-    """All trials of a run in groups, by database, server, rows and payload.
+    """All trials of a run in groups, by database, server, rows, payload and number of writers.
 
     If layouts were measured in several columns, each of these columns is a separate group, with the control. If
     `suited` was asked for, a layout's default column and the one that suits it are in one group, which compares them.
     """
     servers = {(one.database, one.server): one for one in environments}
-    parts: dict[tuple[str, str, int, int], list[Trial]] = defaultdict(list)
+    parts: dict[tuple[str, str, int, int, int], list[Trial]] = defaultdict(list)
     for trial in with_known_servers(trials):
-        parts[trial.database, trial.server, trial.payload, trial.rows].append(trial)
+        parts[trial.database, trial.server, trial.payload, trial.rows, trial.writers].append(trial)
     groups = []
-    for (database, server, payload, rows), part in sorted(parts.items()):
+    for (database, server, payload, rows, _), part in sorted(parts.items()):
         arms_here = sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column))
         for column, arms in _by_column(arms_here, _pairs(run, arms_here)):
             group = Group(run, database, server, payload, rows, column, arms, servers.get((database, server)))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from keybench.model.load_path import load_path
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.model.names import COMPUTED, NO_DATABASE
 from keybench.results.store.records import Run, Trial
 
 
 def repeats(run: Run, trial: Trial) -> bool:
     """Whether the same seed gives the same counts. It does not if several writers race on a server."""
     in_order = trial.writers == 1 and load_path(run.load_path).in_order
-    return in_order or trial.server == MODEL_SERVER or trial.database == NO_DATABASE
+    return in_order or trial.server in COMPUTED or trial.database == NO_DATABASE

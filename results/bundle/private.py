@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.model.names import COMPUTED, NO_DATABASE
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.store.records import Environment, Run, Trial
@@ -21,7 +21,7 @@ from keybench.results.store.records import Environment, Run, Trial
 LEFT_OUT: Final = "(left out: it may name a place)"
 FAILED: Final = "(the message of the error is left out: it may name a place)"
 
-_KINDS: Final = frozenset({"container", "local", "embedded", "url", MODEL_SERVER})
+_KINDS: Final = frozenset({"container", "local", "embedded", "url"}) | COMPUTED
 _MACHINE: Final = ("cpu", "cores", "memory_bytes", "system", "python", "keybench", "load_1min")
 _DEFINITION: Final = ("titles", "pairings", "columns", "layouts", "rows", "blocks", "databases")
 _NAMES_OF_PLACES: Final = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keybench.model.names import MODEL_SERVER
+from keybench.model.names import COMPUTED
 from keybench.results.check.baseline import Conditions
 from keybench.results.store.records import Environment, Run, Trial
 
@@ -32,7 +32,7 @@ def server_of(run: Run, trial: Trial, on: Environment | None) -> Conditions:
     """The server's version and settings. A page model has only the settings that the user chose; empty without any."""
     if on is None:
         return {}
-    if trial.server == MODEL_SERVER:
+    if trial.server in COMPUTED:
         return {"settings": dict(sorted(on.settings.items()))} if on.settings else {}
     named = {name.lower(): text for name, text in on.versions.items()}
     version = named.get(trial.database) or "; ".join(f"{name} {text}" for name, text in sorted(on.versions.items()))

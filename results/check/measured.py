@@ -12,7 +12,7 @@ import numpy as np
 
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric
-from keybench.model.names import MODEL_SERVER
+from keybench.model.names import COMPUTED
 from keybench.model.reading import Reading
 from keybench.model.subject import SubjectKind
 from keybench.results.analysis.arms import Arm, arms_of
@@ -70,7 +70,7 @@ def measure(
         if repeats(run, first) and (counted := _count_arms(arms)):
             counts.append(CountGroup(work=work, conditions=conditions | {"seed": run.seed}, arms=counted))
         wanted = [metric for metric in limits if not (metric.definition.exact and repeats(run, first))]
-        if first.server != MODEL_SERVER and (ratios := _time_arms(arms, wanted)):
+        if first.server not in COMPUTED and (ratios := _time_arms(arms, wanted)):
             times.append(TimeGroup(work=work, conditions=conditions | machine_of(run, on), arms=ratios))
     return Measured(counts, times, failures, len(trials))
 
@@ -99,7 +99,7 @@ def _is_count(reading: Reading, server: str) -> bool:
     about = reading.metric.definition
     if not about.exact or about.theme == Theme.POSITION or reading.subject.kind == SubjectKind.WRITER:
         return False
-    return server == MODEL_SERVER or reading.origin != "modelled"
+    return server in COMPUTED or reading.origin != "modelled"
 
 
 def _by_block(values: Mapping[int, float]) -> Value | list[Value]:

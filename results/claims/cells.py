@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
+from keybench.model.names import COMPUTED, NO_DATABASE, RANGES_SERVER
 from keybench.results.analysis.arms import Arm
 from keybench.results.claims.claim import Question, Side
 from keybench.results.store.records import Environment, Run, Trial
@@ -32,7 +32,7 @@ class Cell:
     @property
     def modelled(self) -> bool:
         """Whether no server took part."""
-        return self.server == MODEL_SERVER
+        return self.server in COMPUTED
 
     def arm(self, side: Side) -> Arm | None:
         """The arm that a side of a comparison names; None if the cell has none.
@@ -49,7 +49,8 @@ class Cell:
     def fits(self, question: Question) -> bool:
         """Whether the cell's trials did the work that the question asks about."""
         return (
-            self.scenario in (question.scenario, *question.also)
+            question.ranges == (self.server == RANGES_SERVER)
+            and self.scenario in (question.scenario, *question.also)
             and question.payload in (None, self.payload)
             and question.writers in (None, self.writers)
         )

@@ -33,13 +33,14 @@ class Line:
 
 def glance(runs: Sequence[RunView]) -> list[Line]:
     """A line for each group with an index; none if there are only one or two such groups."""
-    lines = [_line(run, view) for run in runs for view in run.groups if not view.group.only_keys]
+    lines = [_line(run, view) for run in runs for view in run.groups if view.group.about == "index"]
     return lines if len(lines) > 2 else []
 
 
 def _line(run: RunView, view: GroupView) -> Line:
     group = view.group
     work = f"{plural(group.rows, 'row')}, {plural(len(group.blocks), 'block')}"
+    work += f", {plural(group.writers, 'writer')}" if group.run.several_writers else ""
     return Line(
         view=view,
         run=run.run.id,

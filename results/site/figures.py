@@ -127,7 +127,7 @@ def chapters(runs: Sequence[RunView]) -> list[Chapter]:
             figure
             for run in runs
             for view in run.groups
-            if not view.group.only_keys
+            if view.group.about == "index"
             if (figure := _figure(one, run, view))
         ]
         if figures:

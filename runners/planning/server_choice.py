@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
-from keybench.model.names import MODEL_SERVER
+from keybench.model.names import COMPUTED, MODEL_SERVER, RANGES_SERVER
 from keybench.model.url import is_url, scheme
 from keybench.scenarios.schema import Scenario
 
 AUTO = "auto"
-_RESTARTED = ("local", "embedded", MODEL_SERVER)
+_RESTARTED = ("local", "embedded", *COMPUTED)
 _KIND = re.compile(r"(?:[\w-]+=)?[\w-]*")
 
 
@@ -111,6 +111,8 @@ def _startable(on: Engine, server: str) -> str:
         if not on.has_page_model:
             raise UsageError(f"there is no page model of {on.title}: measure on a server, or choose another database.")
         return server
+    if server == RANGES_SERVER:
+        return server
     if server == AUTO:
         reasons = {kind: on.missing(kind) for kind in on.servers}
         for kind, reason in reasons.items():
@@ -132,7 +134,7 @@ def _startable(on: Engine, server: str) -> str:
 
 
 def _kinds(on: Engine) -> list[str]:
-    return [*on.servers, *([MODEL_SERVER] if on.has_page_model else [])]
+    return [*on.servers, *([MODEL_SERVER] if on.has_page_model else []), RANGES_SERVER]
 
 
 def check_restarts(scenario: Scenario, servers: Mapping[str, str]) -> None:

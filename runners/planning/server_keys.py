@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.model.names import MODEL_SERVER
+from keybench.model.names import COMPUTED, MODEL_SERVER
 from keybench.model.table import ServerKeys, is_key_and_payload
 from keybench.scenarios.schema import Scenario
 
@@ -48,7 +48,7 @@ def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
     models (`servers`: the server kind or URL by database)."""
     for name in names:
         made = {database: one for database in servers if (one := made_by(engine(database), name))}
-        if not made or any(servers[database] != MODEL_SERVER for database in made):
+        if not made or any(servers[database] not in COMPUTED for database in made):
             continue
         models = " and ".join(engine(database).title for database in made)
         replica = next(
@@ -70,7 +70,7 @@ def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str
         f"{name} on {engine(database).title}"
         for name in chosen
         for database, server in servers.items()
-        if server == MODEL_SERVER and made_by(engine(database), name)
+        if server in COMPUTED and made_by(engine(database), name)
     ]
     return f"not measured, because a page model cannot make these keys: {', '.join(missing)}" if missing else ""
 
@@ -88,7 +88,7 @@ def left_out_of_all(chosen: Sequence[str], servers: Mapping[str, str], scenario:
     if not missing or scenario.generation:
         return ""
     real = [
-        name for name in missing if any(servers.get(maker, MODEL_SERVER) != MODEL_SERVER for maker in known()[name])
+        name for name in missing if any(servers.get(maker, MODEL_SERVER) not in COMPUTED for maker in known()[name])
     ]
     if reason := _unfit(scenario):
         then = f"They do not fit this scenario: {reason}."

@@ -8,7 +8,6 @@ from importlib.metadata import version
 import keybench
 from keybench.databases.registry import engine
 from keybench.model.metric import Metric
-from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading
 from keybench.results.store.records import Environment
 from keybench.runners.measuring import shards
@@ -23,10 +22,10 @@ NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_serv
 WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
 
 
-def environment(database: str, settings: Mapping[str, str]) -> Environment:
+def environment(database: str, server: str, settings: Mapping[str, str]) -> Environment:
     """What computed the figures of trials without a server, and the settings that the user chose."""
     versions = {"keybench": keybench.__version__, "numba": version("numba"), "numpy": version("numpy")}
-    return Environment(database, MODEL_SERVER, versions, settings, 0)
+    return Environment(database, server, versions, settings, 0)
 
 
 class ModelTrial(Trial):

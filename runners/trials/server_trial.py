@@ -123,7 +123,15 @@ class ServerTrial(Trial):
         probes = shards.Probes(admin, [one.table for one in self.tables])
         probes.before()
         interference = Interference.before()
-        result = load_rows(
+        result = self.insert(target)
+        of_machine = interference.after()
+        of_server, of_tables = probes.after()
+        arrived = [recorder.arrived(result) for recorder in recorders]
+        return FinishedLoad(result, [*of_machine, *of_server], of_tables, arrived)
+
+    def insert(self, target: Target) -> LoadResult:
+        """Sends all rows."""
+        return load_rows(
             target.address,
             self.tables[0].table,
             self.sources,
@@ -135,10 +143,6 @@ class ServerTrial(Trial):
             tables=table_of_each_writer(self.tables),
             progress=self.resources.progress,
         )
-        of_machine = interference.after()
-        of_server, of_tables = probes.after()
-        arrived = [recorder.arrived(result) for recorder in recorders]
-        return FinishedLoad(result, [*of_machine, *of_server], of_tables, arrived)
 
     def recorders(self, admin: Admin) -> Sequence[Recorder]:
         """What recovers the order of arrival in each table; empty if the load path does not keep an order."""

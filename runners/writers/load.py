@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.retried import Rollbacks, together
 from keybench.model.load_path import ROWS, LoadPath
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.table import Table
+from keybench.model.transactions import TransactionStyle
 from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.pool import LOCAL, WriterPool
@@ -41,6 +43,8 @@ class LoadResult:
     """For each writer: when its transactions held the database's lock, and their rows. Empty if unknown."""
     clock_error: float = 0.0
     """Seconds by which two writers' clocks may be misaligned on the timeline; 0 on one machine."""
+    rollbacks: Rollbacks | None = None
+    """None unless the load's transactions have a style."""
 
     @property
     def seconds(self) -> float:
@@ -81,12 +85,16 @@ def load_rows(
     timeout: float,
     refill: bool = False,
     only: range | None = None,
+    part: tuple[float, float] = (0, 1),
+    style: TransactionStyle | None = None,
     path: LoadPath = ROWS,
     pool: WriterPool = LOCAL,
     tables: Sequence[Table] = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> LoadResult:
     """Loads a trial's rows, or its refill, or `only` these rows of its one writer, with all its writers at once.
+
+    `part` is the share of each writer's rows, from and to; other parts than all are for scenarios with one phase.
 
     The writers wait for one another before each phase of the scenario, and before each slice of a phase that has more
     rows than a slice holds. `tables` are the writers' own tables, of the same form as `table`, if they do not share
@@ -96,10 +104,13 @@ def load_rows(
     firsts = [s.writer.rows if refill else 0 for s in sources]
     if only is not None:
         phases, firsts = [(len(only),)], [only.start]
+    elif part != (0, 1):
+        ends = [[int(s.writer.rows * share) for share in part] for s in sources]
+        phases, firsts = [(end - first,) for first, end in ends], [first for first, _ in ends]
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
-        WriterTask(address.engine, address, own, source, first, slices, rows_per_tx, skew_rows, path)
+        WriterTask(address.engine, address, own, source, first, slices, rows_per_tx, skew_rows, path, style)
         for own, source, first, slices in zip(
             tables or [table] * len(sources), sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True
         )
@@ -163,6 +174,7 @@ def _on_one_timeline(results: Sequence[WriterResult]) -> LoadResult:
         sum(result.cpu_seconds for result in results) / len(results) / seconds,
         _entered(results),
         clock_error,
+        together([result.rollbacks for result in results]),
     )
 
 

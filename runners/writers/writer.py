@@ -5,25 +5,36 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.capabilities import MakesKeys, StampsTransactions
-from keybench.databases.contract.roles import Address, Session
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.exchange import Exchange, ExchangesRequests, Requests
+from keybench.databases.core.retried import Rollbacks, in_transactions
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.model.load_path import ROWS, LoadPath
+from keybench.model.load_path import ROWS, LoadPath, PreparesRows
 from keybench.model.payload import Payload
 from keybench.model.table import Table
+from keybench.model.transactions import TransactionStyle
 from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.writers.barrier import Barrier, BarrierHandle, Release
 
 SliceTimes = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 """Begin and end of each transaction (seconds), and the rows it sent."""
+
+
+class Sends(PreparesRows, Protocol):
+    """The part of a session that loads rows."""
+
+    def send(self, batch: object) -> int:
+        """As `Session.send`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,8 @@ class WriterTask:
     rows_per_tx: int
     skew_rows: int
     path: LoadPath = ROWS
+    style: TransactionStyle | None = None
+    """None: each transaction is one batch and nothing else."""
 
     @property
     def rows(self) -> int:
@@ -57,6 +70,8 @@ class WriterResult:
     """When each transaction held the database's lock; None unless sessions are `StampsTransactions`."""
     released: tuple[Release, ...] = ()
     """For each slice: when the barrier let the writers go."""
+    rollbacks: Rollbacks | None = None
+    """None unless the task has a style."""
 
     @property
     def acknowledged(self) -> int:
@@ -70,14 +85,17 @@ def write(task: WriterTask, handle: BarrierHandle) -> WriterResult:
     with handle.joined() as barrier:
         session = engine(task.engine).session(task.address, task.table)
         try:
-            return write_slices(task, session, barrier)
+            if task.style is None:
+                return write_slices(task, session, barrier)
+            retried = in_transactions(session, task.style)
+            return replace(write_slices(task, retried, barrier), rollbacks=retried.rollbacks)
         finally:
             gc.enable()  # an executor's worker process goes on afterwards
             gc.unfreeze()
             session.close()
 
 
-def write_slices(task: WriterTask, session: Session, barrier: Barrier) -> WriterResult:
+def write_slices(task: WriterTask, session: Sends, barrier: Barrier) -> WriterResult:
     """Sends all slices of the task by that session. Leaves the garbage collector frozen."""
     prepare = _without_keys(session, task) if task.table.server_keys else _with_keys(session, task)
     planned = task.source.planned[task.first : task.first + task.rows]
@@ -111,12 +129,12 @@ def write_slices(task: WriterTask, session: Session, barrier: Barrier) -> Writer
     return WriterResult(tuple(slices), cpu, np.array(entered) if stamped else None, tuple(released))
 
 
-def _exchange(session: Session, batches: Sequence[object]) -> Exchange | None:
+def _exchange(session: Sends, batches: Sequence[object]) -> Exchange | None:
     """The compiled loop, if the batches are requests for it and the session can use it."""
     return session.exchange() if isinstance(batches, Requests) and isinstance(session, ExchangesRequests) else None
 
 
-def _with_keys(session: Session, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
+def _with_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
     """A function (first row, rows) → batches, with the next keys of the writer's stream."""
     stream = task.source.stream()
     if task.first:
@@ -138,7 +156,7 @@ def _with_keys(session: Session, task: WriterTask) -> Callable[[int, int], Seque
     return prepare
 
 
-def _without_keys(session: Session, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
+def _without_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
     """A function (first row, rows) → batches of rows whose keys the server makes."""
     if not isinstance(session, MakesKeys):
         raise TypeError(f"{task.engine} declares keys of its own and its sessions do not send rows without")

@@ -47,15 +47,16 @@ def test_the_list_has_every_engine_with_its_servers_and_columns(width, command) 
 def test_a_server_that_cannot_be_started_says_why(command, monkeypatch) -> None:
     monkeypatch.setattr(postgresql.PostgreSQL, "missing", lambda self, kind: f"no {kind} one: install it.")
     _, out, _ = command("list", "postgresql")
-    assert out.splitlines()[:7] == [
+    assert out.splitlines()[:8] == [
         "PostgreSQL (postgresql)",
         "  server container: no container one: install it.",
         "  server local: no local one: install it.",
         "  server embedded: no embedded one: install it.",
         "  URLs of your own servers: postgresql://…",
         "  keys of its own: server-identity, server-uuid-v4, server-uuidv7",
-        "  functions: date_from_comb, date_from_comb_legacy, new_comb, new_comb_legacy "
-        "(keybench databases sql postgresql)",
+        "  functions: date_from_comb, date_from_comb_legacy, new_comb, new_comb_legacy, uuid_v7 "
+        "(keybench databases sql",
+        "    postgresql)",
     ]
 
 
@@ -71,7 +72,7 @@ def test_sql_prints_one_function_whatever_the_spelling_of_its_name(name, command
 def test_sql_prints_all_functions(command) -> None:
     code, out, _ = command("sql", "postgresql")
     assert code == 0
-    assert out.count("CREATE OR REPLACE FUNCTION") == len(engines()["postgresql"].functions()) == 4
+    assert out.count("CREATE OR REPLACE FUNCTION") == len(engines()["postgresql"].functions()) == 5
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_sql_prints_all_functions(command) -> None:
             ("sql", "postgresql", "new_com"),
             "unknown postgresql function 'new_com'. Did you mean new_comb or new_comb_legacy?",
         ),
-        (("sql", "postgresql", "uuid7"), "unknown postgresql function 'uuid7'. Known: date_from_comb, "),
+        (("sql", "postgresql", "sequence"), "unknown postgresql function 'sequence'. Known: date_from_comb, "),
         (("sql", "sqlite"), "there are no SQL functions for sqlite: choose one of "),
         (("sql", "sqlite", "new_comb"), "there are no SQL functions for sqlite: choose one of "),
         (("sql",), "Missing argument 'ENGINE'. See --help."),

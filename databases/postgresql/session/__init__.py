@@ -21,6 +21,7 @@ from keybench.databases.hosting.disk_full_hint import with_next_step
 from keybench.databases.postgresql import connection, ddl
 from keybench.databases.postgresql.session import requests
 from keybench.databases.postgresql.session.copy_text import Batch, Family, key_text, moment_text, pack
+from keybench.databases.postgresql.session.transactions import Transactions, refusal
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -54,7 +55,7 @@ def _copy(table: Table) -> bytes:
     return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
 
 
-class PostgresSession:
+class PostgresSession(Transactions):
     """One writer's connection to one table."""
 
     def __init__(self, address: Address, table: Table) -> None:
@@ -208,7 +209,7 @@ class PostgresSession:
         if result is not None and result.status in statuses:
             return result
         message = result.get_error_message() if result is not None else self._raw.get_error_message()
-        raise ServerError(f"PostgreSQL: {with_next_step(' '.join(message.split()))}")
+        raise refusal(result)(f"PostgreSQL: {with_next_step(' '.join(message.split()))}")
 
 
 def _rows(keys: Sequence[object]) -> NDArray[np.uint8]:

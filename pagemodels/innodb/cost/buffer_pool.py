@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.innodb.cost.page_list import (
     BATCH,
     BATCH_TIME,
@@ -61,6 +61,8 @@ _READ_TIME, _BATCH_TIME = 60_000, 5_000_000
 """ns that a read and a batch of durable writes take on the machine where this was compared."""
 SHORTEST = 256
 """BUF_LRU_MIN_LEN."""
+NEVER = 1 << 62
+"""A time."""
 _OLD_TIME = 1_000_000_000
 """innodb_old_blocks_time, in ns."""
 
@@ -131,7 +133,7 @@ def _free(pool: Pool, frame: int) -> None:
 
 
 @kernel
-def _walk(pool: Pool) -> None:
+def walk(pool: Pool) -> None:
     """One walk of the page cleaner (buf_flush_LRU). What it writes can be freed by the next one."""
     frames, state = pool.frames, pool.state
     writes, frame = 0, state[TAIL]
@@ -157,12 +159,18 @@ def _walk(pool: Pool) -> None:
     state[CLEANED] = state[NOW] + (writes + state[BATCH] - 1) // state[BATCH] * state[BATCH_TIME]
 
 
-@kernel
+@inlined
+def is_short(pool: Pool) -> bool:
+    """Whether the page cleaner has to find free pages."""
+    state = pool.state
+    return bool(state[FREE] < state[DEPTH] // 2 and state[LENGTH] > state[SHORT])
+
+
+@inlined
 def clean(pool: Pool) -> None:
     """Lets the page cleaner walk if there is need and its last writes are done."""
-    state = pool.state
-    if state[NOW] >= state[CLEANED] and state[FREE] < state[DEPTH] // 2 and state[LENGTH] > state[SHORT]:
-        _walk(pool)
+    if pool.state[NOW] >= pool.state[CLEANED] and is_short(pool):
+        walk(pool)
 
 
 @kernel
@@ -171,7 +179,7 @@ def _take(pool: Pool) -> int:
     frames, state = pool.frames, pool.state
     while state[FREE] == 0:
         state[NOW] = max(state[NOW], state[CLEANED])
-        _walk(pool)
+        walk(pool)
     frame = state[NEXT_FREE]
     state[NEXT_FREE] = frames[frame, BEFORE]
     state[FREE] -= 1
@@ -185,12 +193,14 @@ def create(pool: Pool, page: int) -> None:
     """Puts a new page into a frame; into its old one if it was there before it was dropped (buf_page_create)."""
     frames, frame = pool.frames, np.int64(pool.places[page])
     if frame >= 0:
-        frames[frame, CHANGED] = 1
+        if frames[frame, CHANGED] == 0:
+            frames[frame, CHANGED] = pool.state[NOW] + 1
         remove(pool, int(frame))
         insert(pool, int(frame), NOWHERE)
         return
     frame = np.int64(_take(pool))
-    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, 1, pool.state[NOW]
+    now = pool.state[NOW]
+    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, now + 1, now
     pool.places[page] = frame
     insert(pool, int(frame), NOWHERE)
 
@@ -207,20 +217,29 @@ def _read(pool: Pool, page: int, changes: bool) -> int:
     state, frames = pool.state, pool.frames
     state[NOW] += state[READ_TIME]
     frame = _take(pool)
-    frames[frame, PAGE], frames[frame, CHANGED], frames[frame, USED] = page, changes, state[NOW]
+    frames[frame, PAGE], frames[frame, USED] = page, state[NOW]
+    if changes:
+        frames[frame, CHANGED] = state[NOW] + 1
     pool.places[page] = frame
     insert(pool, frame, state[MIDDLE])
     return 1
 
 
 @kernel
-def use(pool: Pool, page: int, changes: bool) -> int:
-    """Uses a page and perhaps changes it, when its last write is done. Returns 1 if it had to be read."""
-    state, frames, frame = pool.state, pool.frames, np.int64(pool.places[page])
+def _to_head(pool: Pool, frame: int) -> None:
+    remove(pool, frame)
+    insert(pool, frame, NOWHERE)
+
+
+@inlined
+def touch(pool: Pool, page: int, changes: bool) -> int:
+    """As `use`, in the middle of a loop."""
+    state, frames, frame = pool.state, pool.frames, int64(pool.places[page])
     if frame < 0:
         return _read(pool, page, changes)
     if changes:
-        frames[frame, CHANGED] = 1
+        if frames[frame, CHANGED] == 0:
+            frames[frame, CHANGED] = state[NOW] + 1
         state[NOW] = max(state[NOW], frames[frame, DONE])
     if state[FREED]:
         if frames[frame, OLD]:
@@ -228,6 +247,32 @@ def use(pool: Pool, page: int, changes: bool) -> int:
         else:
             move = state[FREED] >= frames[frame, CLOCK] + state[YOUNG]
         if move:
-            remove(pool, int(frame))
-            insert(pool, int(frame), NOWHERE)
+            _to_head(pool, frame)
     return 0
+
+
+@kernel
+def use(pool: Pool, page: int, changes: bool) -> int:
+    """Uses a page and perhaps changes it, when its last write is done. Returns 1 if it had to be read."""
+    return touch(pool, page, changes)
+
+
+@inlined
+def at_rest(pool: Pool, page: int, changes: bool) -> int:
+    """The time from which on such a use of a page may do anything that its last one has not done, if nothing else
+    happens: 0 if it may now."""
+    state, frames, frame = pool.state, pool.frames, int64(pool.places[page])
+    if frame < 0 or (changes and (frames[frame, CHANGED] == 0 or frames[frame, DONE] > state[NOW])):
+        return int64(0)
+    if state[FREED] == 0:
+        return int64(NEVER)
+    if frames[frame, OLD]:
+        return int(frames[frame, USED] + _OLD_TIME)
+    return int64(0 if state[FREED] >= frames[frame, CLOCK] + state[YOUNG] else NEVER)
+
+
+@inlined
+def cleaner_at_rest(pool: Pool) -> int:
+    """The time until which `clean` does nothing, if nothing else happens."""
+    state = pool.state
+    return int(state[CLEANED] if is_short(pool) else NEVER)

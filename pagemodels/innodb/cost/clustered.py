@@ -10,32 +10,31 @@ from numpy.typing import NDArray
 
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
-from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, LookUps, Pages, Server
 from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
-from keybench.pagemodels.innodb.branch_memory import PAGES
 from keybench.pagemodels.innodb.branch_splits import start
-from keybench.pagemodels.innodb.cost import buffer_pool
-from keybench.pagemodels.innodb.cost.load import PURGE_AT, SECOND, SEGMENTS, UNDO, UNUSED, Plan, advance, make_branches
+from keybench.pagemodels.innodb.cost import buffer_pool, idle
+from keybench.pagemodels.innodb.cost.load import FIELDS, PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, replay
+from keybench.pagemodels.innodb.cost.look_ups import look_ups
 from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_LEAF, LEAF, OTHER
 from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
-from keybench.pagemodels.innodb.leaf_memory import ROW, Leaves
+from keybench.pagemodels.innodb.leaf_memory import LEAVES, Leaves
 from keybench.pagemodels.innodb.leaf_splits import events_of, load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
 from keybench.pagemodels.innodb.records import PAGE_HEADER, key_bytes
-from keybench.pagemodels.innodb.replay import follow
 from keybench.pagemodels.permutation import require
 
 Integers = NDArray[np.int64]
 
 _CHUNK = 1 << 18
 """Rows whose leaves are held at a time."""
-_WINDOW = 64
-"""Splits after which the branch pages are brought up to date: a row may use a branch page that much too early."""
 _ROW_TIME = 8_000
 """ns that a row takes, with a durable commit each 1,000 rows, on the machine of the comparison (2,000 to 12,000)."""
 _UNDO_ROOM = 330
 """Bytes of a page that hold no undo records: headers and trailer."""
+_FLUSHES_FROM = 0.1 * 0.9
+"""Share of the log's file: innodb_adaptive_flushing_lwm, of what log_t::set_capacity leaves."""
 _EMPTIEST = 0.3
 """Share of a page that records fill at least, over many pages."""
 
@@ -62,11 +61,14 @@ class ClusteredModel(InnodbModel):
             leaves, _ = self._loaded(rows.ranks, n)
             log = self.redo.log(rows, events_of(leaves))
             none = Pages(*(np.zeros(len(rows.ends), np.int64) for _ in range(3)))
-            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log)
+            nothing = LookUps(any_row=0, newest=0, window=0)
+            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log, nothing)
         simulated = _Simulated(self, rows, frames, server.share, undo)
         read, written = simulated.run()
         log = self.redo.log(rows, events_of(simulated.leaves))
-        return LoadCost(read, written if _without_checkpoints(log, written, frames, server) else None, log)
+        known = written if _without_checkpoints(log, written, frames, server) else None
+        after = simulated.look_ups(log, server) if rows.look_ups else None
+        return LoadCost(read, known, log, after)
 
 
 def _undo_pages(model: ClusteredModel, rows: Load) -> int:
@@ -104,14 +106,23 @@ class _Simulated:
         most = undo * transactions if undo > 1 else SEGMENTS
         self._pool = buffer_pool.new(frames, UNDO + most, pages // 8 + 1024, pages, share)
         self._left, self._right = (np.full(pages, -1, np.int32) for _ in range(2))
-        state = np.zeros(UNUSED + 1, np.int64)
+        state = np.zeros(FIELDS, np.int64)
         state[PURGE_AT] = SECOND
         log, unused = np.zeros((transactions, undo), np.int32), np.empty(most, np.int32)
+        times = np.zeros(len(self._ends), np.int64)
         self._plan = Plan(
-            self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), log, unused, self._left, self._right, state
+            self._ranks,
+            rows.rows_per_tx,
+            undo,
+            int(_ROW_TIME / share),
+            log,
+            unused,
+            self._left,
+            self._right,
+            state,
+            times,
         )
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
-        self._events = 0  # done
         self._share, self._restart = share, rows.restart or 0
         buffer_pool.create(self._pool, int(self._pool.state[FIRST_LEAF]))
 
@@ -132,26 +143,26 @@ class _Simulated:
         )
         return read, wrote
 
+    def look_ups(self, log: Log, server: Server) -> LookUps:
+        """What look-ups read after `run`, once the page cleaner has nothing more to do. Purge's last reads, of what was
+        committed in the load's last second, are left out."""
+        total = np.cumsum(log.bytes)
+        begin = np.interp(idle.oldest_change(self._pool), [0, *self._plan.times], [0, *total])
+        most = (server.checkpoint_bytes or CAPACITY) * server.share * _FLUSHES_FROM
+        idle.rest(self._pool, flushes=bool(total[-1] - begin > most))  # af_needed_for_redo
+        first = int(self._pool.state[FIRST_LEAF])
+        places = self._pool.places[first : first + int(self.leaves.facts[LEAVES])]
+        return look_ups(self.leaves, self._ranks, places >= 0)
+
     def _chunk(self, begin: int, end: int) -> None:
         at, done = np.empty(end - begin, np.int32), begin
         while (done := load(self.leaves, self._ranks, done, end, at)) < end:
             leaf_memory.grow(self.leaves)
         self._grow(len(self.leaves.slots) - len(self._left))
-        events, tree = events_of(self.leaves), self._tree
-        while begin < end:
-            event, made, first = self._events, int(tree.facts[PAGES]), self._events
-            last = min(first + _WINDOW, len(events))
-            stop = end if last == len(events) else int(events[last, ROW])
-            while (event := follow(tree, self._space, events, event, stop)) < last:
-                tablespace.grow(self._space)
-                branch_memory.grow(tree)
-            part = int(np.searchsorted(self._ends, begin, side="right"))
-            self._reads[part, OTHER] += make_branches(self._pool, self._plan, made, int(tree.facts[PAGES]))
-            advance(
-                self._pool, self._plan, tree, events[first:event], at[len(at) - (end - begin) :][: stop - begin],
-                self._ends, self._reads, self._written,
-            )  # fmt: skip
-            begin, self._events = stop, event
+        given = self._pool, self._plan, self._tree, self._space, events_of(self.leaves), at, end
+        while not replay(*given, self._ends, self._reads, self._written):
+            tablespace.grow(self._space)
+            branch_memory.grow(self._tree)
 
     def _grow(self, pages: int) -> None:
         """Room for more leaves, in place."""

@@ -13,12 +13,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
-from keybench.pagemodels.innodb.branch_memory import HEIGHT, LEVEL, ROOT, Tree, find
-from keybench.pagemodels.innodb.cost.buffer_pool import clean, create, drop, use
+from keybench.compiled import inlined, int64, kernel
+from keybench.pagemodels.innodb.branch_memory import PAGES, Tree, find_way
+from keybench.pagemodels.innodb.cost.buffer_pool import (
+    at_rest,
+    clean,
+    cleaner_at_rest,
+    create,
+    drop,
+    touch,
+    use,
+)
 from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_BRANCH, FIRST_LEAF, LEAF, NOW, OTHER, WRITTEN, Pool
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_memory import OTHER as NEW
+from keybench.pagemodels.innodb.replay import follow
+from keybench.pagemodels.innodb.tablespace import Space
 from keybench.pagemodels.memory import uncounted
 
 Integers = NDArray[np.int64]
@@ -35,9 +45,15 @@ SECOND = 1_000_000_000
 _SWEEPS = 2
 """How often purge visits all segments each time: once after its work, once when it finds no more."""
 
-ROWS, COMMITTED, PURGED, PURGE_AT, UNDO_PAGES, UNUSED = range(6)
-"""Fields of `state`: rows done; transactions committed and purged; the time of the next purge;
-undo pages in the file, and those of them that are free."""
+_WINDOW = 64
+"""Splits after which the branch pages are brought up to date: a row may use a branch page that much too early."""
+_LEVELS = 64
+
+ROWS, COMMITTED, PURGED, PURGE_AT, UNDO_PAGES, UNUSED, _EVENTS, _FOLLOWED, _BRANCHES = range(9)
+"""Fields of `state`: rows done; transactions committed and purged; the time of the next purge; undo pages in the file,
+and those of them that are free; events that are done, those of them that the branch pages know, and branch pages that
+were made."""
+FIELDS = 9
 
 
 class Plan(NamedTuple):
@@ -57,19 +73,8 @@ class Plan(NamedTuple):
     """(leaves,): the neighbours of each leaf; −1 none."""
     right: NDArray[np.int32]
     state: Integers
-
-
-@kernel
-def _descend(pool: Pool, tree: Tree, key: int) -> int:
-    """Uses the branch pages on the way to a key's leaf. Returns those that were read."""
-    page, reads = tree.facts[ROOT], 0
-    if page < 0:
-        return 0
-    level = tree.state[page, LEVEL]
-    while level > 0:
-        reads += use(pool, pool.state[FIRST_BRANCH] + find(tree, key, level), False)
-        level -= 1
-    return reads
+    times: Integers
+    """(parts,): when each part of the load ends."""
 
 
 @kernel
@@ -168,7 +173,7 @@ def _make_room(pool: Pool, plan: Plan, event: Integers, reads: Integers) -> None
 
 
 @kernel
-def make_branches(pool: Pool, plan: Plan, made: int, pages: int) -> int:
+def _make_branches(pool: Pool, plan: Plan, made: int, pages: int) -> int:
     """Makes the branch pages from the `made`-th on. Returns pages read."""
     reads = 0
     for page in range(made, pages):
@@ -177,53 +182,108 @@ def make_branches(pool: Pool, plan: Plan, made: int, pages: int) -> int:
     return reads
 
 
+@inlined
+def _rest(pool: Pool, plan: Plan, way: Integers, height: int, leaf: int, undo: int) -> int:
+    """After how many more rows like the last one anything may happen but that time passes."""
+    until = min(cleaner_at_rest(pool), at_rest(pool, pool.state[FIRST_LEAF] + leaf, True))
+    for level in range(height):
+        until = min(until, at_rest(pool, pool.state[FIRST_BRANCH] + way[level], False))
+    if plan.undo_pages > 0:
+        until = min(until, plan.state[PURGE_AT], at_rest(pool, undo, True))
+    return int((until - pool.state[NOW] - 1) // plan.row_time)
+
+
 @kernel
 def advance(
-    pool: Pool, plan: Plan, tree: Tree, events: Integers, at: NDArray[np.int32], parts: Integers, reads: Integers,
-    written: Integers,
+    pool: Pool, plan: Plan, tree: Tree, events: Integers, event: int, at: NDArray[np.int32], begin: int, stop: int,
+    parts: Integers, reads: Integers, written: Integers,
 ) -> None:  # fmt: skip
-    """Some more rows, whose leaves `at` has, with the events of those that did not fit.
+    """The rows until `stop`, with the events of those that did not fit, from that event on.
 
-    `parts`: rows after which each part of the load ends; `reads` and `written`: int64 (parts, 3), by kind of page.
+    `at`: the leaves of the rows from `begin` on. `parts`: rows after which each part of the load ends; `reads` and
+    `written`: int64 (parts, 3), by kind of page. Of rows that follow one another into one leaf, those that do nothing
+    but let time pass are done at once.
     """
     pool, plan, tree = uncounted(pool), uncounted(plan), uncounted(tree)
-    state, ranks, first, event = plan.state, plan.ranks, plan.state[ROWS], 0
-    part, logs = np.searchsorted(parts, first, side="right"), plan.undo_pages > 0
-    count, begin_leaf, begin_branch = reads[part], pool.state[FIRST_LEAF], pool.state[FIRST_BRANCH]
-    transaction, place = first // plan.rows_per_tx, first % plan.rows_per_tx
+    state, ranks, row, n = plan.state, plan.ranks, plan.state[ROWS], len(plan.ranks)
+    part, logs = np.searchsorted(parts, row, side="right"), plan.undo_pages > 0
+    begin_leaf, begin_branch = pool.state[FIRST_LEAF], pool.state[FIRST_BRANCH]
+    transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx
     number = -(-place * plan.undo_pages // plan.rows_per_tx)  # undo pages that the transaction has begun
-    until = number * plan.rows_per_tx // plan.undo_pages if logs else 0
-    for i in range(len(at)):
-        row = first + i
-        key = ranks[row] + 1
-        count[BRANCH] += _descend(pool, tree, key)
-        if at[i] < 0:
+    until = number * plan.rows_per_tx // plan.undo_pages if logs else plan.rows_per_tx
+    way, height, low, high, undo = np.empty(_LEVELS, np.int64), 0, int64(0), int64(0), int64(0)
+    if logs and place:
+        undo = int64(plan.undo[transaction, number - 1])
+    while row < stop:
+        key, leaf = ranks[row] + 1, at[row - begin]
+        if not low <= key < high:
+            height, low, high = find_way(tree, key, way)
+        for level in range(height):
+            reads[part, BRANCH] += touch(pool, begin_branch + way[level], False)
+        if leaf < 0:
             while event < len(events) and events[event, ROW] == row:
-                _make_room(pool, plan, events[event], count)
+                _make_room(pool, plan, events[event], reads[part])
                 event += 1
-            if tree.facts[HEIGHT]:
-                count[BRANCH] += use(pool, begin_branch + find(tree, key, 1), True)
+            if height:
+                reads[part, BRANCH] += use(pool, begin_branch + way[height - 1], True)
         else:
-            count[LEAF] += use(pool, begin_leaf + at[i], True)
+            reads[part, LEAF] += touch(pool, begin_leaf + leaf, True)
         pool.state[NOW] += plan.row_time
         clean(pool)
+        row += 1
+        place += 1
         if logs:
-            if place == until:
-                count[OTHER] += _begin_undo_page(pool, plan, transaction, number)
+            if place - 1 == until:
+                reads[part, OTHER] += _begin_undo_page(pool, plan, transaction, number)
+                undo = int64(plan.undo[transaction, number])
                 number += 1
                 until = number * plan.rows_per_tx // plan.undo_pages
             else:
-                count[OTHER] += use(pool, int(plan.undo[transaction, number - 1]), True)
-            place += 1
-            if place == plan.rows_per_tx or row + 1 == len(ranks):
-                count[OTHER] += _commit(pool, plan, transaction)
+                reads[part, OTHER] += touch(pool, undo, True)
+            if place == plan.rows_per_tx or row == n:
+                reads[part, OTHER] += _commit(pool, plan, transaction)
                 state[COMMITTED] += 1
                 transaction += 1
                 place = number = until = 0
             if pool.state[NOW] >= state[PURGE_AT]:
-                count[OTHER] += _purge(pool, plan)
-        if row + 1 == parts[part]:
+                reads[part, OTHER] += _purge(pool, plan)
+        elif place == plan.rows_per_tx:
+            place = 0
+        while part < len(parts) and row == parts[part]:
             written[part] = pool.state[WRITTEN:]
+            plan.times[part] = pool.state[NOW]
             part += 1
-            count = reads[part]
-    state[ROWS] += len(at)
+        if leaf >= 0 and place > 0 and row + 1 < stop and at[row - begin] == leaf and at[row + 1 - begin] == leaf:
+            most = min(stop, parts[part] - 1, n - 1, row + min(until, plan.rows_per_tx - 1) - place)
+            end = row
+            while end < most and at[end - begin] == leaf and low <= ranks[end] + 1 < high:
+                end += 1
+            alike = max(0, min(end - row, _rest(pool, plan, way, height, leaf, undo)))
+            pool.state[NOW] += alike * plan.row_time
+            row += alike
+            place += alike
+    state[ROWS] = stop
+
+
+@kernel
+def replay(
+    pool: Pool, plan: Plan, tree: Tree, space: Space, events: Integers, at: NDArray[np.int32], end: int,
+    parts: Integers, reads: Integers, written: Integers,
+) -> bool:  # fmt: skip
+    """The rows until `end`, whose leaves `at` has, and their events: see `advance`. Returns whether all are done: else
+    tree and space must grow.
+
+    The branch pages are brought up to date before each `_WINDOW` events: a row may use one that much too early.
+    """
+    state, begin = plan.state, end - len(at)
+    while state[ROWS] < end:
+        last = min(state[_EVENTS] + _WINDOW, len(events))
+        stop = end if last == len(events) else int(events[last, ROW])
+        state[_FOLLOWED] = follow(tree, space, events, state[_FOLLOWED], stop)
+        if state[_FOLLOWED] < last:
+            return False
+        part, first = np.searchsorted(parts, state[ROWS], side="right"), state[_EVENTS]
+        reads[part, OTHER] += _make_branches(pool, plan, state[_BRANCHES], tree.facts[PAGES])
+        state[_BRANCHES], state[_EVENTS] = tree.facts[PAGES], last
+        advance(pool, plan, tree, events, first, at, begin, stop, parts, reads, written)
+    return True

@@ -38,8 +38,8 @@ FIRST_BRANCH, FIRST_LEAF, WRITTEN = range(18, 21)
 
 PAGE, BEFORE, AFTER, CHANGED, OLD, CLOCK, USED, DONE = range(8)
 """Fields of a frame: its page; its neighbours in the list, of which `BEFORE` is nearer to the head (or the next free
-frame); whether the page must be written; whether it is old; FREED when it was last at the head; when it was first used
-(0: not yet); when its last write is done."""
+frame); the time of its first change that is not written yet, + 1 (0: none); whether it is old; FREED when it was last
+at the head; when it was first used (0: not yet); when its last write is done."""
 
 
 class Pool(NamedTuple):

@@ -36,7 +36,7 @@ class LayoutTable:
 
 def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | None:
     """The table of a group with an index; None for keys alone, or if no trial succeeded."""
-    if group.only_keys or not any(arm.good for arm in group.arms):
+    if group.about == "keys" or not any(arm.good for arm in group.arms):
         return None
     arms, _ = evenly_chosen(group, group.arms, MOST_ROWS)
     note = (
@@ -51,6 +51,11 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
         _column("Splits", "per 1,000 rows ↓", arms, lambda arm: _splits(group, arm)),
         _column("Log", "bytes a row ↓", arms, lambda arm: _own(arm, Metric.LOG_BYTES, group.rows)),
         _column("Index", "bytes a row ↓", arms, lambda arm: _own(arm, Metric.INDEX_BYTES, group.rows)),
+    ]
+    columns += [
+        _column("Hottest range", "% of inserts ↓", arms, lambda arm: _own(arm, Metric.HOTTEST_RANGE_SHARE), places=1),
+        _column("Ranges", "in the end", arms, lambda arm: _own(arm, Metric.RANGES), places=0),
+        _column("Takeovers", "", arms, lambda arm: _own(arm, Metric.RANGE_TAKEOVERS), places=0),
     ]
     columns.append(_column("Pages", "measured" if not group.modelled else "leaf pages", arms, _pages, places=0))
     if any(arm.values(Metric.LEAF_PAGES, MODEL) for arm in arms):
@@ -75,6 +80,9 @@ def _legend(shown: set[tuple[str, str]]) -> str:
             "% ↑",
         ): "An integer key has 8 bytes and a GUID 16, so part of the difference in pages and in size "
         "is the key's length.",
+        ("Hottest range", "% of inserts ↓"): "Hottest range: 100\u00a0% where one server takes all inserts, 1 over the "
+        "number of ranges where all share them.",
+        ("Takeovers", ""): "Takeovers: how often another range becomes the one that takes nearly all inserts.",
         ("Pages", "predicted"): "Pages, predicted: keybench's page model, which simulates the index without looking at "
         "the server.",
     }

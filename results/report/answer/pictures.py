@@ -30,7 +30,7 @@ _SPLITS: Final = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 def pictures(groups: Sequence[Group], styles: Styles) -> list[Figure]:
     """Time, density and splits of these groups, the first `MOST_GROUPS` of them; call it inside `drawing()`."""
-    shown = [group for group in groups if not group.only_keys and any(arm.good for arm in group.arms)][:MOST_GROUPS]
+    shown = [group for group in groups if group.about == "index" and any(arm.good for arm in group.arms)][:MOST_GROUPS]
     return [_time(shown, styles), _density(shown, styles), _harm(shown, styles)] if shown else []
 
 

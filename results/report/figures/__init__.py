@@ -28,14 +28,14 @@ def group_figures(group: Group, styles: Styles, prefix: str) -> list[Figure]:
     drawn = [
         figure
         for one in known_figures()
-        if isinstance(one, GroupFigure) and one.keys_alone == group.only_keys
+        if isinstance(one, GroupFigure) and one.about == group.about
         if (figure := one.draw(group, styles, f"{prefix}-{one.name}"))
     ]
     return sorted(drawn, key=lambda figure: not figure.svg)
 
 
 def run_figures(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure]:
-    """The figures that compare the databases of one run; groups that only make keys are left out."""
-    shown = [group for group in groups if not group.only_keys]
+    """The figures that compare the databases of one run; only those with an index."""
+    shown = [group for group in groups if group.about == "index"]
     declared = [one for one in known_figures() if isinstance(one, RunFigure)] if shown else []
     return [figure for one in declared for figure in one.draw(shown, styles, f"{prefix}-{one.name}")]

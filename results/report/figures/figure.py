@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import quote
 
 from keybench.results.analysis.groups import Group
@@ -70,8 +70,8 @@ class GroupFigure:
     place: int
     """Figures are ordered by it."""
     draw: Callable[[Group, Styles, str], Figure | None]
-    keys_alone: bool = False
-    """Whether it is about trials that only make keys; otherwise it is about an index."""
+    about: Literal["keys", "ranges", "index"] = "index"
+    """Which trials it is about (`Group.about`)."""
 
 
 @dataclass(frozen=True)

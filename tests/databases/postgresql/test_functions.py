@@ -202,7 +202,7 @@ def test_installing_again_changes_nothing(server) -> None:
     assert before == server.rows(
         "SELECT oid, prosrc FROM pg_proc WHERE pronamespace = 'combs'::regnamespace ORDER BY 1"
     )
-    assert len(before) == 4
+    assert len(before) == 5
 
 
 def test_the_printed_script_is_installed_by_psql(local: Address) -> None:

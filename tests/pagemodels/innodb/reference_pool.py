@@ -13,6 +13,7 @@ class Page:
     old: bool = False
     clock: int = 0
     done: int = 0
+    changed_at: int = 0
 
 
 @dataclass
@@ -55,10 +56,10 @@ class PlainPool:
             self.now += self.read_time
             self._make_room()
             middle = len(self.pages) - self.old_pages + 1 if self.defined else 0
-            self._insert(Page(number, changes, self.now), middle)
+            self._insert(Page(number, changes, self.now, changed_at=self.now), middle)
             return 1
         if changes:
-            found.changed = True
+            self._change(found)
             self.now = max(self.now, found.done)
         if not self.freed:
             return 0
@@ -72,12 +73,16 @@ class PlainPool:
     def create(self, number: int) -> None:
         for page in self.pages:
             if page.number == number:
-                page.changed = True
+                self._change(page)
                 self._remove(page)
                 self._insert(page, 0)
                 return
         self._make_room()
-        self._insert(Page(number, changed=True, used=self.now), 0)
+        self._insert(Page(number, changed=True, used=self.now, changed_at=self.now), 0)
+
+    def _change(self, page: Page) -> None:
+        if not page.changed:
+            page.changed, page.changed_at = True, self.now
 
     def drop(self, number: int) -> None:
         for page in self.pages:
@@ -148,6 +153,11 @@ class PlainPool:
 
     def clean(self) -> None:
         if self.now >= self.cleaned and self.free < self.depth // 2 and len(self.pages) > self.short:
+            self.walk()
+
+    def rest(self, *, flushes: bool) -> None:
+        while self._may_walk() if flushes else self.free < self.depth // 2 and len(self.pages) > self.short:
+            self.now = max(self.now, self.cleaned)
             self.walk()
 
     def _make_room(self) -> None:

@@ -74,8 +74,8 @@ def test_a_new_figure_is_one_module(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_every_figure_has_a_unique_name_and_place() -> None:
     for own in (
         [one for one in known_figures() if isinstance(one, RunFigure)],
-        [one for one in known_figures() if isinstance(one, GroupFigure) and one.keys_alone],
-        [one for one in known_figures() if isinstance(one, GroupFigure) and not one.keys_alone],
+        [one for one in known_figures() if isinstance(one, GroupFigure) and one.about == "keys"],
+        [one for one in known_figures() if isinstance(one, GroupFigure) and one.about == "index"],
     ):
         assert len({one.name for one in own}) == len({one.place for one in own}) == len(own)
 
@@ -83,13 +83,14 @@ def test_every_figure_has_a_unique_name_and_place() -> None:
 def test_a_complete_run_has_every_figure_of_an_index() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite")))
     assert found["forest"].svg
-    wanted = {one.name for one in known_figures() if isinstance(one, GroupFigure) and not one.keys_alone} - {
+    wanted = {one.name for one in known_figures() if isinstance(one, GroupFigure) and one.about == "index"} - {
         "ticks",
         "latency-along",
         "writer-lag",
         "phases",
         "phase-splits",
         "beyond-memory",  # all pages stay in memory
+        "waits",
     }
     assert {name for name in wanted if found[name].svg} == wanted
 

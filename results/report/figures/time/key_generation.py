@@ -38,4 +38,4 @@ def _key_generation(group: Group, styles: Styles, prefix: str) -> Figure:
     )
 
 
-FIGURES = (GroupFigure("keys", 10, _key_generation, keys_alone=True),)
+FIGURES = (GroupFigure("keys", 10, _key_generation, about="keys"),)

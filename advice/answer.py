@@ -1,0 +1,122 @@
+"""The answer to a form: what is recommended, by what figures, and how to do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from keybench.advice.candidates import Candidate, candidates
+from keybench.advice.how_to import existing as of_existing
+from keybench.advice.how_to.existing import Option
+from keybench.advice.how_to.libraries import LibraryCall, calls_for
+from keybench.advice.how_to.statements import Statement, create_table
+from keybench.advice.index_forecast import IndexForecast, Question
+from keybench.advice.measured import Measured, measured
+from keybench.advice.needs import Needs
+from keybench.advice.ranking import Judged, Ranking, judge, ranking
+from keybench.advice.scaling.forecast import forecast
+from keybench.errors import UsageError
+from keybench.generators.core.layout import layout
+
+_CORES = 2
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Everything that the outputs show."""
+
+    needs: Needs
+    ranking: Ranking
+    existing: Judged | None
+    """The keys that the table has."""
+    options: Sequence[Option]
+    """What can be done about them; empty if there are none, or if they are the recommended ones."""
+    calls: Sequence[LibraryCall]
+    """One for each language that has a well-kept library for the recommended layout."""
+    statements: Sequence[Statement]
+    """The table with the recommended key."""
+    measured: Mapping[tuple[str, str], Measured]
+    """What was measured here before, by layout and column."""
+
+    @property
+    def best(self) -> Candidate:
+        """What is recommended."""
+        return self.ranking.best.candidate
+
+    @property
+    def command(self) -> str:
+        """The command that measures what is forecast here."""
+        names = [one.candidate.name for one in self._told()]
+        columns = {one.candidate.column.name for one in self._told()}
+        return (
+            f"keybench run --db {self.needs.on.name} --layout {','.join(dict.fromkeys(names))} "
+            f"--column {','.join(sorted(columns))} --rows 1000000 --payload {self.needs.payload}"
+        )
+
+    def _told(self) -> list[Judged]:
+        chosen = [self.ranking.best, self.ranking.runner_up, *self.ranking.avoid[:1]]
+        return [one for one in chosen if one]
+
+
+def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda _: None) -> Answer:
+    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs.
+
+    `results`: a results database, whose measurements are told; empty for none.
+    """
+    found = candidates(needs, lambda name: bool(calls_for(name)))
+    if all(one.misses for one in found):
+        raise UsageError(_contradiction(needs, found))
+    say(f"{len(found)} layouts on {needs.on.title}")
+    order = ranking(_judge(needs, found), needs.made_by, lambda name: len({call.language for call in calls_for(name)}))
+    assert order is not None, "some candidate meets the needs"
+    best = order.best.candidate
+    existing, options = None, []
+    if needs.existing:
+        every = (*order.meeting, *order.missing)
+        existing = next((one for one in every if one.candidate.name == needs.existing.layout), None)
+        if existing and existing.candidate.name != best.name:
+            old = layout(needs.existing.layout)
+            options = of_existing.options(
+                needs.on,
+                existing.candidate.table(needs.payload),
+                old.name,
+                needs.existing.rows,
+                best.name,
+                max(needs.rows - needs.existing.rows, needs.existing.rows // 10),
+                rows_per_second=needs.rows_per_second,
+                new_column=best.column,
+            )
+    calls: dict[str, LibraryCall] = {}
+    for call in calls_for(best.name):
+        calls.setdefault(call.language, call)
+    return Answer(
+        needs,
+        order,
+        existing,
+        options,
+        tuple(calls.values()),
+        create_table(needs.on, needs.version, best.column, best.name),
+        measured(results, needs.on) if results else {},
+    )
+
+
+def _judge(needs: Needs, found: Sequence[Candidate]) -> list[Judged]:
+    def one(candidate: Candidate) -> IndexForecast:
+        table = candidate.table(needs.payload)
+        return forecast(Question(needs.on, table, candidate.name, needs.growth, needs.server))
+
+    with ThreadPoolExecutor(_CORES) as pool:
+        return judge(list(zip(found, pool.map(one, found), strict=True)), needs)
+
+
+def _contradiction(needs: Needs, found: Sequence[Candidate]) -> str:
+    """Why no layout is left: what each condition alone leaves out, and which one to drop."""
+    asked = " ".join(needs.conditions)
+    lines = []
+    for option in needs.conditions:
+        without = [one.name for one in found if set(one.missed_options) <= {option}]
+        if without:
+            lines.append(f"without {option}, {', '.join(f'`{name}`' for name in list(dict.fromkeys(without))[:3])}")
+    advice = f"drop one: {'; '.join(lines)}." if lines else "drop two of them or more."
+    return f"no layout on {needs.on.title} {needs.version} meets {asked} at once: {advice}"

@@ -1,0 +1,151 @@
+"""The layouts that an answer speaks of, each in the columns that fit, and the needs that each of them misses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from keybench.advice.needs import Needs
+from keybench.advice.properties import UNGUESSABLE_BITS, Properties, properties
+from keybench.databases.contract.engine import Engine
+from keybench.generators.core.layout import Layout, layout, layouts
+from keybench.model.column import Column
+from keybench.model.names import CONTROL, RANDOM
+from keybench.model.table import Table
+from keybench.runners.planning.columns import pairing
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One layout in one column."""
+
+    on: Engine
+    made: Layout
+    column: Column
+    """Sized for the layout's keys."""
+    properties: Properties
+    misses: tuple[str, ...]
+    """The needs that its keys do not meet, each as a sentence without a full stop."""
+    missed_options: tuple[str, ...]
+    """The options that ask for them."""
+
+    @property
+    def name(self) -> str:
+        """The layout's name."""
+        return self.made.name
+
+    @cached_property
+    def label(self) -> str:
+        """The layout, with its column if that is not the engine's own choice."""
+        native = self.on.default_column(self.made.kind, self.made.shared_bits()).name
+        return self.name if self.column.name == native else f"{self.name} · {self.column.name}"
+
+    @property
+    def type_name(self) -> str:
+        """The column's type as people name it, without its character set."""
+        return self.column.sql_type.format(width=self.column.width).split(" ")[0]
+
+    def table(self, payload: int) -> Table:
+        """The table whose key it is."""
+        return Table("t", self.column, payload, self.on.usual_role)
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of a stored key."""
+        return self.column.width
+
+
+def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate]:
+    """All layouts that people can get: by a well-kept library, from this server, or because the needs name them."""
+    on, found = needs.on, []
+    by_server = {one.replica for one in on.server_keys}
+    named = {CONTROL, RANDOM, *needs.layouts, *([needs.existing.layout] if needs.existing else [])}
+    for made in dict.fromkeys(layouts().values()):
+        if not (made.name in named or made.name in by_server or well_kept(made.name)):
+            continue
+        for column in _columns(on, made, needs):
+            sized = column.sized(made.key_bytes)
+            facts = properties(on, needs.version, made, sized, needs.rows_per_second)
+            if not (facts.by_clients or facts.server):
+                continue
+            missed = _missed(needs, made, sized, facts)
+            found.append(Candidate(on, made, sized, facts, tuple(missed.values()), tuple(missed)))
+    return found
+
+
+def _columns(on: Engine, made: Layout, needs: Needs) -> Iterator[Column]:
+    """Its default column, the one in whose order it ascends, and the server's own for such keys."""
+    if not any(made.kind in column.kinds for column in on.columns):
+        return
+    pair = pairing(on, made)
+    names = [pair.default, pair.suited, *(one.column for one in on.server_keys if one.replica == made.name)]
+    if needs.type == "text" and made.kind == "uuid":
+        names = [column.name for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
+    for name in dict.fromkeys(filter(None, names)):
+        yield on.column(name)
+
+
+def _missed(needs: Needs, made: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
+    """By option, why the keys do not do what it asks."""
+    title = needs.on.title
+    served = "no version makes these keys" if not _ever(needs, made) else f"{title} {needs.version} does not make them"
+    tells = {told.split()[0] for told in facts.tells}
+    checks: dict[str, tuple[bool, bool, str]] = {
+        f"--type {needs.type}": (needs.type != "any", _type(column) == needs.type, f"it is {_A[_type(column)]}"),
+        "--made-by client": (
+            needs.made_by == "client",
+            facts.by_clients,
+            "only a server can make it, because it counts rows",
+        ),
+        "--made-by server": (needs.made_by == "server", facts.server is not None, served),
+        "--sortable": (needs.sortable, facts.sortable, f"it does not sort by time in a column of type {column.name}"),
+        "--unguessable": (
+            needs.unguessable,
+            facts.random_bits >= UNGUESSABLE_BITS,
+            f"{facts.random_bits:.0f} of its bits are drawn for each key, too few against guessing",
+        ),
+        "--hides-time": (needs.hides_time, not {"when", "roughly"} & tells, f"a key tells {_list(facts.tells)}"),
+        "--hides-machine": (needs.hides_machine, "which" not in tells, f"a key tells {_list(facts.tells)}"),
+        "--merge": (
+            needs.merge,
+            facts.uniqueness not in ("plan", "worker id"),
+            "two sites make the same keys"
+            if facts.uniqueness == "plan"
+            else "somebody has to give each worker of all sites its own number",
+        ),
+        "--spread": (
+            needs.spread,
+            facts.contention == "many pages",
+            f"{100 * facts.hottest:.0f} % of new keys go to one range of 64",
+        ),
+    }
+    return {option: why for option, (asked, met, why) in checks.items() if asked and not met}
+
+
+_A: Final = {"uuid": "a UUID", "text": "text", "integer": "an integer", "bytes": "a number of other bytes than 16"}
+
+
+def _type(column: Column) -> str:
+    if column.form == "int":
+        return "integer"
+    if column.form == "text":
+        return "text"
+    return "uuid" if "uuid" in column.kinds else "bytes"
+
+
+def _ever(needs: Needs, made: Layout) -> bool:
+    return any(one.replica == made.name for one in needs.on.server_keys)
+
+
+def _list(told: tuple[str, ...]) -> str:
+    return " and ".join(told)
+
+
+def of_existing(found: list[Candidate], needs: Needs) -> Candidate | None:
+    """The keys that the table has: in their default column."""
+    if not needs.existing:
+        return None
+    name = layout(needs.existing.layout).name
+    return next((one for one in found if one.name == name), None)

@@ -1,0 +1,58 @@
+"""The statements for a table with a chosen key, on a chosen engine and version. Nothing here runs them.
+
+for statement in create_table(engine("postgresql"), "18", column, "uuid-v7"):
+    print(statement.sql)
+"""
+
+from __future__ import annotations
+
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.statements import KeyedTable, KnowsStatements, Statement, WritesStatements
+from keybench.errors import UsageError
+from keybench.generators.core.layout import layout
+from keybench.model.column import Column
+
+__all__ = ["Statement", "convert_keys", "create_table", "rebuild_index", "switch_keys"]
+
+
+def create_table(on: Engine, version: str, column: Column, layout: str, table: str = "orders") -> list[Statement]:
+    """Creates a table with that key, and what makes it, where the server can. Empty if the engine knows no statements.
+
+    `version` is the server's, as people write it; empty for the newest. UsageError for a version or layout that is not
+    known, and for a column that does not take the layout's keys.
+    """
+    writes = _writer(on)
+    return list(writes.creating(_keyed(table, column, layout, version))) if writes else []
+
+
+def switch_keys(on: Engine, version: str, column: Column, layout: str, table: str = "orders") -> list[Statement]:
+    """New rows of an existing table get keys of that layout; as `create_table`."""
+    writes = _writer(on)
+    return list(writes.switching(_keyed(table, column, layout, version))) if writes else []
+
+
+def rebuild_index(on: Engine, version: str, column: Column, layout: str, table: str = "orders") -> list[Statement]:
+    """Builds the key's index again, online where that is possible; `layout` is that of the rows to come."""
+    writes = _writer(on)
+    return list(writes.rebuilding(_keyed(table, column, layout, version))) if writes else []
+
+
+def convert_keys(
+    on: Engine, version: str, old: tuple[Column, str], new: tuple[Column, str], table: str = "orders"
+) -> list[Statement]:
+    """Every row gets a new key. `old` and `new`: column and layout."""
+    writes = _writer(on)
+    if not writes:
+        return []
+    return list(writes.converting(_keyed(table, *old, version), _keyed(table, *new, version)))
+
+
+def _writer(on: Engine) -> WritesStatements | None:
+    return on.statements() if isinstance(on, KnowsStatements) else None
+
+
+def _keyed(table: str, column: Column, name: str, version: str) -> KeyedTable:
+    chosen = layout(name)
+    if chosen.kind not in column.kinds or not column.accepts_all(chosen.shared_bits()):
+        raise UsageError(f"the column {column.name} does not take all {name} keys: choose another column.")
+    return KeyedTable(table, column.sized(chosen.key_bytes), name, version)

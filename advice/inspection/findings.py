@@ -1,0 +1,194 @@
+"""Looks at a database: which keys it has, how full their indexes are, and what that costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from keybench.advice.inspection.naming import Content, content
+from keybench.databases.contract.existing import About, IndexHere, Inspector, PagesHere, SampleHere, TableHere
+from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, unknown_name
+
+IN_ORDER: Final = 0.9
+"""Rank correlation with the order of arrival from which keys count as ascending."""
+
+
+SLACK: Final = 2.0
+"""Points of density below that of keys in order that no rebuild would gain: entries leave a rest on each page."""
+
+
+@dataclass(frozen=True, eq=False)
+class IndexFinding:
+    """One key."""
+
+    index: IndexHere
+    content: Content | None = None
+    """None if its keys could not be read: `problem` says why."""
+    pages: PagesHere = field(default_factory=PagesHere)
+    pages_read: int = 0
+    problem: str = ""
+
+    @property
+    def ascends(self) -> bool | None:
+        """Whether new keys go to the end of the index; None if nobody knows."""
+        if self.content is None or self.content.ascending is None:
+            return None
+        return self.content.ascending >= IN_ORDER
+
+    @property
+    def gain(self) -> float:
+        """Bytes that the index would save if it were as full as keys in order fill it."""
+        size, density = self.pages.bytes, self.pages.density
+        if size is None or density is None or density > self.pages.full - SLACK:
+            return 0.0
+        return size * (1 - density / self.pages.full)
+
+
+@dataclass(frozen=True, eq=False)
+class TableFinding:
+    """One table, or one partition of it."""
+
+    table: TableHere
+    indexes: tuple[IndexFinding, ...] = ()
+    parts: int = 0
+    """Partitions that it is the sum of; 0 for tables that are no sums."""
+
+    @property
+    def gain(self) -> float:
+        """Bytes that all its keys' indexes would save."""
+        return sum(one.gain for one in self.indexes) if self.table.rows else 0.0
+
+    @property
+    def key(self) -> IndexFinding | None:
+        """The primary key, else the first unique index, whose keys keybench knows; else any whose keys it has seen."""
+        seen = [one for one in self.indexes if one.content and one.content.sampled]
+        known = [one for one in seen if one.content and one.content.named] or seen
+        return next((one for one in known if "primary key" in one.index.roles), known[0] if known else None)
+
+    @property
+    def moved_a_day(self) -> float | None:
+        """Splits in the middle of its indexes a day, from the rows inserted a day; None if nobody counts them.
+
+        In a b-tree that grows by keys in no order, a row makes as many splits as there are leaves a row.
+        """
+        a_day = inserted_a_day(self.table)
+        if a_day is None or not self.table.rows:
+            return None
+        scattered = [one for one in self.indexes if one.ascends is False and one.pages.leaf_pages]
+        return sum(a_day * (one.pages.leaf_pages or 0.0) / self.table.rows for one in scattered)
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """The database."""
+
+    about: About
+    tables: tuple[TableFinding, ...]
+    """Those from which most could be gained first."""
+    not_reached: tuple[str, ...] = ()
+    """Tables that were left out because the time was over."""
+    seconds: float = 0.0
+
+
+def inserted_a_day(table: TableHere) -> float | None:
+    """Rows inserted a day since the server's statistics began; None if it counts none or does not say since when."""
+    if table.inserted is None or not table.since:
+        return None
+    begun = datetime.fromisoformat(table.since)
+    days = (datetime.now(UTC) - begun).total_seconds() / 86_400
+    return table.inserted / days if days > 1 / 24 else None
+
+
+def chosen(every: Sequence[TableHere], name: str) -> list[TableHere]:
+    """The tables to look at: all, or the one of that name with its partitions.
+
+    UsageError for an unknown name or a view, EnvironmentMissing for a table that this user may not read.
+    """
+    if not name:
+        return [one for one in every if one.kind in {"table", "partitioned table"}]
+    found = [one for one in every if name in {one.full_name, one.name}]
+    if not found:
+        raise unknown_name("table", name, [one.full_name if "." in name else one.name for one in every])
+    if len({one.schema for one in found}) > 1:
+        raise UsageError(f"there are {' and '.join(one.full_name for one in found)}: name one with its schema.")
+    one = found[0]
+    if one.kind == "view" or one.kind == "other":
+        raise UsageError(f"{one.full_name} cannot be inspected: {one.refused}")
+    if one.refused:
+        raise EnvironmentMissing(f"{one.full_name} cannot be inspected: {one.refused}")
+    return [one, *_below(one, every)]
+
+
+def _below(one: TableHere, every: Sequence[TableHere]) -> list[TableHere]:
+    parts = [each for each in every if each.part_of == one.full_name]
+    return [each for part in parts for each in (part, *_below(part, every))]
+
+
+def look(
+    inspector: Inspector, name: str, now: int, seconds: float, tell: Callable[[str], None] = lambda _: None
+) -> Findings:
+    """Looks at all tables, or at one, for at most about so many seconds; `now` is the current tick."""
+    began = time.monotonic()
+    every = inspector.tables()
+    wanted = chosen(every, name)
+    found: list[TableFinding] = []
+    late: list[str] = []
+    for table in wanted:
+        if table.kind != "table":
+            continue
+        if table.refused:
+            found.append(TableFinding(table))
+        elif time.monotonic() - began > seconds:
+            late.append(table.full_name)
+        else:
+            tell(table.full_name)
+            found.append(_of_table(inspector, table, now))
+    sums = [_sum(table, found, every) for table in wanted if table.kind == "partitioned table"]
+    ranked = sorted([*found, *sums], key=_place)
+    return Findings(inspector.about(), tuple(ranked), tuple(late), time.monotonic() - began)
+
+
+def _place(one: TableFinding) -> tuple[float, float, str]:
+    return -one.gain, -(one.table.bytes or 0), one.table.full_name
+
+
+def _of_table(inspector: Inspector, table: TableHere, now: int) -> TableFinding:
+    try:
+        known = inspector.details(table)
+        indexes = inspector.indexes(known)
+    except KeybenchError as error:
+        return TableFinding(replace(table, refused=f"the server refused: {error}"))
+    return TableFinding(known, tuple(_of_index(inspector, known, index, now) for index in indexes))
+
+
+def _of_index(inspector: Inspector, table: TableHere, index: IndexHere, now: int) -> IndexFinding:
+    sample = SampleHere([])
+    shown = None
+    problem = ""
+    try:
+        if index.form is not None:
+            sample = inspector.sample(table, index)
+            shown = content(sample, index.form, index.order, now, table.rows)
+        elif "may not read" not in index.note:
+            problem = f"keybench knows no keys of the type {index.sql_type or 'of this column'}."
+        pages = inspector.pages(table, index, sample)
+    except KeybenchError as error:
+        return IndexFinding(index, shown, problem=str(error))
+    return IndexFinding(index, shown, pages, sample.pages_read + pages.pages_read, problem)
+
+
+def _sum(table: TableHere, found: Sequence[TableFinding], every: Sequence[TableHere]) -> TableFinding:
+    """A partitioned table: the sum of its partitions."""
+    names = {each.full_name for each in _below(table, every)}
+    parts = [one for one in found if one.table.full_name in names]
+    whole = replace(
+        table,
+        rows=sum(one.table.rows or 0.0 for one in parts),
+        rows_from="the sum of its partitions",
+        bytes=sum(one.table.bytes or 0 for one in parts),
+        inserted=sum(one.table.inserted or 0 for one in parts),
+    )
+    return TableFinding(whole, (), len(parts))

@@ -1,0 +1,175 @@
+"""Which layouts of a family explain best what the keys hold beside fixed bits and time.
+
+A layout says of each part of its keys whether it is drawn for each key. A part that is not drawn (a counter, a machine,
+a worker) takes few values, or values of a small range, or one after another. The score of a layout is the number of
+bits by which such parts can be written shorter than random ones. A layout that declares such a part where the keys look
+random loses a little for each of its bits: it might be so, but nothing shows it.
+
+Where rows are known to have arrived one after another, keys of the same instant tell more: they ascend if the layout
+says that they always do, and half of them if it says that they come in no order.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.advice.inspection.families import Floats, Member
+from keybench.errors import UsageError
+from keybench.generators.core.layout import Decoded, Layout, NothingToRead
+from keybench.model.byteorder import sort_words
+from keybench.model.keys import Bytes, Keys
+
+ALIKE: Final = 10.0
+"""Layouts whose scores differ by fewer bits are not told apart."""
+
+_WIDEST, _PIECE = 48, 16
+_CHOICE: Final = 4.0
+"""Bits that say which way of writing was taken."""
+_UNSEEN, _HIDDEN, _SHOWS, _LONG_COUNTER = 0.75, 9.0, 16.0, 20
+"""Bits that a layout loses for each bit of a part that it does not draw and that looks random, and the most that it
+loses: less than `ALIKE`, but for long counters and for parts that keys begin with, which a sample shows."""
+_ASCENDS: Final = 0.98
+
+
+def score(member: Member, own: NDArray[np.intp], timed: NDArray[np.bool_], order: NDArray[np.float64] | None) -> float:
+    """The bits by which a layout explains the parts of its `own` keys (rows of the reading).
+
+    `timed`: the bits that all layouts of the family read their time from, bool (width,); `order`: the order in which
+    the keys were made as far as that is known, any scale (own keys,).
+    """
+    layout, keys = member.layout, member.read.keys[own]
+    if layout.kind == "text" or not len(keys):
+        return 0.0
+    description = layout.description
+    gained = lost = 0.0
+    every = bits_of(keys)
+    free = ~timed & ~description.fixed()[0]
+    made = None if order is None else np.argsort(order, kind="stable")
+    for letter in dict.fromkeys(part.letter for part in description.parts if part.value is None):
+        places = np.flatnonzero(description.where(letter) & free)
+        if letter in description.random or not len(places):
+            continue
+        counter = letter in description.counter
+        saved = counted(every[:, places], made) if counter else shorter_by(every[:, places], made)
+        gained += saved
+        if not saved:
+            shows = (counter and len(places) >= _LONG_COUNTER) or (not counter and description.where(letter)[0])
+            lost = max(lost, min(_UNSEEN * len(places), _SHOWS if shows else _HIDDEN))
+    return gained - lost
+
+
+def bits_of(keys: Keys) -> Bytes:
+    """The bits of integers, GUIDs and bytes, the first one first: uint8 (n, width)."""
+    data = keys.data.astype(">i8").view(np.uint8).reshape(-1, 8) if keys.kind == "int" else keys.data
+    return np.unpackbits(np.ascontiguousarray(data), axis=1)
+
+
+def timed(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
+    """Which bits the time (or the counter that started at it) depends on, found by changing each: bool (width,)."""
+    width = layout.description.width
+    first = np.repeat(bits_of(keys[:1]), width + 1, axis=0)
+    first[np.arange(width), np.arange(width)] ^= 1  # the last row stays as it is
+    changed = np.packbits(first, axis=1)
+    flipped = Keys(changed.view(">i8")[:, 0].astype(np.int64) if keys.kind == "int" else changed, keys.kind)
+    whole = _instants(layout, flipped)
+    if whole is not None:
+        return np.asarray(whole[:-1] != whole[-1], np.bool_)
+    found = np.zeros(width, np.bool_)
+    before = _instants(layout, flipped[width:])
+    for bit in range(width):
+        after = _instants(layout, flipped[bit : bit + 1])
+        found[bit] = before is not None and (after is None or after[0] != before[0])
+    return found
+
+
+def _instants(layout: Layout, keys: Keys) -> NDArray[np.int64] | None:
+    try:
+        decoded = layout.decode(keys)
+    except NothingToRead:
+        return np.zeros(len(keys), np.int64)
+    except UsageError:
+        return None
+    return instants(layout, decoded, len(keys))
+
+
+def instants(layout: Layout, decoded: Decoded, n: int) -> NDArray[np.int64]:
+    """The ticks in decoded keys, or the counter that started at the clock's ticks; 0 if there is neither."""
+    if decoded.ticks is not None:
+        return decoded.ticks
+    counters = decoded.fields.get(layout.description.counts_from_clock)
+    return np.zeros(n, np.int64) if counters is None else np.asarray(counters).astype(np.int64)
+
+
+def shorter_by(bits: Bytes, order: NDArray[np.intp] | None) -> float:
+    """Bits by which values (n, width) can be written shorter than random ones: by listing them, by their range, bit by
+    bit, or as steps in the `order` in which they were made. 0 if they cannot."""
+    n, width = bits.shape
+    if width > _WIDEST:
+        return sum(shorter_by(bits[:, begin : begin + _PIECE], order) for begin in range(0, width, _PIECE))
+    values = as_integers(bits)
+    ones = bits.mean(axis=0)
+    costs = [float((n * _entropy(ones) + np.log2(n + 1)).sum())]
+    distinct, counts = np.unique(values, return_counts=True)
+    share = counts / n
+    costs.append(len(distinct) * width + n * float(-(share * np.log2(share)).sum()))
+    costs.append(n * float(np.log2(float(distinct[-1] - distinct[0]) + 1)) + 2 * width)
+    if order is not None and n > 1:
+        costs.append(_steps(np.diff(values[order]), width))
+    return float(max(0.0, n * width - min(costs) - _CHOICE))
+
+
+def counted(bits: Bytes, order: NDArray[np.intp] | None) -> float:
+    """The same for a counter that goes up by one a key: only its steps can be written shorter."""
+    n, width = bits.shape
+    if order is None or n < 2 or width > _WIDEST:
+        return 0.0
+    steps = np.diff(as_integers(bits)[order]) & ((1 << width) - 1)
+    return float(max(0.0, n * width - _steps(steps - 1, width) - _CHOICE))
+
+
+def _steps(steps: NDArray[np.int64], width: int) -> float:
+    """Bits of a first value and of steps, each as Elias' gamma code has it, with a sign."""
+    return width + float((2 * np.log2(np.abs(steps).astype(np.float64) + 1) + 1).sum())
+
+
+def _entropy(share: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = -(share * np.log2(share) + (1 - share) * np.log2(1 - share))
+    return np.nan_to_num(each, nan=0.0)
+
+
+def as_integers(bits: Bytes) -> NDArray[np.int64]:
+    """Up to 62 bits, the first one first, as numbers: int64 (n,)."""
+    weights = (1 << np.arange(bits.shape[1], dtype=np.int64))[::-1]
+    return np.asarray(bits.astype(np.int64) @ weights, np.int64)
+
+
+def score_of_pairs(
+    member: Member, own: NDArray[np.intp], instants: NDArray[np.int64], follows: NDArray[np.bool_]
+) -> float:
+    """Bits for rows that arrived one after another with keys of one instant of the coarsest clock in the family.
+
+    `own`: rows of the reading in order of arrival; `instants`, `follows`: for these rows, the instant, and whether the
+    row arrived right after the one before it. A layout with a finer clock ascends where that has gone on.
+    """
+    layout, keys = member.layout, member.read.keys[own]
+    words = sort_words(keys, layout.order if layout.order != "none" else "rfc")
+    same = follows[1:] & (instants[1:] == instants[:-1])
+    above = np.zeros(len(same), np.bool_)
+    level = np.ones(len(same), np.bool_)
+    for word in words.T:
+        above |= level & (word[1:] > word[:-1])
+        level &= word[1:] == word[:-1]
+    always = np.full(len(same), layout.description.within in {"always", "forward"})
+    fine = _instants(layout, keys)
+    if fine is not None:
+        always |= fine[1:] // _resolution(layout) != fine[:-1] // _resolution(layout)
+    bits = np.where(always, np.where(above, np.log2(_ASCENDS), np.log2(1 - _ASCENDS)), -1.0)
+    return float(bits[same].sum())
+
+
+def _resolution(layout: Layout) -> int:
+    return layout.description.time.resolution if layout.description.time else 1

@@ -1,0 +1,184 @@
+"""What a table needs of its key: the form that a person fills in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from keybench.advice.index_forecast import Growth
+from keybench.databases.contract.engine import Engine
+from keybench.databases.registry import engine
+from keybench.errors import UsageError, shortened, unknown_name
+from keybench.generators.core.layout import layout
+from keybench.model.sizes import bytes_of
+from keybench.pagemodels.costs.contract import Server
+
+KeyType = Literal["any", "uuid", "text", "integer"]
+MadeBy = Literal["any", "client", "server"]
+
+YEAR: Final = 365.25 * 86_400
+"""Seconds."""
+FEWEST_ROWS: Final = 1_000
+MOST_ROWS: Final = 10**11
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+
+
+@dataclass(frozen=True)
+class Existing:
+    """Rows that the table has."""
+
+    layout: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Needs:
+    """A table, and what its keys must be. All conditions hold together."""
+
+    on: Engine
+    version: str
+    rows: int
+    """At the size that is planned for, those that exist among them."""
+    rows_per_second: float
+    payload: int
+    """Characters beside the key."""
+    writers: int
+    behind_seconds: float
+    """How far the slowest writer is behind the fastest."""
+    restarts_per_day: float
+    ram: int
+    """Bytes of the server's own page cache."""
+    checkpoint: int | None
+    retention_days: float | None
+    secondary: int
+    """Indexes beside the key's."""
+    children: int
+    """Tables that refer to the key."""
+    type: KeyType
+    made_by: MadeBy
+    sortable: bool
+    unguessable: bool
+    hides_time: bool
+    hides_machine: bool
+    merge: bool
+    """Unique over sites whose tables will be merged."""
+    spread: bool
+    """Neighbours in time go to different ranges of a cluster."""
+    existing: Existing | None
+    layouts: tuple[str, ...]
+    """Layouts that the answer is to speak of in any case."""
+
+    @property
+    def growth(self) -> Growth:
+        """How the table comes to its rows."""
+        return Growth(self.rows, self.rows_per_second, self.writers, self.behind_seconds, self.restarts_per_day)
+
+    @property
+    def server(self) -> Server:
+        """The memory and the log behind the table."""
+        return Server(cache_bytes=self.ram, checkpoint_bytes=self.checkpoint)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What keys must be, as the options that say so."""
+        flags = {
+            f"--type {self.type}": self.type != "any",
+            f"--made-by {self.made_by}": self.made_by != "any",
+            "--sortable": self.sortable,
+            "--unguessable": self.unguessable,
+            "--hides-time": self.hides_time,
+            "--hides-machine": self.hides_machine,
+            "--merge": self.merge,
+            "--spread": self.spread,
+        }
+        return tuple(option for option, wanted in flags.items() if wanted)
+
+
+def count_of(text: str, option: str) -> int:
+    """A number of rows: 1e9, 400M, 1.5B, 50_000_000. UsageError, which names the option, for another text."""
+    found = re.fullmatch(r"(\d[\d_,]*(?:\.\d+)?(?:e\d{1,2})?)\s*([kmb]?)", text.strip().lower())
+    if not found:
+        raise UsageError(f"{option} {shortened(text)} is no number of rows: write it as 1e9, 400M or 50_000_000.")
+    rows = float(found[1].replace("_", "").replace(",", "")) * _UNITS[found[2]]
+    if not FEWEST_ROWS <= rows <= MOST_ROWS:
+        raise UsageError(f"{option} {shortened(text)}: advice is for {FEWEST_ROWS:,} to {MOST_ROWS:,} rows.")
+    return round(rows)
+
+
+def database_of(text: str) -> tuple[Engine, str]:
+    """(the engine, the version) of `postgresql`, `postgresql:18`; the newest version if none is named."""
+    name, _, version = text.strip().partition(":")
+    on = engine(name)
+    known = list(on.versions)
+    if version and version not in known:
+        raise UsageError(
+            f"--db {shortened(text)}: keybench knows {on.title} {', '.join(known)}: name one of these, or none for "
+            f"{known[-1]}."
+            if known
+            else f"--db {shortened(text)}: no versions of {on.title} are known: leave {version} out."
+        )
+    return on, version or (known[-1] if known else "")
+
+
+def existing_of(text: str) -> Existing:
+    """`uuid-v4:400M`."""
+    name, colon, rows = text.strip().partition(":")
+    if not colon:
+        raise UsageError(f"--existing {shortened(text)} has no number of rows: write it as uuid-v4:400M.")
+    return Existing(layout(name).name, count_of(rows, "--existing"))
+
+
+def needs(given: Mapping[str, object]) -> Needs:
+    """From the values of the options, by name. UsageError for what they cannot mean, with the next step."""
+    on, version = database_of(str(given["db"]))
+    existing = existing_of(str(given["existing"])) if given["existing"] else None
+    rows = count_of(str(given["rows"]), "--rows")
+    if existing and existing.rows > rows:
+        raise UsageError(
+            f"--rows {given['rows']} is fewer than the {existing.rows:,} that exist: --rows counts all rows at the "
+            "size that you plan for."
+        )
+    rate = _number(given, "rows_per_second", 0.0) or (rows - (existing.rows if existing else 0)) / YEAR
+    retention = _number(given, "retention", 0.0) or None
+    if retention:
+        rows = max(FEWEST_ROWS, min(rows, round(rate * retention * 86_400)))
+    key_type, made_by = str(given["type"]), str(given["made_by"])
+    for option, value, choices in (("--type", key_type, get_args(KeyType)), ("--made-by", made_by, get_args(MadeBy))):
+        if value not in choices:
+            raise unknown_name(option, value, choices)
+    names = (name.strip() for name in str(given["layout"]).split(","))
+    return Needs(
+        on=on,
+        version=version,
+        rows=rows,
+        rows_per_second=max(rate, 1 / 86_400),
+        payload=int(_number(given, "payload", 0, 8_000)),
+        writers=int(_number(given, "writers", 1, 1_000)),
+        behind_seconds=_number(given, "behind", 0.0),
+        restarts_per_day=_number(given, "restarts_per_day", 0.0),
+        ram=bytes_of(str(given["ram"]), "--ram"),
+        checkpoint=bytes_of(str(given["checkpoint"]), "--checkpoint") if given["checkpoint"] else None,
+        retention_days=retention,
+        secondary=int(_number(given, "secondary", 0, 64)),
+        children=int(_number(given, "children", 0, 64)),
+        type=key_type,  # type: ignore[arg-type]  # checked above
+        made_by=made_by,  # type: ignore[arg-type]
+        sortable=bool(given["sortable"]),
+        unguessable=bool(given["unguessable"]),
+        hides_time=bool(given["hides_time"]),
+        hides_machine=bool(given["hides_machine"]),
+        merge=bool(given["merge"]),
+        spread=bool(given["spread"]),
+        existing=existing,
+        layouts=tuple(layout(name).name for name in names if name),
+    )
+
+
+def _number(given: Mapping[str, object], name: str, least: float, most: float = 1e12) -> float:
+    value = given[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        option = f"--{name.replace('_', '-')}"
+        raise UsageError(f"{option} is {value!r}: give a number from {least:g} to {most:g}.")
+    return float(value)

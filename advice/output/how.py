@@ -1,0 +1,67 @@
+"""How to do it, as lines: statements for the server, calls of libraries, and what can be done about a table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from keybench.advice.answer import Answer
+from keybench.advice.how_to.existing import Option
+from keybench.advice.how_to.libraries import LibraryCall
+from keybench.advice.how_to.statements import Statement, convert_keys, rebuild_index, switch_keys
+from keybench.model.sizes import spelled
+
+
+def sql(statement: Statement) -> str:
+    """A statement with what to know of it as comments."""
+    notes = [statement.note, *([f"Locks: {statement.locks}"] if statement.locks else [])]
+    if statement.sql and not statement.confirmed:
+        notes.append(f"Written from the documentation, not run by keybench: {statement.source}")
+    lines = [f"-- {line}" for note in notes if note for line in note.splitlines()]
+    return "\n".join([*lines, *([f"{statement.sql};"] if statement.sql else [])])
+
+
+def code(call: LibraryCall) -> str:
+    """A library's call with what it needs."""
+    return "\n".join(filter(None, [call.setup, call.call]))
+
+
+def package(call: LibraryCall) -> str:
+    """The library, and how to get it."""
+    return f"{call.package} {call.version}" + (f" ({call.install})" if call.install else "")
+
+
+OPTION_HEAD: Final = ("", "index before new rows", "after them", "full", "splits for 1,000 new rows", "written once")
+
+
+def option_rows(of: Answer) -> list[tuple[str, ...]]:
+    """What is done about existing keys, under `OPTION_HEAD`."""
+    size = of.ranking.best.forecast
+    page_bytes = size.index_bytes.value / size.leaf_pages.value
+    return [
+        (
+            one.title,
+            spelled(one.before.value * page_bytes),
+            spelled(one.leaf_pages.value * page_bytes),
+            f"{one.density.value:.0f} %",
+            f"{one.splits.value:.2f}",
+            spelled(one.built_pages.value * page_bytes) if one.built_pages else "nothing",
+        )
+        for one in of.options
+    ]
+
+
+def steps(of: Answer, option: Option) -> list[Statement]:
+    """The statements of one way to go, in order; empty for staying."""
+    on, version, best = of.needs.on, of.needs.version, of.best
+    if option.name == "stay" or of.existing is None:
+        return []
+    old = of.existing.candidate
+    if option.name == "convert":
+        return convert_keys(on, version, (old.column, old.name), (best.column, best.name))
+    switch = switch_keys(on, version, old.column, best.name)
+    rebuild = rebuild_index(on, version, old.column, best.name)
+    return {
+        "switch": switch,
+        "switch-rebuild-now": [*rebuild, *switch],
+        "switch-rebuild-later": [*switch, *rebuild],
+    }[option.name]

@@ -1,0 +1,47 @@
+"""An answer as one self-contained page that needs no script."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+from jinja2 import Environment as Templates
+from jinja2 import StrictUndefined
+from markupsafe import Markup, escape
+
+import keybench
+from keybench.advice import sentences
+from keybench.advice.answer import Answer
+from keybench.advice.output import how, table
+from keybench.advice.output.pictures import pictures
+
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def page(of: Answer) -> str:
+    """The page as text: the answer first, then the figures, then how to do it."""
+    templates = Templates(undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    templates.filters |= {"code": _code, "sql": how.sql, "lines": how.code, "package": how.package}
+    template = templates.from_string(
+        (files("keybench.advice.output") / "template/advice.html.jinja").read_text("utf-8")
+    )
+    css = (files("keybench.results") / "report/template/report.css").read_text("utf-8")
+    return template.render(
+        of=of,
+        css=Markup(css),  # noqa: S704 (our own file)
+        headline=sentences.headline(of),
+        reason=sentences.reason(of),
+        also=list(filter(None, [sentences.runner_up(of), *sentences.to_avoid(of)])),
+        basis=sentences.basis(of),
+        found=table.cells(of),
+        missing=table.missing(of),
+        pictures=[(one, Markup(one.svg)) for one in pictures(of)],  # noqa: S704 (drawn here)
+        option_head=how.OPTION_HEAD,
+        options=[(how.steps(of, one), row) for one, row in zip(of.options, how.option_rows(of), strict=True)],
+        version=keybench.__version__,
+    )
+
+
+def _code(text: str) -> Markup:
+    """Text whose names in backticks are code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 (escaped)

@@ -1,0 +1,131 @@
+"""The table of layouts, as text: the same in each kind of output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from keybench.advice.answer import Answer
+from keybench.advice.figure import Figure
+from keybench.advice.ranking import Judged
+from keybench.model.sizes import spelled
+
+UNKNOWN: Final = "–"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table."""
+
+    title: str
+    explained: str
+    """What it shows, for readers who never heard of it."""
+    figure: bool = True
+    """Whether it is a number."""
+
+
+LAYOUT: Final = Column("layout", "how the bits of a key are composed", figure=False)
+_COLUMNS: Final[dict[Column, Callable[[Judged], str]]] = {
+    Column("bytes a row", "what a row adds to index and log, and what is read for it"): lambda one: (
+        UNKNOWN if one.assumed else _number(one.moved)
+    ),
+    Column("index", "the size of the key's index"): lambda one: _size(one.forecast.index_bytes),
+    Column("±", "half of the 95 % interval of the index's size"): lambda one: _around(one.forecast.index_bytes),
+    Column("full", "the part of the index's pages that is in use"): lambda one: _percent(one.forecast.density),
+    Column("splits", "pages that were split in two, for each 1,000 rows"): lambda one: _number(one.forecast.splits),
+    Column("log", "bytes of log a row"): lambda one: _number(one.forecast.log_bytes),
+    Column("reads", "pages read from disk for a row, at the end"): lambda one: _number(one.forecast.reads),
+    Column("reads from", "the number of rows from which on a row costs 0.05 page reads"): lambda one: _rows(one),
+    Column("lag", "rows between a new row's place and the right edge, 95th percentile"): lambda one: _count(
+        one.forecast.lag
+    ),
+    Column("inserts go to", "where writers insert at the same time", figure=False): lambda one: (
+        one.candidate.properties.contention
+    ),
+    Column("a key tells", "what a reader of one key learns", figure=False): lambda one: (
+        ", ".join(one.candidate.properties.tells) or "nothing"
+    ),
+}
+
+_TIME: Final = Column("time", "insert time over that of an integer key, measured here before")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Columns that say something, and a row for each of the layouts that meet the needs: its cells, the layout first.
+
+    Layouts that agree in all figures share a row.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    best: int
+    """The row of the recommended layout."""
+    alike: Sequence[tuple[str, Sequence[str]]]
+    """The layout of a row, and the others that share it."""
+
+
+def cells(of: Answer) -> Cells:
+    """Of the layouts that meet the needs. What no model of this engine knows has no column."""
+    shown = sorted(of.ranking.meeting, key=lambda one: one is not of.ranking.best)  # the best speaks for its row
+    told = {column: [tell(one) for one in shown] for column, tell in _COLUMNS.items()}
+    told[_TIME] = [_time(of, one) for one in shown]
+    known = {column: texts for column, texts in told.items() if set(texts) != {UNKNOWN}}
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for i in range(len(shown)):
+        groups.setdefault(tuple(texts[i] for column, texts in known.items() if column.figure), []).append(i)
+    leaders = sorted((group[0] for group in groups.values()), key=lambda i: shown[i].moved.value)
+    rows = [[shown[i].candidate.label, *(texts[i] for texts in known.values())] for i in leaders]
+    alike = [
+        (shown[group[0]].candidate.label, [shown[i].candidate.label for i in group[1:]])
+        for group in groups.values()
+        if len(group) > 1
+    ]
+    return Cells([LAYOUT, *known], rows, leaders.index(0), alike)
+
+
+def missing(of: Answer) -> list[tuple[str, str]]:
+    """(layouts that do not meet the needs, what they miss)."""
+    by_reason: dict[str, list[str]] = {}
+    for one in of.ranking.missing:
+        by_reason.setdefault("; ".join(one.candidate.misses), []).append(one.candidate.label)
+    return [(", ".join(labels), why) for why, labels in by_reason.items()]
+
+
+def _number(of: Figure | None) -> str:
+    if of is None:
+        return UNKNOWN
+    return f"{of.value:,.0f}" if of.value >= 100 else f"{of.value:.1f}" if of.value >= 10 else f"{of.value:.2f}"
+
+
+def _size(of: Figure) -> str:
+    return spelled(of.value)
+
+
+def _percent(of: Figure) -> str:
+    return f"{of.value:.1f} %"
+
+
+def _count(of: Figure | None) -> str:
+    if of is None:
+        return UNKNOWN
+    value = of.value
+    return f"{value / 1e6:,.3g} M" if value >= 1e6 else f"{value:,.0f}"
+
+
+def _time(of: Answer, one: Judged) -> str:
+    found = of.measured.get((one.candidate.name, one.candidate.column.name))
+    return f"{found.ratio.value:.2f}× ({found.ratio.low:.2f}–{found.ratio.high:.2f})" if found else UNKNOWN
+
+
+def _rows(one: Judged) -> str:
+    if one.forecast.reads is None:
+        return UNKNOWN
+    return _count(one.forecast.knee) if one.forecast.knee else "never"
+
+
+def _around(of: Figure) -> str:
+    """± in percent."""
+    around = max(of.high - of.value, of.value - of.low)
+    return f"{100 * around / of.value:.1f} %" if of.value and around else "0"

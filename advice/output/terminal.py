@@ -1,0 +1,61 @@
+"""An answer as text for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from keybench.advice import sentences
+from keybench.advice.answer import Answer
+from keybench.advice.output import how, table
+
+
+def show(of: Answer, console: Console) -> None:
+    """Prints the answer: what to do, why, what else, the figures, how to do it."""
+    console.print(sentences.headline(of), style="bold")
+    console.print(sentences.reason(of), "")
+    for line in filter(None, [sentences.runner_up(of), *sentences.to_avoid(of)]):
+        console.print(line)
+    found = table.cells(of)
+    console.print(f"\nLayouts that meet the needs, on {of.needs.on.title} {of.needs.version}:")
+    console.print(_grid(found, figures=True), "")
+    console.print(_grid(found, figures=False), "")
+    for label, others in found.alike:
+        console.print(f"Like {label}: {', '.join(others)}.")
+    for column in found.columns[1:]:
+        console.print(f"  {column.title}: {column.explained}", style="dim")
+    if missing := table.missing(of):
+        console.print("\nLayouts that do not:")
+        for label, why in missing:
+            console.print(f"  {label}: {why}")
+    if of.options and of.needs.existing:
+        console.print(f"\nYour {of.needs.existing.rows:,} rows with `{of.needs.existing.layout}` keys:")
+        console.print(_options(of))
+        console.print("`--format md` and html have the statements of each.")
+    console.print(f"\nHow to do it on {of.needs.on.title} {of.needs.version}:")
+    for statement in of.statements:
+        console.print(how.sql(statement), markup=False, soft_wrap=True)
+    for call in of.calls:
+        console.print(f"{call.title}: {how.package(call)}\n  {call.call}", markup=False, soft_wrap=True)
+    console.print(f"\n{sentences.basis(of)}\nTo measure: {of.command}", markup=False)
+
+
+def _grid(found: table.Cells, *, figures: bool) -> Table:
+    """The figures of each layout, or what is not a number."""
+    grid = Table(box=None, pad_edge=False)
+    grid.add_column(found.columns[0].title, no_wrap=True)
+    shown = [i for i, column in enumerate(found.columns) if i and column.figure == figures]
+    for i in shown:
+        grid.add_column(found.columns[i].title, justify="right" if figures else "left", overflow="fold")
+    for place, row in enumerate(found.rows):
+        grid.add_row(row[0], *(row[i] for i in shown), style="bold" if place == found.best else "")
+    return grid
+
+
+def _options(of: Answer) -> Table:
+    grid = Table(box=None, pad_edge=False)
+    for i, head in enumerate(how.OPTION_HEAD):
+        grid.add_column(head, justify="right" if i else "left", overflow="fold")
+    for row in how.option_rows(of):
+        grid.add_row(*row)
+    return grid

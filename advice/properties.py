@@ -1,0 +1,111 @@
+"""What the keys of a layout are, in one column of one engine: read off what the layout declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import log2
+from typing import Final, Literal
+
+from keybench.advice.hottest_range import hottest_share
+from keybench.databases.contract.engine import Engine
+from keybench.generators.core.layout import Layout
+from keybench.model.column import Column
+from keybench.model.table import ServerKeys
+
+Contention = Literal["one page", "a page a writer", "many pages"]
+"""Where writers insert at the same time: all into the last page, each into its own, or anywhere."""
+
+UNGUESSABLE_BITS: Final = 60
+"""Bits drawn for each key, from which on a key cannot be guessed.
+
+By the formula of OWASP's Session Management Cheat Sheet, (2^bits + 1) / (2 · guesses a second · keys that count), a
+search with 10,000 guesses a second among 1,000 keys of one millisecond then takes more than 1,000 years.
+"""
+
+_SPREAD: Final = 0.1
+"""Keys spread if no 64th of the index takes more of them."""
+_MAKERS: Final[Mapping[str, str]] = {
+    "process": "which process made it",
+    "machine": "which machine made it",
+    "worker id": "which worker made it",
+}
+
+
+@dataclass(frozen=True)
+class Properties:
+    """What people ask of keys."""
+
+    server: ServerKeys | None
+    """The keys of that layout that the server makes itself, if this version does."""
+    by_clients: bool
+    """Whether a client can make a key without asking anybody."""
+    ascends: bool
+    """Whether the column compares those bytes first by which the layout ascends."""
+    sortable: bool
+    """Whether keys sort by time in this column, over all writers."""
+    random_bits: float
+    tells: tuple[str, ...]
+    """What a reader of one key learns."""
+    uniqueness: str
+    hottest: float
+    """The share of a writer's next keys that goes to the hottest of 64 ranges (`hottest_range`)."""
+    contention: Contention
+
+
+def properties(on: Engine, version: str, made: Layout, column: Column, rows_per_second: float) -> Properties:
+    """Of one layout in one column of an engine of that version."""
+    facts = made.description
+    ascends = made.suits(column)
+    hottest = hottest_share(made.name, column, rows_per_second)
+    return Properties(
+        server=_by_server(on, version, made.name, column),
+        by_clients=facts.uniqueness != "plan" and not made.one_counter,
+        ascends=ascends,
+        sortable=ascends and (facts.time is not None or (facts.within == "always" and facts.across == "always")),
+        random_bits=random_bits(made),
+        tells=_tells(made),
+        uniqueness=facts.uniqueness,
+        hottest=hottest,
+        contention=_contention(made, hottest),
+    )
+
+
+def random_bits(made: Layout) -> float:
+    """Bits that are drawn for each key, and are parts of their own."""
+    facts = made.description
+    if made.kind != "text":
+        return float(facts.random_width)
+    return sum(
+        part.width * log2(len(facts.alphabets.get(part.letter, "") or "?"))
+        for part in facts.parts
+        if part.letter in facts.random
+    )
+
+
+def _by_server(on: Engine, version: str, name: str, column: Column) -> ServerKeys | None:
+    number = on.versions.get(version, 0)
+    made = [
+        one for one in on.server_keys if one.replica == name and one.column == column.name and one.min_version <= number
+    ]
+    return made[0] if made else None
+
+
+def _tells(made: Layout) -> tuple[str, ...]:
+    facts = made.description
+    told = []
+    if facts.time is not None:
+        told.append("when it was made")
+    elif facts.counts_from_clock:
+        told.append("roughly when its process began")
+    if facts.uniqueness in _MAKERS:
+        told.append(_MAKERS[facts.uniqueness])
+    if facts.uniqueness == "plan" and facts.within == "always":
+        told.append("how many rows came before it")
+    return tuple(told)
+
+
+def _contention(made: Layout, hottest: float) -> Contention:
+    if hottest <= _SPREAD:
+        return "many pages"
+    return "a page a writer" if made.description.across == "no" and not made.one_counter else "one page"

@@ -1,0 +1,167 @@
+"""Which layout is best: the one whose rows move the fewest bytes, of those that meet the needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from keybench.advice.candidates import Candidate
+from keybench.advice.figure import Figure
+from keybench.advice.index_forecast import IndexForecast
+from keybench.advice.needs import MadeBy, Needs
+from keybench.model.names import CONTROL, RANDOM
+
+ALIKE: Final = 1.03
+"""Layouts whose bytes differ by less are alike: what a table is used for matters more."""
+WORSE: Final = 1.2
+"""From which ratio on a layout is one to avoid."""
+_MOST_TO_AVOID: Final = 3
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A candidate, what is forecast of it, and the bytes that each of its rows moves."""
+
+    candidate: Candidate
+    forecast: IndexForecast
+    elsewhere: float
+    """Bytes of the key that other indexes and tables hold for each row."""
+    moved: Figure
+    """Bytes a row: the index, the log, pages that have to be read, and `elsewhere`."""
+    assumed: bool = False
+    """Whether log or reads are not known, and count as the most of the others."""
+
+    @property
+    def meets(self) -> bool:
+        """Whether it meets all needs."""
+        return not self.candidate.misses
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The order of the candidates."""
+
+    best: Judged
+    runner_up: Judged | None
+    gains: tuple[str, ...]
+    """The options that ask for what the runner-up has and the best one has not."""
+    avoid: tuple[Judged, ...]
+    meeting: tuple[Judged, ...]
+    """All that meet the needs, by bytes moved."""
+    missing: tuple[Judged, ...]
+
+
+def judge(found: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Judged]:
+    """What the rows of each candidate move.
+
+    Log and reads that are unknown for some candidates and known for others count as the most of those that are known,
+    so that nothing is recommended because little is known of it.
+    """
+    logs = [of.log_bytes for _, of in found if of.log_bytes]
+    reads = [of.reads for _, of in found if of.reads]
+    most_log, most_reads = (max(known, key=lambda one: one.value, default=None) for known in (logs, reads))
+    return [_judged(candidate, of, needs, of.log_bytes or most_log, of.reads or most_reads) for candidate, of in found]
+
+
+def _judged(candidate: Candidate, of: IndexForecast, needs: Needs, log: Figure | None, reads: Figure | None) -> Judged:
+    entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
+    elsewhere = float(entries * candidate.key_bytes)
+    page_bytes = round(of.index_bytes.value / of.leaf_pages.value)
+    parts = [_scaled(of.index_bytes, 1 / needs.rows)]
+    parts += [log] if log else []
+    parts += [_scaled(reads, page_bytes)] if reads else []
+    value, low, high = (sum(getattr(part, end) for part in parts) + elsewhere for end in ("value", "low", "high"))
+    return Judged(
+        candidate,
+        of,
+        elsewhere,
+        Figure(value, low, high, of.index_bytes.kind),
+        bool(log) > bool(of.log_bytes) or bool(reads) > bool(of.reads),
+    )
+
+
+def _scaled(figure: Figure, by: float) -> Figure:
+    return replace(figure, value=figure.value * by, low=figure.low * by, high=figure.high * by)
+
+
+def ranking(found: Sequence[Judged], made_by: MadeBy, languages: Callable[[str], int]) -> Ranking | None:
+    """None if no candidate meets the needs. Keys for which somebody has to number the writers are the best ones only
+    if no others meet the needs. `languages`: how many have a well-kept library for a layout."""
+    ordered = sorted(found, key=lambda one: one.moved.value)
+    meeting = [one for one in ordered if one.meets]
+    if not meeting:
+        return None
+    free = [one for one in meeting if one.candidate.properties.uniqueness != "worker id"] or meeting
+    alike = [one for one in free if one.moved.value <= ALIKE * free[0].moved.value]
+    best = max(alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
+    others = [one for one in meeting if one.candidate.name != best.candidate.name]
+    with_gain = [
+        one
+        for one in others
+        if one.moved.value < 2 * WORSE * best.moved.value
+        and (gains(one.candidate, best.candidate, made_by) or ALIKE * one.moved.value < best.moved.value)
+    ]
+    runner_up = _easiest(with_gain or others, languages)
+    return Ranking(
+        best,
+        runner_up,
+        gains(runner_up.candidate, best.candidate, made_by) if runner_up else (),
+        _avoided(ordered, best, runner_up),
+        tuple(meeting),
+        tuple(one for one in ordered if not one.meets),
+    )
+
+
+def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[str, ...]:
+    """The options that ask for what one has and the other has not; who makes the keys counts where both may."""
+    ours, theirs = one.properties, other.properties
+    has = {
+        "--made-by client": (ours.by_clients, theirs.by_clients),
+        "--made-by server": (ours.server is not None, theirs.server is not None),
+        "--unguessable": (ours.random_bits >= 60, theirs.random_bits >= 60),
+        "--hides-time": (not _tells(one, "when"), not _tells(other, "when")),
+        "--merge": (ours.uniqueness not in ("plan", "worker id"), theirs.uniqueness not in ("plan", "worker id")),
+        "--sortable": (ours.sortable, theirs.sortable),
+        "--spread": (ours.contention == "many pages", theirs.contention == "many pages"),
+    }
+    settled = {"--made-by client", "--made-by server"} if made_by != "any" else set()
+    return tuple(option for option, (we, they) in has.items() if we and not they and option not in settled)
+
+
+def _tells(one: Candidate, what: str) -> bool:
+    return any(told.startswith(what) for told in one.properties.tells)
+
+
+def _ease(one: Judged, languages: Callable[[str], int]) -> tuple[bool, bool, int, bool]:
+    """What decides between layouts that move as many bytes: whether few pages are in use at a time, and how easily
+    people get these keys, from the server or from a library in many languages, in the usual column."""
+    candidate = one.candidate
+    return (
+        candidate.name == CONTROL,
+        candidate.properties.contention != "many pages",
+        languages(candidate.name) + (candidate.properties.server is not None),
+        candidate.column.native,
+    )
+
+
+def _easiest(found: Sequence[Judged], languages: Callable[[str], int]) -> Judged | None:
+    if not found:
+        return None
+    alike = [one for one in found if one.moved.value <= ALIKE * found[0].moved.value]
+    return max(alike, key=lambda one: _ease(one, languages))
+
+
+def _avoided(ordered: Sequence[Judged], best: Judged, runner_up: Judged | None) -> tuple[Judged, ...]:
+    """Layouts that move many more bytes than both choices: random GUIDs first, then the worst of the others."""
+    most = max(best.moved.high, runner_up.moved.high if runner_up else 0.0)
+    worse = [
+        one
+        for one in reversed(ordered)
+        if one.moved.low > WORSE * most and not one.assumed and one.candidate.made.kind != "text"
+    ]
+    worse.sort(key=lambda one: one.candidate.name != RANDOM)
+    unlike: dict[float, Judged] = {}
+    for one in worse:  # one for all that grow alike
+        unlike.setdefault(one.forecast.index_bytes.value, one)
+    return tuple(unlike.values())[:_MOST_TO_AVOID]

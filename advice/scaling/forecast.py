@@ -1,0 +1,193 @@
+"""Forecasts of one index: leaf pages, density, splits and lag at any number of rows, from some that are simulated.
+
+Nothing is fitted to measured figures. Which rows stand for the load is decided from the order of their keys (`regime`);
+an interval comes from how much parts of the load differ, and from whether they have settled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+
+from keybench.advice.figure import Figure, Kind
+from keybench.advice.index_forecast import IndexForecast, Question
+from keybench.advice.scaling import costs
+from keybench.advice.scaling.leaves import Estimate, Growth, Index, growth, points, student
+from keybench.advice.scaling.random_keys import grown, random_growth
+from keybench.advice.scaling.regime import Regime, keys_above, regime
+from keybench.advice.scaling.rows import Part, Rows, rows_of
+from keybench.databases.contract.engine import Engine
+
+SIMULATED = 400_000
+_PARTS = 8
+"""Stretches of a load that grows in the same way all the time, one in the middle of each eighth."""
+_LAG = 95
+_DOUBLING = 32
+"""Looks at an index while its rows double."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What stands for a load."""
+
+    growth: Growth
+    lag: Estimate
+    costs: costs.Costs
+
+
+def forecast(question: Question, simulated: int = SIMULATED) -> IndexForecast:
+    """The key's index after the last row, from at most about `simulated` simulated rows.
+
+    UsageError for a table or keys that the engine's page model does not know, and for layouts whose keys do not reach
+    so far.
+    """
+    index = Index(question.on, question.table)
+    if question.growth.rows <= simulated:
+        return _all(question, index)
+    found = regime(question.layout, question.table.column, question.growth, simulated, question.seed)
+    make = {"local": _local, "random": _random, "whole": _whole}[found.kind]
+    return _answer(question, index, make(question, index, found, simulated))
+
+
+def _kind(on: Engine, kind: Kind) -> Kind:
+    return "unconfirmed model" if on.caveat else kind
+
+
+def _rows(question: Question, part: Part) -> Rows:
+    return rows_of(question.layout, question.table.column, question.growth, part, question.seed)
+
+
+def _all(question: Question, index: Index) -> IndexForecast:
+    """All rows, simulated."""
+    rows = _rows(question, Part(0, question.growth.rows))
+    stats = index.of(rows)
+    n, kind = stats.rows, _kind(question.on, "exact model")
+
+    def exact(value: float) -> Figure:
+        return Figure(value, value, value, kind)
+
+    above = keys_above(rows.ranks)[n // 2 :]
+    cost = costs.of_all(index, rows, question.server, question.growth.rows_per_tx)
+    reads, knee, log = (None if of is None else exact(of.value) for of in (cost.reads, cost.knee, cost.log))
+    return IndexForecast(
+        leaf_pages=exact(stats.leaf_pages),
+        index_bytes=exact((stats.leaf_pages + stats.branch_pages) * page_bytes(question.on, index)),
+        density=exact(stats.density),
+        splits=exact(1000 * (stats.edge_splits + stats.interior_splits) / n),
+        reads=reads,
+        knee=knee,
+        log_bytes=log,
+        lag=exact(float(np.percentile(above, _LAG))),
+    )
+
+
+def _local(question: Question, index: Index, found: Regime, simulated: int) -> Found:
+    """Stretches of the load, each long enough for many blocks."""
+    n = question.growth.rows
+    parts = max(1, min(_PARTS, int(simulated / (12 * max(1.0, found.reach))), n // (found.step * 64)))
+    each = simulated // parts
+    span = each * found.step
+    if span * parts >= n:
+        parts, each, span = 1, n // found.step, n
+    firsts = [int((i + 0.5) * n / parts - span / 2) for i in range(parts)]
+    made = [_rows(question, Part(max(0, first), each, found.step)) for first in firsts]
+    stats = [index.of(rows, points(each)) for rows in made]
+    lags = [_percentile(rows, found.step) for rows in made]
+    grown = growth(stats, found.reach)
+    server = replace(question.server, share=1 / found.step)
+    cost = costs.of_stretches(
+        index, made, found.reach, grown.leaves.value, server, question.growth.rows_per_tx, found.step
+    )
+    return Found(grown, _mean(lags), cost)
+
+
+def _percentile(rows: Rows, step: int) -> list[float]:
+    """The lag in each fifth of what comes after a quarter of a part, in rows of the load."""
+    above = keys_above(rows.ranks)[len(rows.words) // 4 :]
+    return [step * float(np.percentile(own, _LAG)) for own in np.array_split(above, 5)]
+
+
+def _mean(batches: list[list[float]]) -> Estimate:
+    values = np.concatenate([np.array(own) for own in batches])
+    half = student(len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
+    return Estimate(float(values.mean()), half)
+
+
+def _random(question: Question, index: Index, found: Regime, simulated: int) -> Found:
+    """Random keys: each block of the load grows as any other index of random keys."""
+    n = question.growth.rows
+    sizes = [min(float(n), size) for size in found.blocks]
+    made = random_growth(index, sizes, n / sum(sizes), simulated)
+    # A new row's place in its block is anywhere. The only block is full at the end, and others as full as any.
+    full = 1.0 if sum(sizes) >= n and len(sizes) == 1 else 0.5
+    cost = costs.UNKNOWN
+    if full == 1.0:
+        cost = costs.of_random_keys(
+            index, n, made.leaves.times(n), question.server, question.growth.rows_per_tx, simulated
+        )
+    return Found(made, Estimate(sizes[-1] * full * _LAG / 100, sizes[-1] * full * 0.01), cost)
+
+
+def _whole(question: Question, index: Index, found: Regime, _simulated: int) -> Found:
+    """Every so many-th row of the whole load; half and a quarter of these, and the last doubling, for the interval."""
+    n = question.growth.rows
+    leaves, splits, stats = [], [], []
+    lag = Estimate(0, 0)
+    for thinner in (1, 2, 4):
+        step = found.step * thinner
+        rows = _rows(question, Part(0, n // step, step))
+        late = np.unique(np.linspace(len(rows.words) // 2, len(rows.words), _DOUBLING + 1).astype(np.int64))
+        one = index.of(rows, [int(place) for place in late[:-1]])
+        stats.append(one)
+        leaves.append(one.leaf_pages / one.rows)
+        splits.append((one.edge_splits + one.interior_splits) / one.rows)
+        if thinner == 1:
+            lag = _mean([_percentile(rows, step)])
+            lag = Estimate(lag.value, lag.half + step)  # rows in between can be above, too
+    # Leaves that fill alike make waves that never end, whose place a smaller index does not tell.
+    density = [one.leaf_pages / one.rows for one in stats[0].checkpoints] + [leaves[0]]
+    apart = 2 / stats[0].rows + max(_apart(leaves), (max(density) - min(density)) / 2)
+    made = grown(stats[:1], Estimate(leaves[0], apart))
+    of_splits = max(_apart(splits), apart * splits[0] / leaves[0])
+    rate = Growth(made.leaves, Estimate(splits[0], of_splits), made.density, made.branches)
+    return Found(rate, lag, costs.UNKNOWN)
+
+
+def _apart(values: list[float]) -> float:
+    return 1.5 * max(abs(values[0] - values[1]), abs(values[0] - values[2]) / 2)
+
+
+def page_bytes(on: Engine, index: Index) -> int:
+    """Bytes of a page of the engine's index."""
+    size = getattr(index.model, "page_bytes", 0) or on.page_bytes
+    return int(size)
+
+
+def _answer(question: Question, index: Index, found: Found) -> IndexForecast:
+    n, kind, grown = question.growth.rows, _kind(question.on, "scaled"), found.growth
+
+    def figure(of: Estimate, least: float = 0.0, most: float = float("inf")) -> Figure:
+        value = min(max(of.value, least), most)
+        return Figure(value, max(least, of.value - of.half), min(most, of.value + of.half), kind)
+
+    leaves = Estimate(grown.leaves.value * n, grown.leaves.half * n + 1)
+    relative = leaves.half / leaves.value
+    density = grown.density / grown.leaves.value
+    pages = Estimate(
+        leaves.value * (1 + grown.branches), leaves.half * (1 + grown.branches) + 0.1 * grown.branches * leaves.value
+    )
+    return IndexForecast(
+        leaf_pages=figure(leaves, 1),
+        index_bytes=figure(pages.times(page_bytes(question.on, index))),
+        density=figure(Estimate(density, density * relative), 0, 100),
+        splits=figure(grown.splits.times(1000)),
+        reads=None if found.costs.reads is None else figure(found.costs.reads),
+        knee=None if found.costs.knee is None else figure(found.costs.knee),
+        log_bytes=None if found.costs.log is None else figure(found.costs.log),
+        lag=figure(found.lag),
+    )
+
+
+__all__ = ["SIMULATED", "forecast"]

@@ -1,0 +1,161 @@
+"""What an engine tells of a database that exists: its tables, their indexes, and samples of their keys.
+
+`keybench inspect` asks for it (`Inspects` in `capabilities`). An inspector only reads, by all means that its server has
+for that, and reads a bounded number of pages of each table, whatever the table's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.model.keys import Order
+
+Form = Literal["uuid", "bytes", "text", "int"]
+"""How the server gives the values of a key: 16 bytes in RFC order, bytes as they are stored, text, or integers."""
+
+Role = Literal["primary key", "unique", "foreign key"]
+
+PAGES = 200
+"""Pages of a table, or places in an index, at which keys are sampled."""
+INDEX_PAGES = 2_000
+"""Pages of an index of which the fill is measured: density is then known to about 0.4 points."""
+STATEMENT_SECONDS, LOCK_SECONDS = 10, 1
+
+
+@dataclass(frozen=True)
+class TableHere:
+    """A table of the database."""
+
+    schema: str
+    name: str
+    kind: Literal["table", "view", "partitioned table", "other"] = "table"
+    part_of: str = ""
+    """Full name of the partitioned table that it is a partition of."""
+    rows: float | None = None
+    """None where nobody counted; never exact unless `rows_from` says so."""
+    rows_from: str = ""
+    bytes: int | None = None
+    """Of the table with its indexes."""
+    row_bytes: float | None = None
+    """Bytes of a row's columns beside the key; an estimate."""
+    inserted: int | None = None
+    """Rows inserted since the server's statistics began."""
+    since: str = ""
+    """When they began, as ISO 8601; empty if nobody knows."""
+    refused: str = ""
+    """Why its keys cannot be read, as a sentence; else empty."""
+
+    @property
+    def full_name(self) -> str:
+        """With its schema where it has one."""
+        return f"{self.schema}.{self.name}" if self.schema else self.name
+
+
+@dataclass(frozen=True)
+class IndexHere:
+    """A primary key, unique index or foreign key of a table."""
+
+    name: str
+    """Empty for a foreign key without an index."""
+    columns: tuple[str, ...]
+    roles: tuple[Role, ...]
+    sql_type: str
+    """Of the first column."""
+    form: Form | None
+    """None if keybench knows no keys of that type."""
+    order: Order = "rfc"
+    """The byte order in which the column sorts GUIDs."""
+    is_table: bool = False
+    """Whether the table's rows are in it: a clustered index."""
+    note: str = ""
+    """What else a reader must know, as a sentence: a partial index, for example."""
+
+
+@dataclass(frozen=True)
+class PagesHere:
+    """The size and fill of an index. Figures that nobody can give are None, and `missing` says why."""
+
+    bytes: int | None = None
+    leaf_pages: float | None = None
+    density: float | None = None
+    """Used share of the leaf pages in %, by the engine's own definition."""
+    backward: float | None = None
+    """Share in % of the leaves whose next one lies before them in the file."""
+    full: float = 100.0
+    """The density that ascending keys would have there."""
+    origin: Literal["measured", "sampled", "estimated", ""] = ""
+    """All pages; a sample of them; computed from sizes and widths; nothing."""
+    error: float | None = None
+    """Half the width of the density's 95 % interval, in points; None where it is not known."""
+    missing: str = ""
+    pages_read: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class SampleHere:
+    """Keys of an index. All arrays have the shape (n,)."""
+
+    values: Sequence[bytes] | Sequence[str] | NDArray[np.int64]
+    arrival: NDArray[np.float64] | None = None
+    """Where each row is in the order in which rows arrived, on any scale; None if the server does not show that."""
+    arrival_from: str = ""
+    """What shows it: `position in the table` …"""
+    after_the_one_before: NDArray[np.bool_] | None = None
+    """Whether each row probably arrived right after the one before it in the sample."""
+    weights: NDArray[np.float64] | None = None
+    """How many rows each key stands for, on any scale; None: all the same."""
+    whole: bool = False
+    """Whether these are all keys."""
+    pages_read: int = 0
+    """The pages that were read at most."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class About:
+    """The database, for the first lines of the answer."""
+
+    engine: str
+    title: str
+    """Engine and version."""
+    promises: tuple[str, ...]
+    """How it is made sure that nothing is written and little is read: one sentence each."""
+    caveats: tuple[str, ...] = field(default=())
+    """What this user cannot know, one sentence each."""
+
+
+class Inspector(Protocol):
+    """A read-only connection to a database that exists."""
+
+    def about(self) -> About:
+        """The server and what will be done on it. Reads no table."""
+        ...
+
+    def tables(self) -> Sequence[TableHere]:
+        """All tables and views but the system's, the largest first, with what costs little to know."""
+        ...
+
+    def details(self, table: TableHere) -> TableHere:
+        """The table with its rows, their bytes, and its growth, as far as they are known."""
+        ...
+
+    def indexes(self, table: TableHere) -> Sequence[IndexHere]:
+        """Its primary key, unique indexes and foreign keys."""
+        ...
+
+    def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
+        """Keys of the index's first column. ServerError if the server refuses."""
+        ...
+
+    def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
+        """The size and fill of the index. ServerError if the server refuses."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...

@@ -1,0 +1,69 @@
+"""Statements that users are told to run on tables of their own. keybench never runs them: its tests do.
+
+An engine that is `KnowsStatements` writes them; its text is in its own folder (`ddl/advised.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from keybench.model.column import Column
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement, or one step that is no statement."""
+
+    sql: str
+    """Without a semicolon at its end; empty for a step that applications or people take."""
+    note: str = ""
+    """What it is for, and what to know of it."""
+    confirmed: bool = False
+    """Whether keybench's tests run it on a live server of this engine. The others are written from documentation."""
+    source: str = ""
+    """The page of the documentation that it rests on."""
+    locks: str = ""
+    """What it locks, and what goes on meanwhile; empty for a new table and for steps that lock nothing."""
+
+
+@dataclass(frozen=True)
+class KeyedTable:
+    """A table of a user whose primary key is the column `id`."""
+
+    name: str
+    column: Column
+    layout: str
+    """Of its keys."""
+    version: str = ""
+    """Of the server, as people write it; empty for the newest that keybench knows."""
+
+
+class WritesStatements(Protocol):
+    """The statements of one engine. All raise UsageError for a version that they don't know."""
+
+    def creating(self, table: KeyedTable) -> Sequence[Statement]:
+        """Creates the table; the server makes keys of the layout, or like them, where it can."""
+        ...
+
+    def switching(self, table: KeyedTable) -> Sequence[Statement]:
+        """New rows of an existing table get keys of the layout of `table`. Old rows keep theirs."""
+        ...
+
+    def rebuilding(self, table: KeyedTable) -> Sequence[Statement]:
+        """The index of the key is built again."""
+        ...
+
+    def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
+        """Every row of `table` gets a new key in place of its old one. The two have one name."""
+        ...
+
+
+@runtime_checkable
+class KnowsStatements(Protocol):
+    """A capability of an engine."""
+
+    def statements(self) -> WritesStatements:
+        """What writes its statements."""
+        ...

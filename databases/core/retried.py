@@ -1,0 +1,99 @@
+"""A writer's transactions with several statements: look up, insert, commit, and again if the server rolls them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.contract.roles import Session
+from keybench.databases.contract.transactions import Aborted, DeadlockVictim, IsolatesTransactions
+from keybench.errors import ServerError
+from keybench.model.keys import Keys
+from keybench.model.payload import Payload
+from keybench.model.transactions import TransactionStyle
+
+MOST_TRIES: Final = 10_000
+"""A transaction that fails so often will never succeed."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One transaction: keys to look up, then rows to insert."""
+
+    keys: Sequence[object]
+    batch: object
+
+
+@dataclass(frozen=True, eq=False)
+class Rollbacks:
+    """How often the server rolled transactions back."""
+
+    retries: NDArray[np.int64]
+    """(transactions,): how often each one was tried again."""
+    deadlocks: int
+    """How many of these were victims of deadlocks."""
+
+
+@dataclass
+class RetriedTransactions:
+    """A session whose batches are sent as transactions of a style. A transaction that is rolled back is sent again at
+    once, with the same rows."""
+
+    session: Session
+    isolated: IsolatesTransactions
+    style: TransactionStyle
+    deadlocks: int = 0
+    retries: list[int] = field(default_factory=list)
+    """Of each transaction that was committed."""
+
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
+        """The session's batches, each with the keys that it looks up first."""
+        batches = self.session.prepare(keys, payload, start, rows_per_tx)
+        read = self.session.prepare_keys(keys) if self.style.look_up else ()
+        spans = [self.style.looked_up(first, first + rows_per_tx) for first in range(0, len(keys), rows_per_tx)]
+        return [
+            Work([read[i] for i in span if i < len(keys)], batch) for span, batch in zip(spans, batches, strict=True)
+        ]
+
+    def send(self, batch: object) -> int:
+        """Sends one transaction until the server has committed it. Returns the rows that it acknowledged."""
+        assert isinstance(batch, Work)
+        for tries in range(MOST_TRIES):
+            try:
+                self.isolated.begin()
+                for key in batch.keys:
+                    self.session.find(key)
+                rows = self.session.send(batch.batch)
+                self.isolated.commit()
+            except Aborted as error:
+                self.deadlocks += isinstance(error, DeadlockVictim)
+                self.isolated.rollback()
+            else:
+                self.retries.append(tries)
+                return rows
+        raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
+
+    @property
+    def rollbacks(self) -> Rollbacks:
+        """What happened so far."""
+        return Rollbacks(np.array(self.retries, np.int64), self.deadlocks)
+
+
+def in_transactions(session: Session, style: TransactionStyle) -> RetriedTransactions:
+    """The session in that style. TypeError if the engine declares isolation levels and its sessions have none."""
+    if not isinstance(session, IsolatesTransactions):
+        raise TypeError(f"the engine declares isolation levels and its sessions ({type(session).__name__}) have none")
+    session.isolate(style.isolation)
+    return RetriedTransactions(session, session, style)
+
+
+def together(all_writers: Sequence[Rollbacks | None]) -> Rollbacks | None:
+    """The rollbacks of all writers; None if no writer can tell."""
+    known = [one for one in all_writers if one]
+    if not known:
+        return None
+    return Rollbacks(np.concatenate([one.retries for one in known]), sum(one.deadlocks for one in known))

@@ -1,0 +1,145 @@
+"""Statements for users' own tables on Oracle. Written from documentation: no server has run them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.databases.core.server_made import server_made
+from keybench.databases.oracle import keys
+from keybench.databases.oracle.ddl import sql_type
+from keybench.errors import UsageError
+from keybench.generators.core.layout import layout
+from keybench.model.names import RANDOM
+
+_DOCS = "https://docs.oracle.com/en/database/oracle/oracle-database/26/sqlrf/"
+_UUID = 26
+_OLDEST, _NEWEST = 12, 26
+
+
+def number(version: str) -> int:
+    """The release: 19c, 23ai, 26ai and 19.3 are 19, 23, 26 and 19. UsageError for what is none."""
+    if not version:
+        return _NEWEST
+    match = re.fullmatch(r"(\d+)(c|ai|(?:\.\d+)+)?", version)
+    if not match or not _OLDEST <= int(match[1]) <= _NEWEST:
+        raise UsageError(
+            f"Oracle {version!r} is unknown: name a release from {_OLDEST}c to {_NEWEST}ai, for example 19c."
+        )
+    return int(match[1])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', "") + '"' if not re.fullmatch(r"[a-z][a-z0-9_]*", name) else name
+
+
+def _default(table: KeyedTable) -> tuple[str, str]:
+    """(the declaration after the column's type, what to know of it)."""
+    if made := server_made(keys.MADE, table.layout, table.column, number(table.version)):
+        if "IDENTITY" in made.declaration:
+            return "GENERATED ALWAYS AS IDENTITY (CACHE 1000)", "The server numbers the rows."
+        note = "SYS_GUID() is no UUID of any version, and the next key can be guessed. Its order is not documented."
+        return made.declaration, note
+    if table.layout == RANDOM and table.column.name == "raw16" and number(table.version) >= _UUID:
+        return "DEFAULT UUID()", "The server makes a key where a row brings none. UUID() is new in 26ai."
+    note = "The application makes the keys: the server has no function for them."
+    if table.column.name == "raw16":
+        note += " From .NET, send big-endian bytes: a Guid bound as it is arrives with its first eight bytes swapped."
+    return "", note
+
+
+def creating(table: KeyedTable) -> Sequence[Statement]:
+    """The table, a heap, with the key's index beside it."""
+    declaration, note = _default(table)
+    column = " ".join(filter(None, ["id", sql_type(table.column), declaration, "NOT NULL"]))
+    sql = (
+        f"CREATE TABLE {_quoted(table.name)} (\n  {column},\n  created_at TIMESTAMP(3) DEFAULT SYSTIMESTAMP NOT NULL,\n"
+        f"  CONSTRAINT {_quoted(f'{table.name}_pkey')} PRIMARY KEY (id)\n)"
+    )
+    if layout(table.layout).suits(table.column):
+        note += " Where many sessions, or several instances, queue for the last block, partition the index by hash."
+    return [Statement(sql, note, False, f"{_DOCS}CREATE-TABLE.html")]
+
+
+def switching(table: KeyedTable) -> Sequence[Statement]:
+    """A new default."""
+    declaration, note = _default(table)
+    if not declaration:
+        return [Statement("", f"Deploy the application that makes {table.layout} keys. {note}")]
+    if "IDENTITY" in declaration:
+        return [Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")]
+    sql = f"ALTER TABLE {_quoted(table.name)} MODIFY (id {declaration})"
+    return [Statement(sql, note, False, f"{_DOCS}ALTER-TABLE.html", "Exclusive, for a moment: no row is read.")]
+
+
+def rebuilding(table: KeyedTable) -> Sequence[Statement]:
+    """The key's index, online."""
+    free = 20 if layout(table.layout).order == "none" else 10
+    note = "Needs room for a second index until it ends. ONLINE takes the Enterprise edition."
+    if free > 10:
+        note += " More free room puts the next wave of splits of random keys off, and makes the index larger at once."
+    index, page = _quoted(f"{table.name}_pkey"), f"{_DOCS}ALTER-INDEX.html"
+    locks = "Reads and writes go on; at its end it waits for transactions that are open."
+    return [
+        Statement(f"ALTER INDEX {index} REBUILD ONLINE PCTFREE {free}", note, False, page, locks),
+        Statement(
+            f"ALTER INDEX {index} COALESCE",
+            "Instead, in every edition: it merges neighbouring leaves in small transactions, and frees less.",
+            False,
+            page,
+            "Single blocks, for a moment.",
+        ),
+    ]
+
+
+def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
+    """A new key beside the old one, filled in batches; then the two change places."""
+    declaration, note = _default(into)
+    name, key, index = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id_new"))
+    page, brief = f"{_DOCS}ALTER-TABLE.html", "Exclusive, for a moment."
+    made = declaration if declaration.startswith("DEFAULT") else ""
+    added = " ".join(filter(None, ["id_new", sql_type(into.column)]))
+    listed = [Statement(f"ALTER TABLE {name} ADD ({added})", "", False, page, brief)]
+    if made:
+        listed.append(Statement(f"ALTER TABLE {name} MODIFY (id_new {made})", note, False, page, brief))
+    return [
+        *listed,
+        Statement(
+            "",
+            "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with the "
+            "time of its row (DBMS_PARALLEL_EXECUTE does it in chunks). Give every child table a column for the new "
+            "key, and fill it by a join. DBMS_REDEFINITION does all of this online, too.",
+        ),
+        Statement(
+            f"CREATE UNIQUE INDEX {index} ON {name} (id_new) ONLINE",
+            "ONLINE takes the Enterprise edition.",
+            False,
+            f"{_DOCS}CREATE-INDEX.html",
+            "Reads and writes go on.",
+        ),
+        Statement(
+            f"ALTER TABLE {name} MODIFY (id_new NOT NULL ENABLE NOVALIDATE)",
+            "NOVALIDATE reads no rows.",
+            False,
+            page,
+            brief,
+        ),
+        Statement(
+            f"ALTER TABLE {name} DROP CONSTRAINT {key} KEEP INDEX",
+            "Drop the foreign keys that refer to it first. The old key keeps its index, as long as anybody may ask "
+            "for it.",
+            False,
+            page,
+            brief,
+        ),
+        Statement(f"ALTER TABLE {name} RENAME COLUMN id TO id_old", "", False, page, brief),
+        Statement(f"ALTER TABLE {name} RENAME COLUMN id_new TO id", "", False, page, brief),
+        Statement(
+            f"ALTER TABLE {name} ADD CONSTRAINT {_quoted(f'{table.name}_pk')} PRIMARY KEY (id) USING INDEX {index}",
+            "Together with the application that knows the new keys; then the foreign keys again.",
+            False,
+            page,
+            "Exclusive, while the column is checked.",
+        ),
+    ]

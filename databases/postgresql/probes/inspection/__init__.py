@@ -1,0 +1,1 @@
+"""Looking at a PostgreSQL database that exists, in read-only transactions with short timeouts."""

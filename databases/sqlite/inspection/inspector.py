@@ -1,0 +1,279 @@
+"""A read-only look at an SQLite file: its schema by SQL, keys and the fill of pages by reading pages of its b-trees.
+
+Random branches are followed to a bounded number of leaves, so that a file of any size is looked at in about the same
+time. A file in WAL mode that nobody has open is opened as immutable, because SQLite would otherwise make a file for
+shared memory beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import apsw
+import numpy as np
+
+from keybench.databases.contract.existing import (
+    INDEX_PAGES,
+    PAGES,
+    About,
+    Form,
+    IndexHere,
+    PagesHere,
+    Role,
+    SampleHere,
+    TableHere,
+)
+from keybench.databases.sqlite.inspection.opening import Shape, opened, reason
+from keybench.databases.sqlite.inspection.pages import File, Page, Tree, Value, walk
+from keybench.errors import EnvironmentMissing, ServerError
+from keybench.pagemodels.sqlite import records
+
+_NOT_STORED: Final = 2
+_INTERIOR_HEADER: Final = 8
+"""Bytes of a leaf's header."""
+_FEW: Final = 30
+"""Leaves of a table that are read to know about how large it is."""
+_KEYS: Final = 8_000
+_PER_LEAF: Final = 100
+"""Keys of one leaf that are taken at most."""
+
+
+class SqliteInspector:
+    """One file."""
+
+    def __init__(self, path: Path) -> None:
+        """EnvironmentMissing if the file cannot be read or is none of SQLite's."""
+        self._path = path
+        try:
+            self._file = File(path)
+            self._connection = opened(path)
+            self._connection.execute("PRAGMA query_only = 1")
+            self._connection.execute("BEGIN")
+            self._schema = {
+                str(name): (str(kind), str(table), int(root or 0), str(sql or ""))
+                for kind, name, table, root, sql in self._connection.execute(
+                    "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE type <> 'trigger'"
+                )
+            }
+        except (OSError, ValueError, apsw.Error) as error:
+            raise EnvironmentMissing(
+                f"{path} cannot be read as an SQLite database: {reason(error)}.\n"
+                "Check the path, and that you may read it."
+            ) from None
+        self._trees: dict[int, Tree] = {}
+
+    def about(self) -> About:
+        """The file, opened for reading alone."""
+        return About(
+            "sqlite",
+            f"SQLite {apsw.sqlite_lib_version()}, {self._path.name}",
+            (
+                "The file is opened for reading alone (mode=ro, PRAGMA query_only), in one transaction.",
+                f"At most {INDEX_PAGES:,} leaves of each table and index are read, found by following random branches; "
+                "smaller ones are read whole.",
+            ),
+            ("SQLite keeps no counters: nobody knows how many rows are inserted a day.",),
+        )
+
+    def tables(self) -> Sequence[TableHere]:
+        """All tables and views, the largest first."""
+        found = []
+        for name, (kind, _, root, _) in self._schema.items():
+            if name.startswith("sqlite_") or kind == "index":
+                continue
+            if kind == "view":
+                found.append(TableHere("", name, "view", refused="a view has no keys of its own: name its tables."))
+            elif not root:
+                found.append(TableHere("", name, "other", refused="a virtual table stores its rows elsewhere."))
+            else:
+                tree = walk(self._file, root, _FEW, np.random.default_rng(root))
+                found.append(TableHere("", name, bytes=round(tree.total * self._file.page_bytes)))
+        return sorted(found, key=lambda one: -(one.bytes or 0))
+
+    def details(self, table: TableHere) -> TableHere:
+        """The rows by the leaves of the table, and the bytes of their records.
+
+        Without rowids, a row lies between every two leaves.
+        """
+        shape = self._shape(table.name)
+        tree = self._tree(shape.root)
+        counts = [len(page.cells) for page in tree.leaves]
+        lengths = [length for page in tree.leaves[:50] for _, length, _ in page.rows(self._file.usable)]
+        mean = float(np.average(counts, weights=tree.weights)) if counts else 0.0
+        return replace(
+            table,
+            rows=round(mean * tree.total + (0 if shape.rowids else tree.total - 1)),
+            rows_from="counted" if tree.whole else "estimated from a sample of leaves",
+            bytes=round(tree.total * self._file.page_bytes),
+            row_bytes=float(np.mean(lengths)) if lengths else None,
+        )
+
+    def indexes(self, table: TableHere) -> Sequence[IndexHere]:
+        """By PRAGMA index_list, index_info and foreign_key_list."""
+        name, shape = table.name, self._shape(table.name)
+        types = {
+            str(column): str(declared or "")
+            for _, column, declared, *_ in self._rows("SELECT * FROM pragma_table_info(?)", name)
+        }
+        foreign: dict[int, list[str]] = {}
+        for number, _, _, column, *_ in self._rows("SELECT * FROM pragma_foreign_key_list(?)", name):
+            foreign.setdefault(int(str(number)), []).append(str(column))
+        keys = [tuple(columns) for columns in foreign.values()]
+        found: list[IndexHere] = []
+        if shape.alias:
+            roles: tuple[Role, ...] = ("primary key", *(("foreign key",) if (shape.alias,) in keys else ()))
+            found.append(IndexHere(name, (shape.alias,), roles, types[shape.alias], "int", is_table=True))
+        covered = {shape.alias}
+        for _, index, unique, origin, partial in self._rows("SELECT * FROM pragma_index_list(?)", name):
+            columns = tuple(
+                str(column) for *_, column in self._rows("SELECT * FROM pragma_index_info(?)", str(index)) if column
+            )
+            own = list(self._roles(columns, keys, str(origin), unique=bool(unique)))
+            if not columns or not own:
+                continue
+            covered.add(columns[0])
+            without = origin == "pk" and not shape.rowids
+            found.append(
+                IndexHere(
+                    name if without else str(index), columns, tuple(own), types.get(columns[0], ""),
+                    self._form(name, shape, columns[0]), is_table=without,
+                    note="a partial index" if partial else "",
+                )
+            )  # fmt: skip
+        for columns in keys:
+            if columns[0] not in covered:
+                form = self._form(name, shape, columns[0])
+                found.append(IndexHere("", columns, ("foreign key",), types.get(columns[0], ""), form))
+        return found
+
+    @staticmethod
+    def _roles(
+        columns: tuple[str, ...], keys: Sequence[tuple[str, ...]], origin: str, *, unique: bool
+    ) -> Iterator[Role]:
+        if origin == "pk":
+            yield "primary key"
+        elif unique:
+            yield "unique"
+        if any(columns[: len(key)] == key for key in keys):
+            yield "foreign key"
+
+    def _form(self, table: str, shape: Shape, column: str) -> Form | None:
+        """The form of the first keys that are there: SQLite's declared types bind nobody."""
+        values = [value for _, value in self._values(self._tree(shape.root).leaves[:5], shape, column, 50)]
+        kinds = {type(value) for value in values}
+        del table
+        if len(kinds) != 1:
+            return None
+        return {bytes: "bytes", str: "text", int: "int"}.get(kinds.pop())  # type: ignore[return-value]
+
+    def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
+        """Keys from leaves of the table: neighbours where they lie in order of arrival, else a few of many leaves.
+
+        Neighbours in order of the key have the same leading bits.
+        """
+        shape = self._shape(table.name)
+        tree = self._tree(shape.root)
+        leaves, weights = tree.leaves, tree.weights
+        most = _PER_LEAF if shape.rowids else max(1, _KEYS // max(1, len(leaves)))
+        if len(leaves) > PAGES and shape.rowids:
+            chosen = np.linspace(0, len(leaves) - 1, PAGES).astype(int)
+            leaves = tuple(leaves[place] for place in chosen)
+            weights = tuple(weights[place] for place in chosen)
+        rows: list[int] = []
+        values: list[Value] = []
+        heavy: list[float] = []
+        for leaf, weight in zip(leaves, weights, strict=True):
+            own = list(self._values([leaf], shape, index.columns[0], most))
+            rows += [rowid for rowid, _ in own]
+            values += [value for _, value in own]
+            heavy += [weight * len(leaf.cells) / max(1, len(own))] * len(own)
+        in_order = shape.rowids and index.columns[0] != shape.alias
+        order = np.argsort(rows, kind="stable") if shape.rowids else np.arange(len(rows))
+        placed = np.array(rows, np.int64)[order]
+        chosen_values = [values[place] for place in order]
+        return SampleHere(
+            np.array(chosen_values, np.int64) if index.form == "int" else chosen_values,
+            arrival=placed.astype(np.float64) if in_order else None,
+            arrival_from="rowid" if in_order else "",
+            after_the_one_before=np.diff(placed, prepend=placed[:1] - 2) == 1 if shape.rowids else None,
+            weights=np.array(heavy)[order],
+            whole=tree.whole and len(leaves) == len(tree.leaves) and all(len(leaf.cells) <= most for leaf in leaves),
+            pages_read=len(leaves),
+        )
+
+    def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
+        """The leaves of the index's b-tree."""
+        if not index.name:
+            return PagesHere(missing="no index begins with this foreign key.")
+        root = self._shape(table.name).root if index.is_table else self._schema[index.name][2]
+        before = self._file.pages_read
+        tree = self._tree(root)
+        room = self._file.usable - _INTERIOR_HEADER
+        used = np.array([100 * (1 - page.free() / room) for page in tree.leaves])
+        weights = np.array(tree.weights)
+        mean = float((used * weights).sum() / weights.sum())
+        spread = float(np.sqrt((weights**2 * (used - mean) ** 2).sum()) / weights.sum())
+        return PagesHere(
+            bytes=round(tree.total * self._file.page_bytes),
+            leaf_pages=tree.total,
+            density=mean,
+            backward=None if tree.backward is None else 100 * tree.backward,
+            full=100.0 if tree.leaves[0].of_rowids else records.ASCENDING_FILL * 100,
+            origin="measured" if tree.whole else "sampled",
+            error=0.0 if tree.whole else 1.96 * spread,
+            pages_read=max(self._file.pages_read - before, len(tree.leaves)),
+        )
+
+    def _values(self, leaves: Sequence[Page], shape: Shape, column: str, most: int) -> Iterator[tuple[int, Value]]:
+        """(rowid, value) of up to `most` rows of each leaf; rows without the value are left out.
+
+        They are consecutive where the table has rowids, else evenly spread.
+        """
+        place = shape.columns.index(column)
+        for leaf in leaves:
+            step = 1 if shape.rowids else max(1, len(leaf.cells) // most)
+            for number, (rowid, _, values) in enumerate(leaf.rows(self._file.usable)):
+                if number >= most * step:
+                    break
+                if number % step:
+                    continue
+                if column == shape.alias:
+                    yield rowid, rowid
+                elif place < len(values) and values[place] is not None:
+                    yield rowid, values[place]
+
+    def _tree(self, root: int) -> Tree:
+        if root not in self._trees:
+            self._trees[root] = walk(self._file, root, INDEX_PAGES, np.random.default_rng(root))
+        return self._trees[root]
+
+    def _shape(self, name: str) -> Shape:
+        _, _, root, sql = self._schema[name]
+        columns = [
+            (str(column), str(declared or ""), int(str(key)))
+            for _, column, declared, _, _, key, hidden in self._rows("SELECT * FROM pragma_table_xinfo(?)", name)
+            if hidden != _NOT_STORED  # 2: a generated column that is not stored
+        ]
+        primary = sorted((key, column) for column, _, key in columns if key)
+        if re.search(r"\bWITHOUT\s+ROWID\b[^)]*$", sql, re.IGNORECASE):
+            first = [column for _, column in primary]
+            return Shape(root, False, (*first, *(column for column, _, key in columns if not key)), "")
+        alias = next(
+            (c for c, declared, key in columns if key and len(primary) == 1 and declared.upper() == "INTEGER"), ""
+        )
+        return Shape(root, True, tuple(column for column, _, _ in columns), alias)
+
+    def _rows(self, statement: str, *values: str) -> list[tuple[object, ...]]:
+        try:
+            return list(self._connection.execute(statement, values))
+        except apsw.Error as error:
+            raise ServerError(f"SQLite: {error}") from None
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+        self._file.close()

@@ -1,0 +1,1 @@
+"""Figures of the ranges of a cluster that take a load."""

@@ -1,0 +1,110 @@
+"""What writers do to one another: rollbacks and retries, samples of waits, and how often they meet on a leaf."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.contract.capabilities import SamplesWaits, WaitSampler
+from keybench.databases.contract.roles import Admin
+from keybench.databases.core.retried import Rollbacks
+from keybench.errors import ServerError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+
+NOT_SAMPLED = "this engine's waits are not sampled"
+
+
+def rollbacks(counted: Rollbacks | None) -> list[Reading]:
+    """Aborts per 1,000 transactions, and retries until success; nothing if they are not counted."""
+    if counted is None:
+        return []
+    retries, share = counted.retries, 1000 / max(len(counted.retries), 1)
+    values = {Metric.ABORTS: share * float(retries.sum()), Metric.DEADLOCKS: share * counted.deadlocks}
+    if retries.any():
+        values |= {Metric.RETRIES: float(retries[retries > 0].mean()), Metric.MOST_RETRIES: float(retries.max())}
+    return [Reading(metric, value, "measured") for metric, value in values.items()]
+
+
+class Watch:
+    """Samples of all writers' waits, taken by a thread of the runner with a connection of its own, while rows are sent.
+
+    Writers connect and prepare before the first row, and some end before others: that is no part of the samples.
+    """
+
+    def __init__(self, sampler: WaitSampler | None, rate: int) -> None:
+        self._sampler, self._rate = sampler, rate
+        self._sending, self.end = threading.Event(), threading.Event()
+        self._problem: ServerError | None = None
+
+    def sent(self, rows: int, of: int) -> None:
+        """Notes that so many rows have been sent."""
+        if 0 < rows < of:
+            self._sending.set()
+        elif self._sending.is_set():
+            self.end.set()
+
+    def readings(self) -> list[Reading]:
+        """What the samples show; absent with the reason if there are none."""
+        if self._sampler is None:
+            return Reading.absent([Metric.WAITING], NOT_SAMPLED)
+        if self._problem:
+            return Reading.absent([Metric.WAITING], str(self._problem))
+        return list(self._sampler.readings())
+
+    def run(self) -> None:
+        """Samples until `end` is set."""
+        assert self._sampler is not None
+        while not self._sending.wait(0.01):
+            if self.end.is_set():
+                return
+        due = time.monotonic()
+        try:
+            while not self.end.is_set():
+                self._sampler.sample()
+                due = max(due + 1 / self._rate, time.monotonic())
+                self.end.wait(due - time.monotonic())
+        except ServerError as error:  # the load goes on, and reports what is wrong with the server itself
+            self._problem = error
+
+
+@contextmanager
+def watch(admin: Admin, table: Table, rate: int) -> Iterator[Watch | None]:
+    """Samples until the block ends, `rate` times a second; None if the rate is 0."""
+    if not rate:
+        yield None
+        return
+    sampler = admin.wait_sampler(table) if isinstance(admin, SamplesWaits) else None
+    watching = Watch(sampler, rate)
+    thread = threading.Thread(target=watching.run, name="wait-sampler", daemon=True)
+    if sampler:
+        thread.start()
+    try:
+        yield watching
+    finally:
+        watching.end.set()
+        if sampler:
+            thread.join()
+            sampler.close()
+
+
+def share_on_same_leaf(
+    ranks: NDArray[np.int64], page_rows: Sequence[int] | NDArray[np.int64], rows_per_tx: int, writers: int
+) -> float:
+    """Share, in %, of transactions that insert a first row into the leaf of that of one of the `writers` - 1
+    transactions before.
+
+    `ranks`: int64 (n,), of the rows in planned order, among all rows of the index. `page_rows`: rows of each leaf of
+    the finished index, in key order.
+    """
+    leaves = np.searchsorted(np.cumsum(page_rows), ranks[::rows_per_tx], side="right")
+    met = np.zeros(len(leaves), np.bool_)
+    for back in range(1, min(writers, len(leaves))):
+        met[back:] |= leaves[back:] == leaves[:-back]
+    return 100 * float(met.mean())

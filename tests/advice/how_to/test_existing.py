@@ -1,0 +1,76 @@
+"""What becomes of a table that exists."""
+
+import pytest
+
+from keybench.advice.how_to import existing
+from keybench.advice.how_to.existing import Option, options
+from keybench.databases.registry import engine, engines
+from keybench.errors import UsageError
+from keybench.model.table import Table
+
+
+def asked(database: str, old: str, there: int, new: str, come: int, seed: int = 1) -> dict[str, Option]:
+    on = engine(database)
+    table = Table("t", on.column("uuid") if database == "postgresql" else on.default_column("uuid"), 100)
+    return {option.name: option for option in options(on, table, old, there, new, come, seed=seed)}
+
+
+def test_small_tables_are_simulated_row_by_row() -> None:
+    found = asked("postgresql", "uuid-v4", 6_000, "uuid-v7", 2_000)
+    assert list(found) == ["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "convert"]
+    assert {option.leaf_pages.kind for option in found.values()} == {"exact model"}
+    assert found["convert"].leaf_pages.value == 31  # 8,000 rows, 28 bytes each, on leaves of 8,152 bytes filled to 90 %
+    assert found["convert"].splits.value < 1  # rows of one millisecond
+    assert found["switch-rebuild-later"].leaf_pages.value <= found["switch"].leaf_pages.value
+    assert found["switch"].built_pages is None
+    assert found["switch-rebuild-now"].built_pages is not None
+    assert found["switch-rebuild-now"].before.value < found["switch"].before.value
+
+
+def test_integers_come_by_conversion_alone() -> None:
+    found = asked("postgresql", "uuid-v4", 1_000, "bigint-identity", 1_000)
+    assert list(found) == ["stay", "convert"]
+
+
+def test_a_large_table_is_said_to_be_scaled() -> None:
+    found = asked("postgresql", "uuid-v4", 40_000_000, "uuid-v7", 10_000_000)
+    stay, switch = found["stay"], found["switch"]
+    assert stay.leaf_pages.kind == "scaled"
+    assert stay.before.low < 40_000_000 / (291 * 0.6931) < stay.before.high * 1.05
+    assert switch.leaf_pages.low > stay.leaf_pages.high  # new keys split in halves, and never fill what is free
+    assert found["convert"].density.low > 89
+
+
+@pytest.mark.parametrize(("there", "come"), [(0, 1), (1, 0)])
+def test_a_table_without_rows_is_refused(there: int, come: int) -> None:
+    with pytest.raises(
+        UsageError, match=r"^an existing table needs at least one row, and one that comes: give both numbers\.$"
+    ):
+        asked("postgresql", "uuid-v4", there, "uuid-v7", come)
+
+
+def test_rows_older_than_the_epoch_are_refused() -> None:
+    on = engine("postgresql")
+    with pytest.raises(UsageError, match="is older than 1970: give more rows a second"):
+        options(on, Table("t", on.column("uuid"), 0), "uuid-v4", 3_000, "uuid-v7", 10, rows_per_second=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("database", engines())
+@pytest.mark.parametrize("pair", ["random to ordered", "ordered to random"])
+def test_scaled_figures_hold_at_four_times_the_size(database: str, pair: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows through the model, with other keys: each figure lies in the interval of the scaled one."""
+    ordered = "buvinghausen-v7-sql" if database == "mssql" else "uuid-v7"
+    old, new = ("uuid-v4", ordered) if pair == "random to ordered" else (ordered, "uuid-v4")
+    there, come = 3 << 19, 1 << 19
+    scaled = asked(database, old, there, new, come)
+    monkeypatch.setattr(existing, "MOST_ROWS", there + come)
+    full = asked(database, old, there, new, come, seed=77)
+    missed = [
+        (name, figure, one, value)
+        for name, option in scaled.items()
+        for figure in ("leaf_pages", "density", "splits", "built_pages", "before")
+        if (one := getattr(option, figure)) and not one.low <= (value := getattr(full[name], figure).value) <= one.high
+    ]
+    assert missed == []
+    assert {option.density.kind for option in full.values()} <= {"exact model", "unconfirmed model"}

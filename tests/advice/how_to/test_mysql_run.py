@@ -1,0 +1,134 @@
+"""Each statement for MySQL and MariaDB that calls itself confirmed is run on a live server."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, switch_keys
+from keybench.databases.mariadb import ENGINE as MARIADB
+from keybench.databases.mysql import ENGINE as MYSQL
+from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.engine import MySqlEngine
+from keybench.errors import ServerError
+from keybench.generators.core.layout import layout
+from keybench.model.keys import Keys
+from keybench.testing.contract.servers import Servers
+
+pytestmark = pytest.mark.long
+
+ROWS = 300
+ENGINES = [MARIADB, MYSQL]
+
+
+@pytest.fixture(params=ENGINES, ids=lambda on: on.name)
+def on(request: pytest.FixtureRequest) -> MySqlEngine:
+    assert isinstance(request.param, MySqlEngine)
+    return request.param
+
+
+@pytest.fixture
+def server(on: MySqlEngine, servers: Servers) -> Iterator[MySqlAdmin]:
+    with closing(MySqlAdmin(servers.address(on, "local"))) as admin:
+        admin.rows("DROP DATABASE IF EXISTS advised")
+        admin.rows("CREATE DATABASE advised")
+        admin.rows("USE advised")
+        yield admin
+        admin.rows("DROP DATABASE advised")
+
+
+def version(of: MySqlAdmin) -> str:
+    return str(of.value("SELECT VERSION()")).split("-")[0]
+
+
+def run(on: MySqlAdmin, statements: list[Statement]) -> None:
+    for statement in statements:
+        if statement.sql:
+            assert statement.confirmed, statement.sql
+            on.rows(statement.sql)
+
+
+def insert(on: MySqlAdmin, rows: int) -> None:
+    for _ in range(rows):
+        on.rows("INSERT INTO orders () VALUES ()")
+
+
+def keys(of: MySqlAdmin) -> Keys:
+    """In order of arrival, as far as the rows' milliseconds tell."""
+    found = of.rows("SELECT HEX(id) FROM orders ORDER BY created_at")
+    raw = b"".join(bytes.fromhex(text) for (text,) in found)
+    return Keys(np.frombuffer(raw, np.uint8).reshape(-1, 16).copy(), "uuid")
+
+
+BYTES = ["uuid-v4", "uuid-v7", "uuid-v7-counter", "rt-comb-postgresql"]
+SERVED = [
+    *((on, "binary16", name) for on in ENGINES for name in BYTES),
+    *((MARIADB, "uuid", name) for name in ("uuid-v4", "uuid-v7", "rt-comb-sql", "uuid-v1")),
+    (MYSQL, "binary16-swapped", "uuid-v1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("on", "column", "name"), SERVED, indirect=["on"], ids=lambda part: getattr(part, "name", part)
+)
+def test_the_server_makes_keys_of_the_layout(on: MySqlEngine, server: MySqlAdmin, column: str, name: str) -> None:
+    (create,) = create_table(on, version(server), on.column(column), name)
+    assert "DEFAULT" in create.sql
+    run(server, [create])
+    insert(server, ROWS)
+    if column == "uuid":
+        server.rows("ALTER TABLE orders MODIFY id binary(16) NOT NULL")  # from 11.4 on as text: HEX gives bytes then
+    made = keys(server)
+    assert len(made) == ROWS
+    if column == "binary16-swapped":
+        made = Keys(made.data[:, [4, 5, 6, 7, 2, 3, 0, 1, *range(8, 16)]], "uuid")
+    fixed, values = layout(name).shared_bits()
+    assert (np.unpackbits(made.data, axis=1)[:, fixed] == values[fixed]).all()
+    if name == "uuid-v4":
+        return
+    ticks = layout(name).decode(made).ticks
+    assert ticks is not None
+    now = float(server.value("SELECT UNIX_TIMESTAMP(NOW(3))"))
+    assert (np.diff(ticks) >= -20_000).all()
+    assert abs(ticks[-1] / 1e7 - 62_135_596_800 - now) < 2
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [("bigint", "bigint-identity"), ("char36", "uuid-v4"), ("char", "ulid-text"), ("binary16", "ulid")],
+)
+def test_tables_for_other_keys_are_created(on: MySqlEngine, server: MySqlAdmin, column: str, name: str) -> None:
+    run(server, create_table(on, version(server), on.column(column), name))
+    if name == "bigint-identity":
+        insert(server, 3)
+        assert server.rows("SELECT id FROM orders ORDER BY id") == [(1,), (2,), (3,)]
+
+
+def test_a_table_changes_its_keys_is_rebuilt_and_converted(on: MySqlEngine, server: MySqlAdmin) -> None:
+    of, column = version(server), on.column("binary16")
+    run(server, create_table(on, of, column, "uuid-v4"))
+    insert(server, ROWS)
+    run(server, switch_keys(on, of, column, "uuid-v7"))
+    insert(server, ROWS)
+    versions = "SELECT SUBSTR(HEX(id), 13, 1), COUNT(*) FROM orders GROUP BY 1 ORDER BY 1"
+    assert server.rows(versions) == [("4", ROWS), ("7", ROWS)]
+    run(server, rebuild_index(on, of, column, "uuid-v7"))
+    for step in convert_keys(on, of, (column, "uuid-v4"), (column, "uuid-v7")):
+        if step.sql:
+            run(server, [step])
+        else:
+            assert step.note.startswith("Fill id_new of old rows in batches")
+            server.rows("UPDATE orders SET id_new = INSERT(id, 7, 1, x'70') WHERE id_new IS NULL")
+    insert(server, 1)
+    assert server.rows(versions) == [("7", 2 * ROWS + 1)]
+    columns = "SELECT column_name FROM information_schema.statistics WHERE table_schema = 'advised'"
+    assert server.rows(f"{columns} AND index_name = 'PRIMARY'") == [("id",)]
+    with pytest.raises(ServerError, match="Duplicate entry"):
+        server.rows("INSERT INTO orders (id) SELECT id FROM orders LIMIT 1")
+
+
+def test_statements_for_newer_versions_of_mariadb_are_not_called_run() -> None:
+    (create,) = create_table(MARIADB, "11.8", MARIADB.column("uuid"), "uuid-v7")
+    assert "DEFAULT UUID_v7()" in create.sql
+    assert not create.confirmed

@@ -1,0 +1,162 @@
+"""What the statements say, without a server."""
+
+import re
+from typing import cast
+
+import pytest
+
+from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, switch_keys
+from keybench.databases.contract.engine import Engine
+from keybench.databases.core.server_made import alike, uuid_version
+from keybench.databases.registry import engine, engines
+from keybench.errors import UsageError
+from keybench.generators.core.layout import layout as layout_of
+from keybench.generators.core.layout import layouts
+
+
+def created(database: str, version: str, column: str, layout: str) -> str:
+    return create_table(engine(database), version, engine(database).column(column), layout)[-1].sql
+
+
+@pytest.mark.parametrize(
+    ("version", "layout", "default"),
+    [
+        ("18", "uuid-v7", "DEFAULT uuidv7()"),
+        ("", "uuid-v7-counter", "DEFAULT uuidv7()"),
+        ("17.2", "uuid-v7", "DEFAULT uuid_v7()"),
+        ("13", "uuid-v4", "DEFAULT gen_random_uuid()"),
+        ("18", "rt-comb-postgresql", "DEFAULT new_comb()"),
+        ("18", "uuid-v6", "uuid PRIMARY KEY"),
+        ("18", "ulid", "uuid PRIMARY KEY"),
+    ],
+)
+def test_postgresql_makes_the_keys_that_it_can(version: str, layout: str, default: str) -> None:
+    assert default in created("postgresql", version, "uuid", layout)
+
+
+@pytest.mark.parametrize("version", ["12", "x", "18.1.2.3", "-1"])
+def test_a_version_that_is_not_known_is_refused(version: str) -> None:
+    message = f"PostgreSQL {version!r} is unknown: name a version from 13 on, for example 15 or 18.4."
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        created("postgresql", version, "uuid", "uuid-v4")
+
+
+def test_a_column_that_does_not_take_the_keys_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"^the column bigint does not take all uuid-v4 keys: choose another column\.$"
+    ):
+        created("postgresql", "18", "bigint", "uuid-v4")
+
+
+def test_a_name_that_needs_quotes_gets_them() -> None:
+    on = engine("postgresql")
+    assert 'CREATE TABLE "Order""s" (' in create_table(on, "", on.column("uuid"), "uuid-v4", 'Order"s')[0].sql
+
+
+def test_layouts_of_one_version_and_order_are_alike() -> None:
+    assert alike("uuid-v7", "postgresql-uuidv7")
+    assert not alike("uuid-v4", "percona-week")
+    assert not alike("uuid-v4", "rt-comb-postgresql")
+    assert (uuid_version("uuid-v4"), uuid_version("ulid"), uuid_version("bigint-identity")) == (4, None, None)
+
+
+def test_random_keys_get_room_when_their_index_is_rebuilt() -> None:
+    on = engine("postgresql")
+    room, rebuild = rebuild_index(on, "18", on.column("uuid"), "uuid-v4")
+    assert "fillfactor = 80" in room.sql
+    assert rebuild.sql == "REINDEX INDEX CONCURRENTLY orders_pkey"
+    assert len(rebuild_index(on, "18", on.column("uuid"), "uuid-v7")) == 1
+
+
+def test_keys_of_the_application_change_without_a_statement() -> None:
+    on = engine("postgresql")
+    (step,) = switch_keys(on, "18", on.column("uuid"), "uuid-v6")
+    assert (step.sql, step.note.split(".")[0]) == ("", "Deploy the application that makes uuid-v6 keys")
+
+
+@pytest.mark.parametrize(
+    ("database", "version", "message"),
+    [
+        ("mysql", "5.6", "MySQL '5.6' is unknown: name a version from 5.7 on, for example 9.7."),
+        ("mariadb", "x", "MariaDB 'x' is unknown: name a version from 10.2 on, for example 11.8."),
+        ("mariadb", "10.6", "MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version."),
+        ("mssql", "2008", "SQL Server '2008' is unknown: name one of 2012, 2014, 2016, 2017, 2019, 2022, 2025."),
+        ("oracle", "9i", "Oracle '9i' is unknown: name a release from 12c to 26ai, for example 19c."),
+        ("sqlite", "2", "SQLite '2' is unknown: name a version 3, for example 3.50."),
+    ],
+)
+def test_versions_of_other_engines_are_refused(database: str, version: str, message: str) -> None:
+    column = engine(database).default_column("uuid").name
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        created(database, version, column, "uuid-v4")
+
+
+@pytest.mark.parametrize(
+    ("database", "version", "column", "layout", "text"),
+    [
+        ("mysql", "8.0", "binary16-swapped", "uuid-v1", "DEFAULT (UUID_TO_BIN(UUID(), 1))"),
+        ("mysql", "8.0.12", "binary16", "uuid-v7", "id binary(16) NOT NULL PRIMARY KEY"),
+        ("mariadb", "11.8", "uuid", "uuid-v7", "DEFAULT UUID_v7()"),
+        ("mssql", "2022", "uniqueidentifier", "newsequentialid", "DEFAULT NEWSEQUENTIALID()"),
+        ("mssql", "2022", "uniqueidentifier", "newsequentialid", "OPTIMIZE_FOR_SEQUENTIAL_KEY = ON"),
+        ("mssql", "2022", "uniqueidentifier", "uuid-v4", "DEFAULT NEWID()"),
+        ("mssql", "16.0", "uniqueidentifier", "rt-comb-sql", "CAST(NEWID() AS binary(10)) + CAST(DATEDIFF_BIG("),
+        ("mssql", "2014", "uniqueidentifier", "rt-comb-sql", "id uniqueidentifier NOT NULL,"),
+        ("mssql", "", "bigint", "bigint-identity", "id bigint NOT NULL IDENTITY"),
+        ("oracle", "26ai", "raw16", "uuid-v4", "id RAW(16) DEFAULT UUID() NOT NULL"),
+        ("oracle", "19c", "raw16", "uuid-v4", "id RAW(16) NOT NULL"),
+        ("oracle", "23", "raw16", "oracle-sys-guid", "DEFAULT SYS_GUID()"),
+    ],
+)
+def test_each_server_makes_what_it_can(database: str, version: str, column: str, layout: str, text: str) -> None:
+    assert text in created(database, version, column, layout)
+
+
+def test_sequential_keys_need_a_version_that_knows_them() -> None:
+    assert "OPTIMIZE_FOR_SEQUENTIAL_KEY" not in created("mssql", "2017", "uniqueidentifier", "newsequentialid")
+    assert "OPTIMIZE_FOR_SEQUENTIAL_KEY" not in created("mssql", "2022", "uniqueidentifier", "uuid-v4")
+
+
+def test_keys_of_time_in_uniqueidentifier_are_warned_of() -> None:
+    on = engine("mssql")
+    (create,) = create_table(on, "", on.column("uniqueidentifier"), "uuid-v7")
+    assert "these keys are in no order: take binary(16)" in create.note
+
+
+@pytest.mark.parametrize("database", ["mssql", "oracle"])
+def test_what_no_server_has_run_says_so_and_names_its_page(database: str) -> None:
+    on = engine(database)
+    column, of = on.default_column("uuid"), ("uuid-v4", "oracle-sys-guid" if database == "oracle" else "rt-comb-sql")
+    listed = [
+        *create_table(on, "", column, of[0]),
+        *switch_keys(on, "", column, of[1]),
+        *rebuild_index(on, "", column, of[0]),
+        *convert_keys(on, "", (column, of[0]), (column, of[1])),
+    ]
+    assert len(listed) > 8
+    for statement in listed:
+        assert not statement.confirmed
+        assert statement.source.startswith("https://") or not statement.sql
+
+
+@pytest.mark.parametrize("database", engines())
+@pytest.mark.parametrize("name", [name for name, each in layouts().items() if each.name == name])
+def test_every_layout_has_statements_on_every_engine(database: str, name: str) -> None:
+    on, chosen = engine(database), layout_of(name)
+    column = on.default_column(chosen.kind, chosen.shared_bits())
+    for listed in (
+        create_table(on, "", column, name),
+        switch_keys(on, "", column, name),
+        rebuild_index(on, "", column, name),
+        convert_keys(on, "", (column, name), (column, name)),
+    ):
+        assert listed
+        assert all(statement.sql or statement.note for statement in listed)
+
+
+def test_an_engine_of_other_people_has_none() -> None:
+    class Other:
+        name = "other"
+
+    on = engine("postgresql")
+    assert create_table(cast("Engine", Other()), "", on.column("uuid"), "uuid-v4") == []

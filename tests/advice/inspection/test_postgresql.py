@@ -1,0 +1,172 @@
+"""PostgreSQL: what is in a database is named, also for a role that may only SELECT, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+
+from keybench.advice.inspection import command
+from keybench.databases.contract.roles import Address
+from keybench.databases.postgresql.connection import conninfo
+from keybench.databases.postgresql.engine import ENGINE
+from keybench.errors import EnvironmentMissing, UsageError
+from keybench.testing.contract.servers import Servers
+from tests.advice.inspection.planted import FEW, LONG, tables
+from tests.advice.inspection.planting import assert_named, into_postgresql
+
+DATABASE = "inspected"
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A database on a private server, with a role `reader` that may SELECT and one, `nobody`, that may not."""
+
+    address: Address
+    owner: psycopg.Connection[Any]
+    extensions: bool
+
+    def url(self, user: str = "") -> str:
+        at = self.address.parameters
+        return f"postgresql://{user or at['user']}@/{DATABASE}?host={at['host']}&port={at.get('port', '5432')}"
+
+    def inspected(self, capsys: pytest.CaptureFixture[str], user: str = "", *options: str) -> dict[str, Any]:
+        command.app([self.url(user), "--json", *options], standalone_mode=False)
+        record: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return record
+
+
+@pytest.fixture(params=["local", "embedded"])
+def shop(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Shop]:
+    address = servers.address(ENGINE, request.param)
+    with psycopg.connect(conninfo(address), autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {DATABASE}")
+        for role in ("reader", "nobody"):
+            if not admin.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone():
+                admin.execute(f"CREATE ROLE {role} LOGIN")  # type: ignore[call-overload]
+        admin.execute(f"CREATE DATABASE {DATABASE}")
+        found = admin.execute(
+            "SELECT count(*) FROM pg_available_extensions WHERE name IN ('pageinspect', 'pgstattuple')"
+        )
+        extensions = found.fetchone() == (2,)
+        with psycopg.connect(f"{conninfo(address)} dbname={DATABASE}", autocommit=True) as owner:
+            owner.execute("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO reader")
+            yield Shop(address, owner, extensions)
+        admin.execute(f"DROP DATABASE {DATABASE}")
+
+
+def state(owner: psycopg.Connection[Any]) -> tuple[object, ...]:
+    """What any write would change: the next transaction, tables, rows that were changed, temporary files."""
+    owner.execute("SELECT pg_stat_force_next_flush()")
+    owner.execute("SELECT pg_sleep(0.05)")
+    return (
+        owner.execute("SELECT txid_snapshot_xmax(txid_current_snapshot()), (SELECT count(*) FROM pg_class)").fetchone(),
+        owner.execute("SELECT sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_del) FROM pg_stat_user_tables").fetchone(),
+        owner.execute(
+            "SELECT temp_files, temp_bytes FROM pg_stat_database WHERE datname = current_database()"
+        ).fetchone(),
+    )
+
+
+def truth(owner: psycopg.Connection[Any]) -> dict[str, float]:
+    """The density of each index by pgstatindex."""
+    owner.execute("CREATE EXTENSION IF NOT EXISTS pgstattuple; CREATE EXTENSION IF NOT EXISTS pageinspect")
+    rows = owner.execute(
+        "SELECT relname, (pgstatindex(oid)).avg_leaf_density FROM pg_class WHERE relkind = 'i' AND relname ~ '^t_'"
+    )
+    return {name: float(density) for name, density in rows}
+
+
+@pytest.mark.parametrize(
+    ("shop", "rows"),
+    [("local", 2_000), pytest.param("local", 50_000, marks=pytest.mark.long)],
+    indirect=["shop"],
+)
+def test_planted_layouts_are_named_with_the_density_of_pgstatindex(shop: Shop, rows, capsys) -> None:
+    if not shop.extensions:
+        pytest.skip("the installed PostgreSQL has no pageinspect: apt-get install postgresql-contrib")
+    planted = tables(rows)
+    if rows < LONG:
+        planted = {name: planted[name] for name in FEW}
+    into_postgresql(shop.owner, planted)
+    densities = truth(shop.owner)
+    before = state(shop.owner)
+    record = shop.inspected(capsys)
+    assert state(shop.owner) == before
+    assert_named(record, planted)
+    seen = {one["name"]: one for table in record["tables"] for one in table["indexes"]}
+    assert set(seen) == set(densities)
+    assert {name: one["density"] for name, one in seen.items()} == pytest.approx(densities, abs=0.1)
+    assert {one["density_origin"] for one in seen.values()} == {"measured"}
+    by_name = {one["name"]: one for one in record["tables"]}
+    switches = by_name["public.t_switched"]["indexes"][0]["switches"]
+    assert [(one["before"], one["time"][:7], one["clean"]) for one in switches] == [("uuid-v4", "2026-05", True)]
+    if rows >= LONG:
+        assert len(by_name["public.t_efcore"]["indexes"][0]["layouts"][0]["counters"]) == 4
+    assert by_name["public.t_v4"]["indexes"][0]["ascending"] < 0.1
+    assert by_name["public.t_v7"]["indexes"][0]["ascending"] > 0.99
+
+
+@pytest.mark.long
+def test_a_role_that_may_only_select_learns_as_much_from_sizes(shop: Shop, capsys) -> None:
+    planted = tables(50_000)
+    into_postgresql(shop.owner, planted)
+    record = shop.inspected(capsys, "reader")
+    assert any("cannot look into index pages" in text for text in record["unknown"])
+    assert_named(record, planted)
+    densities = truth(shop.owner) if shop.extensions else {}
+    for table in record["tables"]:
+        for index in table["indexes"]:
+            if index["density"] is None:
+                assert index["missing"]
+            elif densities:
+                assert index["density"] == pytest.approx(densities[index["name"]], abs=1), index["name"]
+
+
+@pytest.mark.parametrize("shop", ["embedded"], indirect=True)
+def test_what_cannot_be_inspected_is_said_in_a_sentence(shop: Shop, capsys) -> None:
+    shop.owner.execute(
+        "CREATE SCHEMA own; CREATE TABLE own.secret (id uuid PRIMARY KEY);"
+        "CREATE TABLE nothing (id uuid PRIMARY KEY); CREATE VIEW seen AS SELECT * FROM nothing;"
+        "CREATE TABLE pairs (a uuid, b int, PRIMARY KEY (a, b));"
+        "INSERT INTO pairs SELECT gen_random_uuid(), n FROM generate_series(1, 2000) n;"
+        "CREATE TABLE parts (at int, id uuid, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);"
+        "CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000);"
+        "CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (1000) TO (3000);"
+        "INSERT INTO parts SELECT n, gen_random_uuid() FROM generate_series(0, 2999) n; ANALYZE"
+    )
+    for table, message in {
+        "seen": "public.seen cannot be inspected: a view has no keys of its own: name its tables.",
+        "piars": "unknown table 'piars'. Did you mean pairs",
+    }.items():
+        with pytest.raises(UsageError, match=f"^{re.escape(message)}"):
+            shop.inspected(capsys, "reader", "--table", table)
+    with pytest.raises(
+        EnvironmentMissing, match=r"^own\.secret cannot be inspected: this user may not read it: GRANT SELECT"
+    ):
+        shop.inspected(capsys, "reader", "--table", "secret")
+    found = {one["name"]: one for one in shop.inspected(capsys, "reader")["tables"]}
+    assert found["own.secret"]["finding"].startswith(
+        "own.secret was not looked at: this user may not read it: GRANT SELECT"
+    )
+    assert found["public.nothing"]["finding"] == "public.nothing is empty: there are no keys to look at."
+    assert "its primary key (a, b), of which keybench looks at a, is uuid-v4" in found["public.pairs"]["finding"]
+    assert found["public.parts"]["partitions"] == 2
+    assert found["public.parts"]["rows"] == found["public.parts_1"]["rows"] + found["public.parts_2"]["rows"] == 3000
+    assert set(found) == {
+        "own.secret",
+        *(f"public.{name}" for name in ("nothing", "pairs", "parts", "parts_1", "parts_2")),
+    }
+
+
+def test_a_wrong_password_is_never_shown(shop: Shop, capsys, monkeypatch) -> None:
+    del shop
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(EnvironmentMissing, match="cannot be reached") as caught:
+        command.app(["postgresql://reader:hunter2@127.0.0.1:1/shop"], standalone_mode=False)
+    assert "hunter2" not in str(caught.value) + capsys.readouterr().out

@@ -1,0 +1,127 @@
+"""SQLite files: what is in them is named, and nothing is written to them or beside them."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from keybench.advice.inspection import command
+from keybench.errors import EnvironmentMissing, UsageError
+from tests.advice.inspection.planted import FEW, LONG, tables
+from tests.advice.inspection.planting import assert_named, into_sqlite
+
+
+def inspected(target: object, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    command.app([str(target), "--json", *options], standalone_mode=False)
+    record: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return record
+
+
+def density(path: Path, tree: str) -> float:
+    """By dbstat."""
+    connection = apsw.Connection(str(path))
+    rows = connection.execute("SELECT unused FROM dbstat WHERE name = ? AND pagetype = 'leaf'", (tree,)).fetchall()
+    connection.close()
+    return 100 * (1 - float(np.mean(rows)) / 4088)
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {file.name: sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize(
+    ("rows", "journal"),
+    [(2_000, "off"), *(pytest.param(20_000, journal, marks=pytest.mark.long) for journal in ("off", "wal"))],
+)
+def test_planted_layouts_are_named_and_nothing_is_written(rows, journal, tmp_path, capsys) -> None:
+    path, planted = tmp_path / "shop.sqlite", tables(rows)
+    if rows < LONG:
+        planted = {name: planted[name] for name in FEW}
+    into_sqlite(path, planted, journal)
+    before = files(tmp_path)
+    record = inspected(path, capsys)
+    assert files(tmp_path) == before
+    assert_named(record, planted)
+    for table in record["tables"]:
+        assert table["rows"] == rows
+        for index in table["indexes"]:
+            assert index["density"] == pytest.approx(density(path, index["name"]), abs=0.01)
+    (switched,) = [one for one in record["tables"] if one["name"] == "t_switched"]
+    assert [(one["before"], one["time"][:7]) for one in switched["indexes"][0]["switches"]] == [("uuid-v4", "2026-05")]
+    if rows >= LONG:
+        (counters,) = [one for one in record["tables"] if one["name"] == "t_efcore"]
+        assert len(counters["indexes"][0]["layouts"][0]["counters"]) == 4
+
+
+def test_rows_that_are_still_in_the_log_of_another_connection_count(tmp_path, capsys) -> None:
+    path = tmp_path / "shop.sqlite"
+    into_sqlite(path, {}, "wal")
+    writer = apsw.Connection(str(path))
+    writer.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, note TEXT)")
+    writer.execute("WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000) "
+                   "INSERT INTO t SELECT n, 'x' FROM n")  # fmt: skip
+    before = sha256((tmp_path / "shop.sqlite-wal").read_bytes()).digest()
+    (table,) = inspected(path, capsys)["tables"]
+    assert table["rows"] == 5000
+    assert sha256((tmp_path / "shop.sqlite-wal").read_bytes()).digest() == before
+    writer.close()
+
+
+def test_what_cannot_be_inspected_is_said_in_a_sentence(tmp_path, capsys) -> None:
+    path = tmp_path / "shop.sqlite"
+    into_sqlite(path, {})
+    owner = apsw.Connection(str(path))
+    owner.execute(
+        "CREATE TABLE orders (a TEXT, b INTEGER, PRIMARY KEY (a, b)) WITHOUT ROWID; CREATE VIEW seen AS SELECT 1"
+    )
+    owner.execute("CREATE TABLE loose (x)")
+    for table, message in {
+        "seen": "seen cannot be inspected: a view has no keys of its own: name its tables.",
+        "ordres": "unknown table 'ordres'. Did you mean orders? Known: loose, orders, seen.",
+    }.items():
+        with pytest.raises(UsageError, match=f"^{message.replace('?', chr(92) + '?')}$"):
+            inspected(path, capsys, "--table", table)
+    record = inspected(path, capsys)
+    assert {one["name"]: one["finding"] for one in record["tables"]} == {
+        "orders": "orders is empty: there are no keys to look at.",
+        "loose": "loose is empty: there are no keys to look at.",
+    }
+    owner.execute("INSERT INTO orders VALUES ('0190', 1); INSERT INTO loose VALUES (1)")
+    findings = {one["name"]: one["finding"] for one in inspected(path, capsys)["tables"]}
+    assert "its primary key (a, b), of which keybench looks at a, is" in findings["orders"]
+    assert findings["loose"].endswith(
+        "keybench can say nothing of its keys: it has no primary key, unique index or foreign key."
+    )
+    owner.close()
+
+
+def test_no_file_no_database_no_engine(tmp_path, capsys) -> None:
+    (tmp_path / "text").write_text("no database" * 20)
+    for name, reason in {"gone": "No such file or directory", "text": "no SQLite database"}.items():
+        with pytest.raises(
+            EnvironmentMissing, match=f"cannot be read as an SQLite database: {reason}.\nCheck the path"
+        ):
+            inspected(tmp_path / name, capsys)
+    with pytest.raises(
+        UsageError, match=r"^keybench looks at no redis:// databases: give the path of an SQLite file, or"
+    ):
+        inspected("redis://h", capsys)
+
+
+@pytest.mark.long
+def test_a_large_file_is_sampled(tmp_path, capsys) -> None:
+    path, planted = tmp_path / "shop.sqlite", {name: tables(400_000)[name] for name in ("t_v4", "t_v7", "t_switched")}
+    into_sqlite(path, planted)
+    record = inspected(path, capsys)
+    assert_named(record, planted)
+    for table in record["tables"]:
+        assert table["rows"] == pytest.approx(400_000, rel=0.03)
+        for index in table["indexes"]:
+            assert index["density"] == pytest.approx(density(path, index["name"]), abs=1)
+            assert index["pages_read"] < 4_500

@@ -1,0 +1,61 @@
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.scaling import Backtest, question
+from keybench.advice.index_forecast import Growth
+from keybench.advice.scaling.forecast import forecast
+from keybench.databases.registry import engine
+
+
+def backtest(db: str, name: str, growth: Growth, simulated: int) -> Backtest:
+    about = question(engine(db), name, growth)
+    return Backtest(about, forecast(about, simulated), forecast(about, growth.rows), 0)
+
+
+def test_so_few_rows_are_simulated_whole() -> None:
+    made = forecast(question(engine("postgresql"), "uuid-v7", Growth(20_000, 1000)))
+    assert made.leaf_pages.exact
+    assert made.leaf_pages.kind == "exact model"
+    assert made.leaf_pages.value == 77
+    assert made.index_bytes.value == 78 * 8192
+    assert made.lag == replace(made.leaf_pages, value=0, low=0, high=0)
+
+
+def test_the_kind_says_which_models_no_server_has_confirmed() -> None:
+    for db, kind in (("postgresql", "scaled"), ("mssql", "unconfirmed model"), ("oracle", "unconfirmed model")):
+        made = forecast(question(engine(db), "uuid-v7", Growth(10**9, 1000)), 20_000)
+        assert {figure.kind for figure in (made.leaf_pages, made.density, made.splits)} == {kind}
+
+
+def test_nearly_all_forecasts_from_a_tenth_of_the_rows_have_the_truth_in_their_intervals() -> None:
+    inside, growth = [], Growth(1_000_000, 1000, writers=2, behind_seconds=0.5)
+    for name in ("uuid-v7", "uuid-v4", "ksuid", "tvondra-sequence"):
+        for metric, made, truth in backtest("postgresql", name, growth, 100_000).figures():
+            half = (made.high - made.low) / 2
+            inside.append(abs(truth - made.value) <= half)
+            assert abs(truth - made.value) <= 2 * half, (name, metric)
+            assert metric == "reads" or half < 0.06 * made.value
+    assert sum(inside) >= 0.75 * len(inside)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("db", ["postgresql", "mariadb", "sqlite", "mssql", "oracle"])
+@pytest.mark.parametrize("writers", [1, 4])
+def test_forecasts_of_eight_million_rows(db: str, writers: int) -> None:
+    names = (
+        "bigint-identity",
+        "uuid-v4",
+        "uuid-v7",
+        "ulid-monotonic",
+        "rt-comb-sql",
+        "ksuid",
+        "objectid",
+        "tvondra-time",
+    )
+    inside = []
+    for name in names:
+        found = backtest(db, name, Growth(8_000_000, 1000, writers=writers, behind_seconds=1), 400_000)
+        inside += [made.low <= truth <= made.high for _, made, truth in found.figures()]
+    assert len(inside) >= 3 * len(names)
+    assert sum(inside) >= 0.9 * len(inside)

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keybench.advice.scaling.fringe import expected_leaves
+from keybench.pagemodels.half_split.kernel import ALONE
+from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.half_split.rule import Rule
+
+
+def exactly(page_rows: list[int], room: int, keep: int, rows: int) -> float:
+    """The expectation key by key: each goes to a leaf in proportion to its entries."""
+    leaves = np.bincount(page_rows, minlength=room + 1).astype(float)
+    sizes = np.arange(room + 1)
+    for n in range(sum(page_rows), rows):
+        hit = leaves * sizes / n
+        leaves -= hit
+        leaves[1:] += hit[:-1]
+        leaves[keep] += hit[room]
+        leaves[room + 1 - keep] += hit[room]
+    return float(leaves.sum())
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_the_rule_of_random_keys_is_that_of_single_keys(data: st.DataObject) -> None:
+    room = data.draw(st.integers(4, 30))
+    keep = data.draw(st.integers(1, room))
+    page_rows = data.draw(st.lists(st.integers(1, room), min_size=40, max_size=60))
+    rows = sum(page_rows) + data.draw(st.integers(0, 3000))
+    found = expected_leaves(np.array(page_rows), room, keep, rows)
+    assert found == pytest.approx(exactly(page_rows, room, keep, rows), rel=2e-3)
+
+
+def test_random_keys_of_the_page_model_have_that_many_leaves_on_average() -> None:
+    room, keep, first, rows = 40, 20, 4_000, 32_000
+    model = SplitModel(
+        Rule(room, room, ALONE, keep, keep), Rule(100, 100, 50, 50, 50), lambda n, _used, pages: n / pages
+    )
+    made, told = [], []
+    for seed in range(40):
+        order = np.random.default_rng(seed).permutation(rows).astype(np.int64)
+        made.append(model.insert(order).leaf_pages)
+        small = np.empty(first, np.int64)
+        small[np.argsort(order[:first])] = np.arange(first)
+        told.append(expected_leaves(model.insert(small).page_rows, room, keep, rows))
+    differ = np.array(made) / told - 1
+    assert abs(differ.mean()) < 4 * differ.std() / np.sqrt(len(made))
+    assert differ.std() < 0.01
+
+
+def test_the_density_swings_around_ln_2_and_less_and_less() -> None:
+    one = np.array([290])
+    swings = []
+    for rows in (1e6, 1e9):
+        density = [n / expected_leaves(one, 290, 145, n) / 290 for n in np.geomspace(rows, 2 * rows, 16)]
+        assert np.log(2) == pytest.approx(np.mean(density), rel=0.01)
+        swings.append(max(density) - min(density))
+    assert swings[1] < swings[0] / 3

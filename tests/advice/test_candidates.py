@@ -1,0 +1,80 @@
+"""What keys are in a column, and which needs they miss."""
+
+from typing import Any
+
+import pytest
+
+from keybench.advice.candidates import Candidate, candidates
+from keybench.advice.form import USUAL
+from keybench.advice.hottest_range import hottest_share
+from keybench.advice.needs import needs
+from keybench.databases.registry import engine
+
+KEPT = {"uuid-v4", "uuid-v7", "uuid-v6", "efcore-sequential", "rt-comb-sql", "snowflake", "nanoid", "ulid-monotonic"}
+
+
+def found(db: str, **given: Any) -> dict[str, Candidate]:
+    made = needs({**USUAL, "db": db, "rows": "1e6", **given})
+    return {one.label: one for one in candidates(made, KEPT.__contains__)}
+
+
+def meeting(db: str, **given: Any) -> set[str]:
+    return {label for label, one in found(db, **given).items() if not one.misses}
+
+
+def test_the_same_keys_in_two_columns_of_sql_server() -> None:
+    here = found("mssql")
+    assert not here["uuid-v7"].properties.sortable
+    assert here["uuid-v7"].properties.contention == "many pages"
+    assert here["uuid-v7 · binary16"].properties.sortable
+    assert here["uuid-v7 · binary16"].properties.contention == "one page"
+    assert here["efcore-sequential"].properties.contention == "a page a writer"
+
+
+def test_what_a_server_makes_depends_on_its_version() -> None:
+    assert found("postgresql:18")["postgresql-uuidv7"].properties.server
+    older = found("postgresql:17", made_by="server")
+    assert older["postgresql-uuidv7"].misses == ("PostgreSQL 17 does not make them",)
+    assert not older["uuid-v4"].misses
+    assert older["snowflake"].misses == ("no version makes these keys",)
+
+
+@pytest.mark.parametrize(
+    ("need", "some", "none_of"),
+    [
+        ({"made_by": "client"}, {"uuid-v7", "snowflake"}, {"bigint-identity"}),
+        ({"type": "integer"}, {"bigint-identity", "snowflake"}, {"uuid-v7", "nanoid"}),
+        ({"type": "text"}, {"nanoid", "uuid-v7 · char36"}, {"bigint-identity"}),
+        ({"unguessable": True}, {"uuid-v4", "uuid-v7"}, {"bigint-identity", "snowflake", "ulid-monotonic", "uuid-v6"}),
+        ({"hides_time": True}, {"uuid-v4", "nanoid", "bigint-identity"}, {"uuid-v7", "efcore-sequential"}),
+        ({"hides_machine": True}, {"uuid-v4", "uuid-v7"}, {"uuid-v6", "snowflake"}),
+        ({"merge": True}, {"uuid-v4", "uuid-v6"}, {"bigint-identity", "snowflake"}),
+        ({"sortable": True}, {"uuid-v7", "bigint-identity", "uuid-v6"}, {"uuid-v4", "nanoid", "efcore-sequential"}),
+        ({"spread": True}, {"uuid-v4", "rt-comb-sql"}, {"uuid-v7", "bigint-identity"}),
+    ],
+)
+def test_each_need_alone(need: dict[str, Any], some: set[str], none_of: set[str]) -> None:
+    met = meeting("mysql", **need)
+    assert some <= met
+    assert not none_of & met
+
+
+def test_a_need_that_is_missed_is_a_sentence() -> None:
+    here = found("postgresql", unguessable=True, hides_machine=True)
+    assert here["snowflake"].misses == (
+        "0 of its bits are drawn for each key, too few against guessing",
+        "a key tells when it was made and which worker made it",
+    )
+    assert here["snowflake"].missed_options == ("--unguessable", "--hides-machine")
+
+
+def test_layouts_that_nobody_keeps_are_there_only_on_request() -> None:
+    assert "rt-comb-legacy" not in found("mssql")
+    assert "rt-comb-legacy" in found("mssql", layout="rt-comb-legacy")
+    assert "rt-comb-legacy" in found("mssql", existing="rt-comb-legacy:500k")
+
+
+def test_the_hottest_range() -> None:
+    column = engine("postgresql").default_column("uuid")
+    assert hottest_share("uuid-v4", column, 100.0) < 0.05
+    assert hottest_share("uuid-v7", column, 100.0) == 1.0

@@ -1,0 +1,112 @@
+"""The form, and what is wrong in it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keybench.advice.form import USUAL, filled
+from keybench.advice.needs import Existing, Needs, count_of, database_of, needs
+from keybench.errors import UsageError
+
+
+def form(**given: Any) -> Needs:
+    return needs({**USUAL, "db": "postgresql", "rows": "1e9", **given})
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [("1e9", 10**9), ("400M", 400_000_000), ("1.5b", 1_500_000_000), ("50_000_000", 50_000_000), ("12,000", 12_000)],
+)
+def test_rows_are_read_as_people_write_them(text: str, rows: int) -> None:
+    assert count_of(text, "--rows") == rows
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rows": "many"}, "--rows 'many' is no number of rows: write it as 1e9, 400M or 50_000_000."),
+        ({"rows": "12"}, "--rows '12': advice is for 1,000 to 100,000,000,000 rows."),
+        (
+            {"db": "postgresql:9"},
+            "--db 'postgresql:9': keybench knows PostgreSQL 13, 14, 15, 16, 17, 18: name one of these, or none for 18.",
+        ),
+        ({"existing": "uuid-v4"}, "--existing 'uuid-v4' has no number of rows: write it as uuid-v4:400M."),
+        (
+            {"existing": "uuid-v4:2e9"},
+            "--rows 1e9 is fewer than the 2,000,000,000 that exist: --rows counts all rows at the size that you plan "
+            "for.",
+        ),
+        ({"writers": 0}, "--writers is 0: give a number from 1 to 1000."),
+        ({"payload": -1}, "--payload is -1: give a number from 0 to 8000."),
+        ({"ram": "much"}, "--ram 'much' is no size: write it as 512MB or 64GB."),
+    ],
+)
+def test_what_the_form_cannot_mean(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        form(**given)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "begins"),
+    [
+        ({"db": "postgres"}, "unknown database 'postgres'"),
+        ({"existing": "uuid-v44:1M"}, "unknown layout 'uuid-v44'. Did you mean uuid-v4"),
+        ({"layout": "uuid-v44"}, "unknown layout 'uuid-v44'. Did you mean uuid-v4"),
+        ({"type": "guid"}, "unknown --type 'guid'. Did you mean uuid"),
+        ({"made_by": "me"}, "unknown --made-by 'me'. Known: any, client, server."),
+    ],
+)
+def test_unknown_names_get_close_ones(given: dict[str, Any], begins: str) -> None:
+    with pytest.raises(UsageError) as error:
+        form(**given)
+    assert begins in str(error.value)
+
+
+def test_the_newest_version_is_the_default() -> None:
+    on, version = database_of("postgresql")
+    assert (on.name, version) == ("postgresql", "18")
+    assert database_of("mariadb:10.11")[1] == "10.11"
+
+
+def test_all_rows_come_in_a_year_unless_the_rate_is_given() -> None:
+    assert form().rows_per_second == pytest.approx(31.7, abs=0.1)
+    assert form(existing="uuid-v4:400M").rows_per_second == pytest.approx(19.0, abs=0.1)
+    assert form(rows_per_second=200).rows_per_second == 200
+    assert form(existing="uuid-v4:400M").existing == Existing("uuid-v4", 400_000_000)
+
+
+def test_retention_bounds_the_rows() -> None:
+    assert form(rows_per_second=100, retention=30).rows == 100 * 30 * 86_400
+    assert form(rows_per_second=100, retention=3000).rows == 10**9
+
+
+def test_a_file_fills_the_form_and_options_come_first(tmp_path: Path) -> None:
+    file = tmp_path / "orders.toml"
+    file.write_text('[advise]\ndb = "mariadb"\nrows = "200M"\nwriters = 8\nmade-by = "client"\n')
+    made = filled({"writers": 4}, file, None)
+    assert (made.on.name, made.rows, made.writers, made.made_by) == ("mariadb", 200_000_000, 4, "client")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        filled({}, tmp_path / "none.toml", None)
+    assert str(error.value).endswith("none.toml: give --form a TOML file with a table [advise].")
+
+
+def test_what_is_missing_is_asked_for_where_somebody_is() -> None:
+    asked: list[str] = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return "sqlite" if "database" in question else "5M"
+
+    made = filled({}, None, ask)
+    assert (made.on.name, made.rows, len(asked)) == ("sqlite", 5_000_000, 2)
+    with pytest.raises(UsageError) as error:
+        filled({"db": "sqlite"}, None, None)
+    assert str(error.value) == (
+        "--rows is missing: how many rows will the table have at the size that you plan for (400M, 1e9)? "
+        "Say it as in `keybench advise --db postgresql:18 --rows 1e9`."
+    )

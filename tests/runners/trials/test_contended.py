@@ -1,0 +1,93 @@
+"""Trials about what writers do to one another: what they measure, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from keybench.databases.registry import engine
+from keybench.errors import UsageError
+from keybench.model.metric import Metric
+from keybench.model.subject import KEY, SubjectKind
+from keybench.runners.planning.load_path_support import check_databases, check_servers
+from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_server import Target
+from keybench.runners.trials.contended import ContendedTrial
+from keybench.runners.trials.kinds import new_trial
+from keybench.runners.trials.server_trial import Resources
+from keybench.scenarios.files import load_scenario, parse_scenario
+
+SCENARIO = load_scenario("look-up-then-insert")
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Target]:
+    on = engine("postgresql")
+    provision = on.provision("embedded", on.settings("fast", "default"))
+    try:
+        yield Target(on, "embedded", provision.start())
+    finally:
+        provision.stop()
+
+
+def test_a_trial_counts_aborts_and_samples_waits_and_locks(target: Target) -> None:
+    request = Request(
+        ("postgresql",), {"postgresql": "embedded"}, SCENARIO.with_equal_writers(2), ("uuid-v7",), (), 1200, 1, "fast",
+        3, 60.0,
+    )  # fmt: skip
+    plan = TrialPlan(1, 0, "postgresql", "uuid-v7", "uuid", 100, 1200)
+    trial = new_trial(request, plan, Resources(lambda _: target))
+    assert isinstance(trial, ContendedTrial)
+    record = trial.run()
+    assert record.error == ""
+    values = {one.metric: one for one in record.readings if one.subject == KEY}
+    assert values[Metric.ABORTS].value is not None
+    assert values[Metric.DEADLOCKS].value == 0
+    assert values[Metric.SAME_LEAF].origin == "modelled"
+    assert 90 < (values[Metric.SAME_LEAF].value or 0) <= 100  # two writers append to the same leaf
+    locks, leaves = (values[metric].value or 0 for metric in (Metric.PREDICATE_LOCKS, Metric.PREDICATE_LEAVES))
+    assert locks >= leaves > 0
+    shares = [one.value or 0 for one in record.readings if one.subject.kind == SubjectKind.WAIT]
+    assert sum(shares) == pytest.approx(100)
+    assert values[Metric.LEAF_PAGES].value
+    assert values[Metric.POSITION_MEAN].reason == "Not known in trials about what writers do to one another."
+
+
+def test_engines_without_levels_are_refused_and_those_with_them_named() -> None:
+    with pytest.raises(UsageError) as refused:
+        check_databases(SCENARIO, ["postgresql", "sqlite"])
+    able = " and ".join(name for name in ("mariadb", "mysql", "postgresql") if engine(name).isolations)
+    assert str(refused.value) == (
+        'scenario look-up-then-insert has isolation = "serializable": keybench does not run SQLite\'s transactions so; '
+        f"{able} can: choose with --db."
+    )
+
+
+def test_a_page_model_has_no_transactions() -> None:
+    with pytest.raises(UsageError) as refused:
+        check_servers(SCENARIO, {"postgresql": "model"})
+    assert str(refused.value) == (
+        "scenario look-up-then-insert is about transactions, which a page model does not have: choose another --server."
+    )
+
+
+HEAD = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("watched = 5\n[after]\nreads = 1", "are for one table, a row a key, and nothing after the load"),
+        ("filled = 0.5\n[table]\nshards = 2", "no writer sends rows to table 2 of 2: give one the shard 1"),
+        ('look_up = "key"\npath = "bulk"', "are for rows in order: leave out the path"),
+        ('look_up = "key"\n[before]\nlayout = "uuid-v4"\nshare = 0.5', "are for equal writers that are always busy"),
+        ('isolation = "snapshot"', "Input should be 'read-committed', 'repeatable-read' or 'serializable'"),
+        ("filled = 1.0", "Input should be less than 1"),
+        ("watched = 201", "Input should be less than or equal to 200"),
+    ],
+)
+def test_what_does_not_go_together(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_scenario("mine", f"{HEAD}[load]\n{text}\n", where="mine")
+    assert said in str(refused.value)
