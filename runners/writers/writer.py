@@ -29,6 +29,10 @@ SliceTimes = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 """Begin and end of each transaction (seconds), and the rows it sent."""
 
 
+_LOOP_ROWS = 1000
+"""Fewer transactions of one row are not worth the import of compiled code."""
+
+
 class Sends(PreparesRows, Protocol):
     """The part of a session that loads rows."""
 
@@ -131,7 +135,9 @@ def write_slices(task: WriterTask, session: Sends, barrier: Barrier) -> WriterRe
 
 def _exchange(session: Sends, batches: Sequence[object]) -> Exchange | None:
     """The compiled loop, if the batches are requests for it and the session can use it."""
-    return session.exchange() if isinstance(batches, Requests) and isinstance(session, ExchangesRequests) else None
+    if len(batches) < _LOOP_ROWS or not isinstance(batches, Requests) or not isinstance(session, ExchangesRequests):
+        return None
+    return session.exchange()
 
 
 def _with_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:

@@ -19,16 +19,6 @@ from typing import NamedTuple, Protocol, overload, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.exchange_loop import (
-    ALL_SENT,
-    NEXT,
-    NOT_SENT,
-    PAUSED,
-    RECEIVED,
-    SENT,
-    SLOWEST,
-    exchange,
-)
 from keybench.databases.core.packing import Lines
 from keybench.errors import ServerError
 
@@ -110,6 +100,9 @@ class Exchange:
         `read` takes any other answer, to its end, and returns the rows stored. It raises ServerError where the server
         refuses the row, and where the connection ends before (OSError from `Answer.take`).
         """
+        from keybench.databases.core.exchange import loop  # imports numba, which few rows do not need
+
+        self._loop = loop
         self._descriptor, self._read = descriptor, read
         self._usual = np.frombuffer(bytearray(usual), np.uint8)
         nothing, nobody = Requests(Lines(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
@@ -120,25 +113,26 @@ class Exchange:
 
         If this raises, `times[2]` says which rows were acknowledged.
         """
+        loop = self._loop
         state, received = np.zeros(4, np.int64), np.zeros_like(self._usual)
         places = np.array(planned, np.int64)  # the loop is compiled for arrays that can be written
         with self._wire() as wire:
             while True:
-                ended = exchange(
+                ended = loop.exchange(
                     wire.fileno(), requests.lines.data, requests.begins, self._usual, received, state,
                     pace.writer, pace.skew_rows, places, pace.sent, pace.reached, times,
                 )  # fmt: skip
-                if ended == ALL_SENT:
+                if ended == loop.ALL_SENT:
                     return
-                if ended == PAUSED:
+                if ended == loop.PAUSED:
                     continue
-                at = int(state[NEXT])
-                broken = _sent_rest(wire, requests[at][int(state[SENT]) :]) if ended == NOT_SENT else None
-                answer = Answer(wire, received[: state[RECEIVED]].tobytes(), broken)
+                at = int(state[loop.NEXT])
+                broken = _sent_rest(wire, requests[at][int(state[loop.SENT]) :]) if ended == loop.NOT_SENT else None
+                answer = Answer(wire, received[: state[loop.RECEIVED]].tobytes(), broken)
                 rows = self._read(answer)
                 times[1:, at] = time.perf_counter(), rows
                 pace.sent[pace.writer] += rows
-                state[:SLOWEST] = at + 1, 0, 0
+                state[: loop.SLOWEST] = at + 1, 0, 0
                 if rows == 1:  # the next answer is probably like this one
                     self._usual = np.frombuffer(bytearray(answer.seen), np.uint8)
                     received = np.zeros_like(self._usual)
