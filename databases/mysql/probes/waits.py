@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.wait_samples import WaitSamples
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.subject import Subject
 from keybench.model.table import Table
 
 _LATCHES: Final = """
@@ -86,8 +85,7 @@ class WaitSampler:
         self._server = Queries(address)
         standing = self._server.rows("SELECT id FROM information_schema.processlist")
         self._standing = ", ".join(str(int(number)) for (number,) in standing)
-        self._waits: Counter[str] = Counter()
-        self._samples = 0
+        self._samples = WaitSamples()
 
     def sample(self) -> None:
         """Counts the connections by stage."""
@@ -96,18 +94,11 @@ class WaitSampler:
             "ELSE lower(state) END, count(*) FROM information_schema.processlist "
             f"WHERE id NOT IN ({self._standing}) AND command <> 'Daemon' GROUP BY 1"
         )
-        self._waits.update({str(name): int(count) for name, count in found})
-        self._samples += 1
+        self._samples.add((name, number) for name, number in found)
 
     def readings(self) -> Iterable[Reading]:
         """The share of each stage."""
-        total = self._waits.total()
-        if not total:
-            return Reading.absent([Metric.WAITING], "No sample shows a writer: the load was too short.")
-        return [
-            Reading(Metric.WAITING, 100 * count / total, "measured", f"{self._samples} samples", Subject.wait(name))
-            for name, count in self._waits.most_common()
-        ]
+        return self._samples.shares()
 
     def close(self) -> None:
         """Closes the connection."""
