@@ -38,10 +38,10 @@ class Watch:
     Writers connect and prepare before the first row, and some end before others: that is no part of the samples.
     """
 
-    def __init__(self, sampler: WaitSampler | None, rate: int) -> None:
+    def __init__(self, sampler: WaitSampler | None, rate: int, problem: ServerError | None = None) -> None:
         self._sampler, self._rate = sampler, rate
         self._sending, self.end = threading.Event(), threading.Event()
-        self._problem: ServerError | None = None
+        self._problem = problem
 
     def sent(self, rows: int, of: int) -> None:
         """Notes that so many rows have been sent."""
@@ -52,10 +52,10 @@ class Watch:
 
     def readings(self) -> list[Reading]:
         """What the samples show; absent with the reason if there are none."""
-        if self._sampler is None:
-            return Reading.absent([Metric.WAITING], NOT_SAMPLED)
         if self._problem:
             return Reading.absent([Metric.WAITING], str(self._problem))
+        if self._sampler is None:
+            return Reading.absent([Metric.WAITING], NOT_SAMPLED)
         return list(self._sampler.readings())
 
     def run(self) -> None:
@@ -80,8 +80,12 @@ def watch(admin: Admin, table: Table, rate: int) -> Iterator[Watch | None]:
     if not rate:
         yield None
         return
-    sampler = admin.wait_sampler(table) if isinstance(admin, SamplesWaits) else None
-    watching = Watch(sampler, rate)
+    sampler, problem = None, None
+    try:
+        sampler = admin.wait_sampler(table) if isinstance(admin, SamplesWaits) else None
+    except ServerError as error:  # what the user may not see is absent
+        problem = error
+    watching = Watch(sampler, rate, problem)
     thread = threading.Thread(target=watching.run, name="wait-sampler", daemon=True)
     if sampler:
         thread.start()
