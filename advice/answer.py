@@ -11,10 +11,10 @@ from keybench.advice.how_to import existing as of_existing
 from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.statements import Statement, create_table
-from keybench.advice.index_forecast import Question
+from keybench.advice.index_forecast import IndexForecast, Question
 from keybench.advice.measured import Measured, measured
 from keybench.advice.needs import Needs
-from keybench.advice.ranking import Judged, Ranking, judged, ranking
+from keybench.advice.ranking import Judged, Ranking, judge, ranking
 from keybench.advice.scaling.forecast import forecast
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
@@ -102,15 +102,12 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
 
 
 def _judge(needs: Needs, found: Sequence[Candidate]) -> list[Judged]:
-    def one(candidate: Candidate) -> Judged:
+    def one(candidate: Candidate) -> IndexForecast:
         table = candidate.table(needs.payload)
-        asked = Question(needs.on, table, candidate.name, needs.growth, needs.server)
-        of = forecast(asked)
-        page_bytes = round(of.index_bytes.value / of.leaf_pages.value)
-        return judged(candidate, of, needs, page_bytes)
+        return forecast(Question(needs.on, table, candidate.name, needs.growth, needs.server))
 
     with ThreadPoolExecutor(_CORES) as pool:
-        return list(pool.map(one, found))
+        return judge(list(zip(found, pool.map(one, found), strict=True)), needs)
 
 
 def _contradiction(needs: Needs, found: Sequence[Candidate]) -> str:

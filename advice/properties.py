@@ -40,6 +40,8 @@ class Properties:
     """The keys of that layout that the server makes itself, if this version does."""
     by_clients: bool
     """Whether a client can make a key without asking anybody."""
+    ascends: bool
+    """Whether the column compares those bytes first by which the layout ascends."""
     sortable: bool
     """Whether keys sort by time in this column, over all writers."""
     random_bits: float
@@ -59,6 +61,7 @@ def properties(on: Engine, version: str, made: Layout, column: Column, rows_per_
     return Properties(
         server=_by_server(on, version, made.name, column),
         by_clients=facts.uniqueness != "plan" and not made.one_counter,
+        ascends=ascends,
         sortable=ascends and (facts.time is not None or (facts.within == "always" and facts.across == "always")),
         random_bits=random_bits(made),
         tells=_tells(made),

@@ -29,6 +29,8 @@ class Judged:
     """Bytes of the key that other indexes and tables hold for each row."""
     moved: Figure
     """Bytes a row: the index, the log, pages that have to be read, and `elsewhere`."""
+    assumed: bool = False
+    """Whether log or reads are not known, and count as the most of the others."""
 
     @property
     def meets(self) -> bool:
@@ -50,15 +52,33 @@ class Ranking:
     missing: tuple[Judged, ...]
 
 
-def judged(candidate: Candidate, forecast: IndexForecast, needs: Needs, page_bytes: int) -> Judged:
-    """What its rows move."""
+def judge(found: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Judged]:
+    """What the rows of each candidate move.
+
+    Log and reads that are unknown for some candidates and known for others count as the most of those that are known,
+    so that nothing is recommended because little is known of it.
+    """
+    logs = [of.log_bytes for _, of in found if of.log_bytes]
+    reads = [of.reads for _, of in found if of.reads]
+    most_log, most_reads = (max(known, key=lambda one: one.value, default=None) for known in (logs, reads))
+    return [_judged(candidate, of, needs, of.log_bytes or most_log, of.reads or most_reads) for candidate, of in found]
+
+
+def _judged(candidate: Candidate, of: IndexForecast, needs: Needs, log: Figure | None, reads: Figure | None) -> Judged:
     entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
     elsewhere = float(entries * candidate.key_bytes)
-    parts = [_scaled(forecast.index_bytes, 1 / needs.rows)]
-    parts += [forecast.log_bytes] if forecast.log_bytes else []
-    parts += [_scaled(forecast.reads, page_bytes)] if forecast.reads else []
-    value, low, high = (sum(getattr(part, of) for part in parts) + elsewhere for of in ("value", "low", "high"))
-    return Judged(candidate, forecast, elsewhere, Figure(value, low, high, forecast.index_bytes.kind))
+    page_bytes = round(of.index_bytes.value / of.leaf_pages.value)
+    parts = [_scaled(of.index_bytes, 1 / needs.rows)]
+    parts += [log] if log else []
+    parts += [_scaled(reads, page_bytes)] if reads else []
+    value, low, high = (sum(getattr(part, end) for part in parts) + elsewhere for end in ("value", "low", "high"))
+    return Judged(
+        candidate,
+        of,
+        elsewhere,
+        Figure(value, low, high, of.index_bytes.kind),
+        bool(log) > bool(of.log_bytes) or bool(reads) > bool(of.reads),
+    )
 
 
 def _scaled(figure: Figure, by: float) -> Figure:
@@ -66,18 +86,21 @@ def _scaled(figure: Figure, by: float) -> Figure:
 
 
 def ranking(found: Sequence[Judged], made_by: MadeBy, languages: Callable[[str], int]) -> Ranking | None:
-    """None if no candidate meets the needs. `languages`: how many have a well-kept library for a layout."""
+    """None if no candidate meets the needs. Keys for which somebody has to number the writers are the best ones only
+    if no others meet the needs. `languages`: how many have a well-kept library for a layout."""
     ordered = sorted(found, key=lambda one: one.moved.value)
     meeting = [one for one in ordered if one.meets]
     if not meeting:
         return None
-    alike = [one for one in meeting if one.moved.value <= ALIKE * meeting[0].moved.value]
+    free = [one for one in meeting if one.candidate.properties.uniqueness != "worker id"] or meeting
+    alike = [one for one in free if one.moved.value <= ALIKE * free[0].moved.value]
     best = max(alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
     others = [one for one in meeting if one.candidate.name != best.candidate.name]
     with_gain = [
         one
         for one in others
-        if gains(one.candidate, best.candidate, made_by) and one.moved.value < WORSE * 2 * best.moved.value
+        if one.moved.value < 2 * WORSE * best.moved.value
+        and (gains(one.candidate, best.candidate, made_by) or ALIKE * one.moved.value < best.moved.value)
     ]
     runner_up = _easiest(with_gain or others, languages)
     return Ranking(
@@ -132,6 +155,13 @@ def _easiest(found: Sequence[Judged], languages: Callable[[str], int]) -> Judged
 def _avoided(ordered: Sequence[Judged], best: Judged, runner_up: Judged | None) -> tuple[Judged, ...]:
     """Layouts that move many more bytes than both choices: random GUIDs first, then the worst of the others."""
     most = max(best.moved.high, runner_up.moved.high if runner_up else 0.0)
-    worse = [one for one in reversed(ordered) if one.moved.low > WORSE * most and one.candidate.made.kind != "text"]
+    worse = [
+        one
+        for one in reversed(ordered)
+        if one.moved.low > WORSE * most and not one.assumed and one.candidate.made.kind != "text"
+    ]
     worse.sort(key=lambda one: one.candidate.name != RANDOM)
-    return tuple(worse[:_MOST_TO_AVOID])
+    unlike: dict[float, Judged] = {}
+    for one in worse:  # one for all that grow alike
+        unlike.setdefault(one.forecast.index_bytes.value, one)
+    return tuple(unlike.values())[:_MOST_TO_AVOID]

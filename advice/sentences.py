@@ -28,7 +28,8 @@ def headline(of: Answer) -> str:
     best = of.best
     made = best.properties.server
     by = f", made by the server ({made.declaration})" if made and of.needs.made_by != "client" else ""
-    return f"Use `{best.name}` in a column of type {best.type_name}{by}."
+    workers = "; each writer needs a number of its own" if best.properties.uniqueness == "worker id" else ""
+    return f"Use `{best.name}` in a column of type {best.type_name}{by}{workers}."
 
 
 def reason(of: Answer) -> str:
@@ -52,6 +53,8 @@ def runner_up(of: Answer) -> str:
         return ""
     name = _named(second.candidate)
     cost = _more(second.moved, of.ranking.best.moved)
+    if second.candidate.properties.uniqueness == "worker id":
+        return f"Second choice: {name}. {cost}; choose it if each writer can be given a number of its own."
     if not of.ranking.gains:
         return f"Second choice: {name}. {cost}, and its keys can nothing that those of `{of.best.name}` cannot."
     when = " or ".join(_IF[option] for option in of.ranking.gains[:3])
@@ -103,15 +106,20 @@ def _reads(best: Judged, other: Judged | None = None) -> str:
     if ours is None:
         return ""
     theirs = other.forecast.reads if other else None
-    if theirs is None or theirs.value < 0.005 > ours.value:
-        few = "reads no page from disk" if ours.value < 0.005 else f"reads {ours.value:.2f} pages from disk"
-        return f", and an insert {few}"
-    name = other.candidate.name if other else ""
-    return f", and an insert reads {ours.value:.2f} pages from disk where one of `{name}` reads {theirs.value:.2f}"
+    text = f", and an insert reads {_pages(ours.value)} from disk"
+    if other is None or theirs is None or max(theirs.value, ours.value) < 0.005:
+        return text
+    return f"{text} where one of `{other.candidate.name}` reads {_pages(theirs.value)}"
+
+
+def _pages(value: float) -> str:
+    return "no page" if value < 0.005 else f"{value:.2f} pages"
 
 
 def _more(one: Figure, other: Figure) -> str:
     ratio = one.value / other.value
+    if ratio < 1 / ALIKE:
+        return f"It moves {100 * (1 - ratio):.0f} % fewer bytes a row"
     if ratio <= ALIKE:
         return "It costs as little"
     return f"It moves {100 * (ratio - 1):.0f} % more bytes a row" if ratio < 2 else f"It moves {ratio:.1f} × the bytes"
@@ -138,6 +146,6 @@ def _avoid(one: Judged, best: Judged, of: Answer) -> str:
         )
     if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:
         why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")
-    ordered = one.candidate.made.order != "none" and not one.candidate.properties.sortable
+    ordered = one.candidate.made.order != "none" and not one.candidate.properties.ascends
     trap = f" It does not ascend in {one.candidate.type_name}." if ordered else ""
     return f"Avoid {_named(one.candidate)}: {'; '.join(why) or 'it moves more bytes'}.{trap}"

@@ -111,7 +111,7 @@ def chosen(every: Sequence[TableHere], name: str) -> list[TableHere]:
         return [one for one in every if one.kind in {"table", "partitioned table"}]
     found = [one for one in every if name in {one.full_name, one.name}]
     if not found:
-        raise unknown_name("table", name, [one.full_name for one in every])
+        raise unknown_name("table", name, [one.full_name if "." in name else one.name for one in every])
     if len({one.schema for one in found}) > 1:
         raise UsageError(f"there are {' and '.join(one.full_name for one in found)}: name one with its schema.")
     one = found[0]

@@ -23,6 +23,8 @@ def _lines(of: Answer) -> Iterator[str]:
     yield f"\n## Layouts that meet the needs, on {of.needs.on.title} {of.needs.version}\n"
     yield from _grid([column.title for column in found.columns], found.rows)
     yield ""
+    for label, others in found.alike:
+        yield f"Like {label}: {', '.join(others)}.\n"
     for column in found.columns[1:]:
         yield f"- *{column.title}*: {column.explained}"
     if missing := table.missing(of):

@@ -42,23 +42,26 @@ def pictures(of: Answer) -> list[Picture]:
 
 def _shown(of: Answer) -> list[Judged]:
     chosen = [of.ranking.best, of.ranking.runner_up, of.existing, *of.ranking.avoid, *of.ranking.meeting]
-    unique: dict[str, Judged] = {}
-    for one in chosen:
+    unique: dict[tuple[float, ...], Judged] = {}
+    for one in chosen:  # one of those that grow alike
         if one and len(unique) < _MOST:
-            unique.setdefault(one.candidate.label, one)
+            unique.setdefault((one.moved.value, one.forecast.index_bytes.value, one.forecast.splits.value), one)
     return sorted(unique.values(), key=lambda one: one.moved.value)
 
 
 def _moved(of: Answer, shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
     index = [one.forecast.index_bytes.value / of.needs.rows + one.elsewhere for one in shown]
     log = [one.forecast.log_bytes.value if one.forecast.log_bytes else None for one in shown]
-    rest = [max(0.0, one.moved.value - own - (more or 0)) for one, own, more in zip(shown, index, log, strict=True)]
+    rest = [
+        0.0 if one.assumed else max(0.0, one.moved.value - own - (more or 0))
+        for one, own, more in zip(shown, index, log, strict=True)
+    ]
     parts = [
         Part("index", index, KINDS[0]),
         Part("log", log, KINDS[1]),
         Part("reads", [value or None for value in rest], KINDS[2]),
     ]
-    totals = [f"{one.moved.value:,.0f}" for one in shown]
+    totals = ["not known" if one.assumed else f"{one.moved.value:,.0f}" for one in shown]
     return Picture(
         "What a row moves",
         "bytes a row at the end, lower is better",

@@ -12,7 +12,6 @@ from keybench.advice.ranking import Judged
 from keybench.model.sizes import spelled
 
 UNKNOWN: Final = "–"
-_HALF_A_PERCENT: Final = 0.005
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,11 @@ class Column:
 
 LAYOUT: Final = Column("layout", "how the bits of a key are composed", figure=False)
 _COLUMNS: Final[dict[Column, Callable[[Judged], str]]] = {
-    Column("bytes a row", "what a row adds to index and log, and what is read for it"): lambda one: _number(one.moved),
+    Column("bytes a row", "what a row adds to index and log, and what is read for it"): lambda one: (
+        UNKNOWN if one.assumed else _number(one.moved)
+    ),
     Column("index", "the size of the key's index"): lambda one: _size(one.forecast.index_bytes),
+    Column("±", "half of the 95 % interval of the index's size"): lambda one: _around(one.forecast.index_bytes),
     Column("full", "the part of the index's pages that is in use"): lambda one: _percent(one.forecast.density),
     Column("splits", "pages that were split in two, for each 1,000 rows"): lambda one: _number(one.forecast.splits),
     Column("log", "bytes of log a row"): lambda one: _number(one.forecast.log_bytes),
@@ -51,43 +53,58 @@ _TIME: Final = Column("time", "insert time over that of an integer key, measured
 
 @dataclass(frozen=True)
 class Cells:
-    """Columns that say something, and a row for each layout that meets the needs: its cells, the layout first."""
+    """Columns that say something, and a row for each of the layouts that meet the needs: its cells, the layout first.
+
+    Layouts that agree in all figures share a row.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
     best: int
     """The row of the recommended layout."""
+    alike: Sequence[tuple[str, Sequence[str]]]
+    """The layout of a row, and the others that share it."""
 
 
 def cells(of: Answer) -> Cells:
     """Of the layouts that meet the needs. What no model of this engine knows has no column."""
-    shown = of.ranking.meeting
+    shown = sorted(of.ranking.meeting, key=lambda one: one is not of.ranking.best)  # the best speaks for its row
     told = {column: [tell(one) for one in shown] for column, tell in _COLUMNS.items()}
     told[_TIME] = [_time(of, one) for one in shown]
     known = {column: texts for column, texts in told.items() if set(texts) != {UNKNOWN}}
-    rows = [[one.candidate.label, *(texts[i] for texts in known.values())] for i, one in enumerate(shown)]
-    return Cells([LAYOUT, *known], rows, shown.index(of.ranking.best))
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for i in range(len(shown)):
+        groups.setdefault(tuple(texts[i] for column, texts in known.items() if column.figure), []).append(i)
+    leaders = sorted((group[0] for group in groups.values()), key=lambda i: shown[i].moved.value)
+    rows = [[shown[i].candidate.label, *(texts[i] for texts in known.values())] for i in leaders]
+    alike = [
+        (shown[group[0]].candidate.label, [shown[i].candidate.label for i in group[1:]])
+        for group in groups.values()
+        if len(group) > 1
+    ]
+    return Cells([LAYOUT, *known], rows, leaders.index(0), alike)
 
 
 def missing(of: Answer) -> list[tuple[str, str]]:
-    """The layouts that do not meet the needs, each with what it misses."""
-    return [(one.candidate.label, "; ".join(one.candidate.misses)) for one in of.ranking.missing]
+    """(layouts that do not meet the needs, what they miss)."""
+    by_reason: dict[str, list[str]] = {}
+    for one in of.ranking.missing:
+        by_reason.setdefault("; ".join(one.candidate.misses), []).append(one.candidate.label)
+    return [(", ".join(labels), why) for why, labels in by_reason.items()]
 
 
 def _number(of: Figure | None) -> str:
     if of is None:
         return UNKNOWN
-    text = f"{of.value:,.0f}" if of.value >= 100 else f"{of.value:.1f}" if of.value >= 10 else f"{of.value:.2f}"
-    return text + _around(of)
+    return f"{of.value:,.0f}" if of.value >= 100 else f"{of.value:.1f}" if of.value >= 10 else f"{of.value:.2f}"
 
 
 def _size(of: Figure) -> str:
-    return spelled(of.value) + _around(of)
+    return spelled(of.value)
 
 
 def _percent(of: Figure) -> str:
-    around = max(of.high - of.value, of.value - of.low)
-    return f"{of.value:.1f} %" + (f" ± {around:.1f}" if around >= 0.25 else "")
+    return f"{of.value:.1f} %"
 
 
 def _count(of: Figure | None) -> str:
@@ -109,7 +126,6 @@ def _rows(one: Judged) -> str:
 
 
 def _around(of: Figure) -> str:
-    """± in percent, if it is half a percent or more."""
+    """± in percent."""
     around = max(of.high - of.value, of.value - of.low)
-    part = around / of.value if of.value else 0.0
-    return f" ± {100 * part:.2g} %" if part >= _HALF_A_PERCENT else ""
+    return f"{100 * around / of.value:.1f} %" if of.value and around else "0"

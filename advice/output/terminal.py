@@ -20,6 +20,8 @@ def show(of: Answer, console: Console) -> None:
     console.print(f"\nLayouts that meet the needs, on {of.needs.on.title} {of.needs.version}:")
     console.print(_grid(found, figures=True), "")
     console.print(_grid(found, figures=False), "")
+    for label, others in found.alike:
+        console.print(f"Like {label}: {', '.join(others)}.")
     for column in found.columns[1:]:
         console.print(f"  {column.title}: {column.explained}", style="dim")
     if missing := table.missing(of):

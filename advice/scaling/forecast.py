@@ -24,6 +24,8 @@ SIMULATED = 400_000
 _PARTS = 8
 """Stretches of a load that grows in the same way all the time, one in the middle of each eighth."""
 _LAG = 95
+_DOUBLING = 32
+"""Looks at an index while its rows double."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,7 @@ def _local(question: Question, index: Index, found: Regime, simulated: int) -> F
     lags = [_percentile(rows, found.step) for rows in made]
     grown = growth(stats, found.reach)
     server = replace(question.server, share=1 / found.step)
-    cost = costs.of_stretches(
-        index, made, found.reach, grown.leaves.value, server, question.growth.rows_per_tx, found.step
-    )
+    cost = costs.of_stretches(index, made, found.reach, grown.leaves.value, server, question.growth, found.step)
     return Found(grown, _mean(lags), cost)
 
 
@@ -122,30 +122,32 @@ def _random(question: Question, index: Index, found: Regime, simulated: int) -> 
     full = 1.0 if sum(sizes) >= n and len(sizes) == 1 else 0.5
     cost = costs.UNKNOWN
     if full == 1.0:
-        cost = costs.of_random_keys(
-            index, n, made.leaves.times(n), question.server, question.growth.rows_per_tx, simulated
-        )
+        cost = costs.of_random_keys(index, question.growth, made.leaves.times(n), question.server, simulated)
     return Found(made, Estimate(sizes[-1] * full * _LAG / 100, sizes[-1] * full * 0.01), cost)
 
 
 def _whole(question: Question, index: Index, found: Regime, _simulated: int) -> Found:
-    """Every so many-th row of the whole load, and half and a quarter of these for the interval."""
+    """Every so many-th row of the whole load; half and a quarter of these, and the last doubling, for the interval."""
     n = question.growth.rows
     leaves, splits, stats = [], [], []
     lag = Estimate(0, 0)
     for thinner in (1, 2, 4):
         step = found.step * thinner
         rows = _rows(question, Part(0, n // step, step))
-        one = index.of(rows)
+        late = np.unique(np.linspace(len(rows.words) // 2, len(rows.words), _DOUBLING + 1).astype(np.int64))
+        one = index.of(rows, [int(place) for place in late[:-1]])
         stats.append(one)
         leaves.append(one.leaf_pages / one.rows)
         splits.append((one.edge_splits + one.interior_splits) / one.rows)
         if thinner == 1:
             lag = _mean([_percentile(rows, step)])
             lag = Estimate(lag.value, lag.half + step)  # rows in between can be above, too
-    quantum = 2 / stats[0].rows
-    made = grown(stats[:1], Estimate(leaves[0], _apart(leaves) + quantum))
-    rate = Growth(made.leaves, Estimate(splits[0], _apart(splits) + quantum), made.density, made.branches)
+    # Leaves that fill alike make waves that never end, whose place a smaller index does not tell.
+    density = [one.leaf_pages / one.rows for one in stats[0].checkpoints] + [leaves[0]]
+    apart = 2 / stats[0].rows + max(_apart(leaves), (max(density) - min(density)) / 2)
+    made = grown(stats[:1], Estimate(leaves[0], apart))
+    of_splits = max(_apart(splits), apart * splits[0] / leaves[0])
+    rate = Growth(made.leaves, Estimate(splits[0], of_splits), made.density, made.branches)
     return Found(rate, lag, costs.UNKNOWN)
 
 

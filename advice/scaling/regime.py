@@ -2,8 +2,8 @@
 
 Decided from the order of the keys alone. A row *reaches back* to the first row before it whose key is above its own: no
 row where keys ascend, a millisecond's rows where a prefix of milliseconds is followed by random bits, as many rows as
-its writer is behind, or any number where keys are random. Where a row reaches across no older ones, the rows so far and
-the later ones lie side by side in the index: it consists of *blocks*.
+its writer is behind, or any number where keys are random. Successive rows that lie side by side in the index, apart
+from all others, are a *block*.
 
 - **local**: rows reach a little back. What happens to leaves is over soon, so that stretches of the load tell how it
   goes on. If rows reach too far for a stretch of all rows, every `step`th row is taken, which shortens all lengths in
@@ -63,23 +63,25 @@ def reach(ranks: Ints) -> float:
 
 
 def blocks(ranks: Ints) -> Ints:
-    """The rows of each block, in order."""
+    """The rows of each block, in order of arrival."""
     n = len(ranks)
-    ahead = np.zeros(n + 2, np.int64)
-    later = ranks > np.arange(n)
-    np.add.at(ahead, np.arange(n)[later] + 1, 1)
-    np.add.at(ahead, ranks[later] + 1, -1)
-    reaching = np.cumsum(ahead)[: n + 1]
-    low = reaching <= _STRAGGLERS
-    borders, begin = [], None
-    for place in range(n + 1):
-        if low[place] and begin is None:
+    arrived = np.empty(n, np.int64)
+    arrived[ranks] = np.arange(n)
+    lower, upper = np.minimum(arrived[:-1], arrived[1:]), np.maximum(arrived[:-1], arrived[1:])
+    # Neighbours in the index of which one comes before each place and one behind it.
+    parted = np.cumsum(np.bincount(lower + 1, minlength=n + 1) - np.bincount(upper + 1, minlength=n + 1)[: n + 1])
+    borders: list[int] = []
+    begin, level = None, 0  # where few are parted; how many are at the last border
+    for place, count in enumerate(parted.tolist()):
+        if begin is None and count <= level + _STRAGGLERS:
             begin = place
-        if begin is not None and (place == n or not low[place + 1]):
-            borders.append(begin + int(np.argmin(reaching[begin : place + 1])))
+        if begin is not None and (count > level + 2 * _STRAGGLERS or place == n):
+            border = begin + int(np.argmin(parted[begin : place + 1]))
+            if 0 < border < n:
+                borders.append(border)
+                level = int(parted[border])
             begin = None
-    inner = [place for place in borders if 0 < place < n]
-    return np.diff([0, *inner, n])
+    return np.diff([0, *borders, n])
 
 
 def keys_above(ranks: Ints) -> Ints:

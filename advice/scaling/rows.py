@@ -148,4 +148,4 @@ def _counted_from(growth: Growth, which: tuple[int, int], first: int, behind: in
         between = TICKS_PER_DAY / growth.restarts_per_day
         began = max(began, between * (number - (writer + 1) / growth.writers))
     before = first - max(0.0, np.ceil((began / per_row - writer) / growth.writers))
-    return int(START + (began - behind + before) / step)
+    return START + int((began - behind + before) / step)  # START is too large for a float

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Self
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Load
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
@@ -69,6 +70,7 @@ class MySqlEngine(Engine):
             server_keys=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
             versions={text: number(f"{text}.99") for text in flavour.versions},  # the newest of each
             secondary_holds_key=True,
+            isolations=("read-committed", "repeatable-read", "serializable"),
             rebuilds=True,
             settable=settings.SETTABLE,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),
@@ -109,6 +111,25 @@ class MySqlEngine(Engine):
         from keybench.databases.mysql.admin import MySqlAdmin
 
         return MySqlAdmin(address)
+
+    @property
+    def inspects_by_document(self) -> bool:
+        """False: the inspector is tested on live servers."""
+        return False
+
+    def inspects(self, target: str) -> bool:
+        """A URL with one of its schemes."""
+        return target.partition("://")[0] in self.url_schemes
+
+    def inspector(self, target: str) -> Inspector:
+        """A read-only connection to the server of a URL, of either flavour, as both have mysql:// URLs."""
+        from keybench.databases.mysql.probes.inspection.inspector import MySqlInspector
+        from keybench.databases.mysql.url import any_database
+
+        try:
+            return MySqlInspector(*any_database(self.flavour, target))
+        except OtherFlavour as other:
+            return MySqlInspector(*any_database(other.actual, target))
 
     def session(self, address: Address, table: Table) -> Session:
         """A new loading connection."""

@@ -18,14 +18,20 @@ def address_of(flavour: Flavour, url: str) -> Address:
 
     UsageError, without the URL, where it cannot be understood or names a database or an unknown option.
     """
-    parts = UrlForm(flavour.title, f"{flavour.url_schemes[0]}://user@host:{_PORT}", _OPTIONS).parse(url)
-    if parts.path not in {"", SCHEMA}:
+    address, path = any_database(flavour, url)
+    if path not in {"", SCHEMA}:
         raise UsageError(
             f"{flavour.title} URL: keybench works in a database of its own, {SCHEMA}: leave the one in the URL out."
         )
+    return address
+
+
+def any_database(flavour: Flavour, url: str) -> tuple[Address, str]:
+    """The same, and the database that the URL names, whichever it is; empty if it names none."""
+    parts = UrlForm(flavour.title, f"{flavour.url_schemes[0]}://user@host:{_PORT}", _OPTIONS).parse(url)
     parameters = dict(parts.options)
     if "unix_socket" not in parts.options:
         parameters |= {"host": parts.host or "localhost", "port": parts.port or _PORT}
     if parts.user:
         parameters["user"] = parts.user
-    return Address(flavour.name, "url", parameters, secret=from_url(parts.password))
+    return Address(flavour.name, "url", parameters, secret=from_url(parts.password)), parts.path

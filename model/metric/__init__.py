@@ -129,6 +129,9 @@ class Metric(Declared):
     )
     LATCH_WAITS = "latch_waits", contention.LATCH_WAITS
     LATCH_WAIT_MS = "latch_wait_ms", contention.LATCH_WAIT_MS
+    ROW_LOCK_WAITS = "row_lock_waits", contention.ROW_LOCK_WAITS
+    ROW_LOCK_WAIT_MS = "row_lock_wait_ms", contention.ROW_LOCK_WAIT_MS
+    LOG_SYNCS = "log_syncs", contention.LOG_SYNCS
     ABORTS = "aborts", contention.ABORTS
     DEADLOCKS = "deadlocks", contention.DEADLOCKS
     RETRIES = "retries", contention.RETRIES
@@ -250,8 +253,8 @@ class Metric(Declared):
     RANGES = "ranges", themes.ranges("Ranges", "ranges", "neither", "Ranges of the table after the last row.")
     HOTTEST_RANGE_SHARE = "hottest_range_share", themes.ranges(
         "Share of the hottest range", "% of inserts", "lower",
-        "Of successive rows, the range that takes most of the first half: its share of the second half, so that chance "
-        "makes no range hot. Mean over the last tenth of the load. 100 % where one server does all the work.",
+        "The largest share that one range takes, in parts of the load with 1,000 rows a range; mean over the last "
+        "tenth. 100 % where one server does all the work. In loads of few rows, chance makes it a little larger.",
     )
     RANGES_WRITTEN = "ranges_written", themes.ranges(
         "Ranges written", "ranges a second of the scenario", "higher", "Ranges that take a row, in the last tenth.",

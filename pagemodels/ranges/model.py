@@ -22,6 +22,8 @@ from keybench.pagemodels.ranges.table import Ranges
 Ints = NDArray[np.int64]
 
 MOST_ROWS = 1000
+ROWS_A_RANGE = 1000
+"""In so many rows a range, chance makes a share at most a few hundredths of itself larger."""
 _PARTS = 16
 _LAST = 10
 """Shares and ranges a second are those of the last tenth of the rows, when the table has its size."""
@@ -36,8 +38,8 @@ class RangeStats:
     counts: Ints
     """(r,): rows of each."""
     hottest: float
-    """Share of the inserts that goes to the hottest range, 0 to 1: of each window, the range that took most of the
-    first half, and its share of the second half; mean over the last tenth of the rows."""
+    """Share of the inserts that goes to the hottest range, 0 to 1: in parts of the load with `ROWS_A_RANGE` rows a
+    range, divided by the ranges that were there when the part began; mean over the last tenth of the rows."""
     written: float
     """Ranges that take a row in a second; mean over the seconds of the last tenth in which rows came."""
     takeovers: int
@@ -60,31 +62,26 @@ def replay(ranks: Ints, moments: Ints, row_bytes: float, rule: SplitRule, seed: 
     size_splits = load_splits = takeovers = 0
     leader: int | None = None
     shares: list[tuple[int, float]] = []
+    part = last = rows - max(1, rows // _LAST)
     for start, stop in windows(rows, rule.limit(1, rows, row_bytes)):
         own = ranks[start:stop]
+        if start >= part:
+            part = min(start + ROWS_A_RANGE * len(ranges.firsts), rows)
+            shares.append(_share(ranges.places(ranks[start:part])))
         places = ranges.places(own)
         began[start:stop] = ranges.firsts[places]
         ranges.insert(own, places)
         first = _leader(began[start:stop])
         takeovers += first is not None and leader is not None and first != leader
         leader = leader if first is None else first
-        if stop > rows - rows // _LAST or stop == rows:
-            shares += [_share(began[start:stop])] if stop - start > 1 else []
         now = int(moments[stop - 1])
         for place, at in loads.record(own, places, now) if loads else ():
             if ranges.split(place, at):
                 loads.split(place, now) if loads else None
                 load_splits += 1
         size_splits += _by_size(ranges, rows, row_bytes, rule, loads, now)
-    return RangeStats(
-        ranges.firsts,
-        ranges.counts,
-        _mean(shares),
-        _written(began[rows - max(1, rows // _LAST) :], moments[rows - max(1, rows // _LAST) :]),
-        takeovers,
-        size_splits,
-        load_splits,
-    )
+    hottest, written = _mean(shares), _written(began[last:], moments[last:])
+    return RangeStats(ranges.firsts, ranges.counts, hottest, written, takeovers, size_splits, load_splits)
 
 
 def windows(rows: int, limit: float) -> Iterator[tuple[int, int]]:
@@ -99,11 +96,9 @@ def _leader(began: Ints) -> int | None:
     return middle if 4 * np.count_nonzero(began == middle) >= 3 * len(began) else None
 
 
-def _share(began: Ints) -> tuple[int, float]:
-    """(rows of the second half of the window, share of them that goes to the range that led the first half)."""
-    first, second = began[: len(began) // 2], began[len(began) // 2 :]
-    known, counts = np.unique(first, return_counts=True)
-    return len(second), float((second == known[counts.argmax()]).mean())
+def _share(places: Ints) -> tuple[int, float]:
+    """(rows, the largest share of them that goes to one range)."""
+    return len(places), float(np.bincount(places).max() / len(places))
 
 
 def _mean(shares: list[tuple[int, float]]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
+from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE, RANGES_SERVER
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import Question
 
@@ -15,7 +15,8 @@ class _Work:
     """A run, as its command line describes it."""
 
     databases: tuple[str, ...]
-    modelled: bool
+    server: str
+    """The one that computes the answer; empty if a real server gives it."""
     scenario: str
     rows: int | None
     writers: int | None
@@ -26,7 +27,7 @@ class _Work:
 
     def line(self) -> str:
         words = ["--db", ",".join(self.databases)] if self.databases else []
-        words += ["--server", MODEL_SERVER] if self.modelled else []
+        words += ["--server", self.server] if self.server else []
         words += ["--scenario", self.scenario]
         for option, value in (("--rows", self.rows), ("--writers", self.writers)):
             words += [option, str(value)] if value is not None else []
@@ -37,8 +38,8 @@ class _Work:
     def answers(self, other: _Work) -> bool:
         """Whether this run has all trials of the other."""
         return (
-            (self.modelled, self.scenario, self.rows, self.writers)
-            == (other.modelled, other.scenario, other.rows, other.writers)
+            (self.server, self.scenario, self.rows, self.writers)
+            == (other.server, other.scenario, other.rows, other.writers)
             and set(other.databases) <= set(self.databases)
             and set(other.layouts) <= set(self.layouts)
             and (not other.layouts or self.columns == other.columns)
@@ -60,7 +61,7 @@ def commands(questions: Iterable[Question]) -> list[str]:
     together: dict[_Work, _Work] = {}
     for work in (_work(question) for question in questions if question.scenario):
         # A page model takes seconds, so that layouts may be measured in columns that only other questions ask for.
-        frame = replace(work, layouts=(), blocks=0, columns=_ANY if work.modelled and work.columns else work.columns)
+        frame = replace(work, layouts=(), blocks=0, columns=_ANY if work.server and work.columns else work.columns)
         known = together.get(frame, replace(frame, columns=()))
         together[frame] = replace(
             work,
@@ -78,7 +79,7 @@ def _work(question: Question) -> _Work:
     sides = [side for side in question.sides if side.layout != CONTROL]
     return _Work(
         databases=() if alone else question.on or question.databases,
-        modelled=question.modellable,
+        server=RANGES_SERVER if question.ranges else MODEL_SERVER if question.modellable else "",
         scenario=question.scenario,
         rows=question.rows,
         writers=question.writers,

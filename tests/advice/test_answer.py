@@ -31,8 +31,8 @@ def of(asked: Asked) -> Answer:
 def test_it_says_what_to_do_and_why(of: Answer) -> None:
     text = markdown.markdown(of)
     assert text.startswith("# Use `uuid-v7` in a column of type BLOB.\n\nAt 20,000 rows its index takes ")
-    assert "- Second choice: `uuid-v4`." in text
-    assert "choose it if a key must not tell when it was made" in text
+    assert "- Second choice: `snowflake`. It moves " in text
+    assert "choose it if each writer can be given a number of its own." in text
     assert "- bigint-identity: only a server can make it, because it counts rows" in text
 
 

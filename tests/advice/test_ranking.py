@@ -1,6 +1,7 @@
 """The order of layouts, from figures that are given."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ from keybench.advice.figure import Figure
 from keybench.advice.form import USUAL
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.needs import needs
-from keybench.advice.ranking import Judged, Ranking, judged, ranking
+from keybench.advice.ranking import Judged, Ranking, judge, ranking
 
 LANGUAGES = {"uuid-v7": 7, "uuid-v4": 7, "uuid-v6": 3, "ulid": 5}
 ROWS = 1_000_000
+PAGE = 8192
 
 
 def figure(value: float) -> Figure:
@@ -23,7 +25,7 @@ def figure(value: float) -> Figure:
 def forecast(index: float, log: float | None = None, reads: float | None = None) -> IndexForecast:
     """Of an index with so many bytes a row."""
     return IndexForecast(
-        leaf_pages=figure(index * ROWS / 8192),
+        leaf_pages=figure(index * ROWS / PAGE),
         index_bytes=figure(index * ROWS),
         density=figure(70),
         splits=figure(1),
@@ -34,15 +36,16 @@ def forecast(index: float, log: float | None = None, reads: float | None = None)
     )
 
 
-def judge(of: Mapping[str, IndexForecast], db: str = "postgresql", **given: Any) -> dict[str, Judged]:
+def judge_all(of: Mapping[str, IndexForecast], db: str = "postgresql", **given: Any) -> dict[str, Judged]:
     made = needs({**USUAL, "db": db, "rows": str(ROWS), **given})
     found = {one.label: one for one in candidates(made, of.__contains__)}
-    return {label: judged(one, of[one.name], made, 8192) for label, one in found.items() if one.name in of}
+    pairs = {label: (one, of[one.name]) for label, one in found.items() if one.name in of}
+    return dict(zip(pairs, judge(list(pairs.values()), made), strict=True))
 
 
 def ranked(of: Mapping[str, IndexForecast], **given: Any) -> Ranking:
     made_by = given.get("made_by", "any")
-    order = ranking(list(judge(of, **given).values()), made_by, lambda name: LANGUAGES.get(name, 0))
+    order = ranking(list(judge_all(of, **given).values()), made_by, lambda name: LANGUAGES.get(name, 0))
     assert order is not None
     return order
 
@@ -53,14 +56,16 @@ FOUR = {
     "uuid-v6": forecast(32, 95),
     "uuid-v4": forecast(45, 180, 0.5),
 }
+for one in ("bigint-identity", "uuid-v7", "uuid-v6"):
+    FOUR[one] = replace(FOUR[one], reads=figure(0))
 
 
 def test_bytes_a_row_are_index_log_reads_and_what_other_indexes_hold() -> None:
-    moved = judge(FOUR)["uuid-v4"].moved
+    moved = judge_all(FOUR)["uuid-v4"].moved
     assert moved.value == 45 + 180 + 0.5 * 8192
-    assert judge(FOUR, children=2)["uuid-v4"].moved.value == moved.value + 2 * 2 * 16
-    assert judge(FOUR, secondary=3)["uuid-v4"].moved.value == moved.value  # a heap's indexes hold row ids
-    assert judge(FOUR, db="mysql", secondary=3)["uuid-v4"].moved.value == moved.value + 3 * 16
+    assert judge_all(FOUR, children=2)["uuid-v4"].moved.value == moved.value + 2 * 2 * 16
+    assert judge_all(FOUR, secondary=3)["uuid-v4"].moved.value == moved.value  # a heap's indexes hold row ids
+    assert judge_all(FOUR, db="mysql", secondary=3)["uuid-v4"].moved.value == moved.value + 3 * 16
 
 
 def test_the_fewest_bytes_win() -> None:
@@ -88,8 +93,16 @@ def test_what_needs_forbid_is_no_choice() -> None:
     assert order.avoid == ()
 
 
+def test_what_is_unknown_counts_as_the_most_of_the_others() -> None:
+    found = judge_all({**FOUR, "uuid-v6": forecast(10)})
+    assert found["uuid-v6"].moved.value == 10 + 180 + 0.5 * 8192
+    assert found["uuid-v6"].assumed
+    assert not found["uuid-v4"].assumed
+    assert ranked({**FOUR, "uuid-v6": forecast(10)}, made_by="client").best.candidate.name == "uuid-v7"
+
+
 def test_no_choice_at_all() -> None:
-    found = judge(FOUR, hides_time=True, sortable=True, made_by="client")
+    found = judge_all(FOUR, hides_time=True, sortable=True, made_by="client")
     assert ranking(list(found.values()), "client", lambda _: 1) is None
 
 

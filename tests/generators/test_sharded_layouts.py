@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
@@ -31,6 +31,7 @@ def test_bits_are_reversed_as_spanner_documents_it(number, published) -> None:
     assert bit_reversed(np.array([number])).tolist() == [published]
 
 
+@settings(max_examples=30)
 @given(NUMBERS)
 def test_reversed_bits_read_backwards(number) -> None:
     (reverse,) = bit_reversed(np.array([number])).tolist()
@@ -101,6 +102,7 @@ def _plain_shard(number: int) -> int:
     return hashed % 16
 
 
+@settings(max_examples=30)
 @given(st.lists(NUMBERS, min_size=1, max_size=20))
 @example([109, 110, 255, 256])
 def test_the_bucket_is_that_of_a_plain_reference(numbers) -> None:
@@ -118,6 +120,7 @@ def test_sixteen_buckets_take_equal_parts(opened) -> None:
 # YDB
 
 
+@settings(max_examples=30)
 @given(NUMBERS)
 def test_the_numeric_hash_is_that_of_plain_integers(number) -> None:
     mask, key = (1 << 64) - 1, number
@@ -132,6 +135,7 @@ def test_the_numeric_hash_is_that_of_plain_integers(number) -> None:
     assert numeric_hash(np.array([number])).tolist() == [key]
 
 
+@settings(max_examples=30)
 @given(st.integers(0, (1 << 33) - 1), st.binary(min_size=16, max_size=16))
 def test_a_row_key_has_the_bits_of_ydbs_source(opened, seconds, drawn) -> None:
     """UpdateMsbRowKey of uuid_keygen.h on plain integers; version in n7, variant in n8."""

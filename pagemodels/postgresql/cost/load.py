@@ -1,4 +1,5 @@
-"""What a load by COPY costs PostgreSQL: pages read and written, and log, of an index on a heap.
+"""What a load by COPY, or by INSERT of one row a transaction, costs PostgreSQL: pages read and written, and log, of an
+index on a heap.
 
 COPY adds up to 1,000 rows or 64 kB of text at a time to the heap (heap_multi_insert), then enters them into the index
 one after another (copyfrom.c). An entry's way to its leaf leads through the branch pages, except to the last leaf if
@@ -117,8 +118,8 @@ def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -
     counts, out = np.zeros(FIELDS, np.int64), np.zeros((len(ends), FIELDS), np.int64)
     out[:, BYTES] = at  # of parts without rows
     begin(pool)
-    for rows_at, leaves in leaves_touched(level, load.ranks):
-        first, sent_by = int(rows_at[0]), writers[rows_at[0] : rows_at[-1] + 1]
+    for first, leaves in leaves_touched(level):
+        sent_by = writers[first : first + len(leaves)]
         insert(pool, kept, own, backends, model.log_sizes, work, first, leaves, sent_by, ends, counts, out)
     out[:, BYTES] = checkpoints.places(out[:, BYTES])
     start = np.zeros(FIELDS, np.int64)

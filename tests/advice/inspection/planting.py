@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import apsw
 import psycopg
 
+from keybench.databases.mysql.connection import Queries
 from tests.advice.inspection.planted import Planted, values
 
 NOTE = "x" * 60
@@ -55,6 +57,36 @@ def into_postgresql(connection: psycopg.Connection[Any], tables: Mapping[str, Pl
                 text = value.hex() if isinstance(value, bytes) else str(value)
                 copy.write(f"{text}\t{NOTE}\n")
         connection.execute(f"ANALYZE {name}")
+
+
+def into_mysql(server: Queries, database: str, tables: Mapping[str, Planted]) -> None:
+    """Into a new database, with statistics; MariaDB has GUIDs in its own type."""
+    guid = "uuid" if server.flavour.name == "mariadb" else "binary(16)"
+    kinds = {"int": "bigint", "text": "varchar(40) CHARACTER SET ascii COLLATE ascii_bin", "uuid": guid}
+    server.rows(f"DROP DATABASE IF EXISTS {database}")
+    server.rows(f"CREATE DATABASE {database}")
+    server.rows(f"USE {database}")
+    for name, planted in tables.items():
+        kind = kinds[planted.keys.kind]
+        if planted.parent:
+            server.rows(
+                f"CREATE TABLE {name} (id bigint AUTO_INCREMENT PRIMARY KEY, parent {kind}, note varchar(100), "
+                f"FOREIGN KEY (parent) REFERENCES {planted.parent} (id))"
+            )
+        else:
+            server.rows(f"CREATE TABLE {name} (id {kind} PRIMARY KEY, note varchar(100))")
+        column = "parent" if planted.parent else "id"
+        made = [_literal(value, guid) for value in values(planted.keys)]
+        for begin in range(0, len(made), 1_000):
+            rows = ", ".join(f"({value}, '{NOTE}')" for value in made[begin : begin + 1_000])
+            server.rows(f"INSERT INTO {name} ({column}, note) VALUES {rows}")
+        server.rows(f"ANALYZE TABLE {name}")
+
+
+def _literal(value: bytes | str | int, guid: str) -> str:
+    if isinstance(value, bytes):
+        return f"'{UUID(bytes=value)}'" if guid == "uuid" else f"x'{value.hex()}'"
+    return f"'{value}'" if isinstance(value, str) else str(value)
 
 
 def named(record: Mapping[str, Any]) -> dict[str, list[tuple[tuple[str, ...], float]]]:

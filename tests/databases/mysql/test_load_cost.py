@@ -15,6 +15,7 @@ from benchmarks import streams
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.forecast.load_cost import Estimate, RowCost
 from keybench.model.byteorder import sort_words, stored
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -61,11 +62,13 @@ def keys_of(name: str, rows: int) -> Keys:
     return Arrived.as_planned(trial_tables(request, plan(request)[0])[0]).keys()
 
 
-def both(small: tuple[MySqlAdmin, int], keys: Keys, table: Table) -> tuple[NDArray[np.int64], LoadCost]:
-    """In each fifth, by the server: index pages read, all pages read, pages written, log bytes. And the model's."""
+def both(
+    small: tuple[MySqlAdmin, int], keys: Keys, table: Table, parts: int = FIFTHS
+) -> tuple[NDArray[np.int64], LoadCost]:
+    """In each part, by the server: index pages read, all pages read, pages written, log bytes. And the model's."""
     admin, cache = small
     admin.create(table)
-    part = len(keys) // FIFTHS
+    part = len(keys) // parts
     counted = [_counters(admin)]
     for first in range(0, len(keys), part):
         with closing(ENGINE.session(admin.address, table)) as session:
@@ -74,7 +77,7 @@ def both(small: tuple[MySqlAdmin, int], keys: Keys, table: Table) -> tuple[NDArr
         counted.append(_counters(admin))
     model = ENGINE.page_model(table)
     assert isinstance(model, PredictsCost)
-    ends = [part * (i + 1) for i in range(FIFTHS)]
+    ends = [part * (i + 1) for i in range(parts)]
     ranks = ranked(sort_words(keys, table.column.order))
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
     return np.diff(counted, axis=0).T, model.load_cost(
@@ -140,6 +143,23 @@ def test_each_fifth_costs_what_the_model_expects(small: tuple[MySqlAdmin, int], 
     for fifth in range(FIFTHS if real[1].sum() > rows / 10 else 0):
         assert cost.read.all[fifth] == pytest.approx(real[1][fifth], rel=0.1), f"fifth {fifth + 1}"
         assert cost.written.all[fifth] == pytest.approx(real[2][fifth], rel=0.15), f"fifth {fifth + 1}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("small", "payload"), [(24, 0), (64, 100)], indirect=["small"])
+def test_a_row_costs_a_page_read_from_the_number_of_rows_that_the_model_says(
+    small: tuple[MySqlAdmin, int], payload: int
+) -> None:
+    rows, parts = 800_000, 32
+    real, cost = both(small, keys_of("random", rows), Table("small", ENGINE.column("binary16"), payload), parts)
+    ends = np.arange(1, parts + 1) * (rows // parts)
+    knees = []
+    for index in (real[0], cost.read.index):
+        read = Estimate(index / (rows // parts), np.zeros(parts))
+        knees.append([RowCost(ends, read, None, None, None).knee(reads) for reads in (0.05, 0.25, 0.5)])
+    print(knees)
+    assert knees[1] == pytest.approx(knees[0], rel=0.1)
+    assert (knees[0][0] or 0) > 150_000
 
 
 @pytest.mark.long

@@ -100,7 +100,7 @@ def test_json_and_csv_have_every_field(table) -> None:
 
 def test_without_a_run_everything_is_listed() -> None:
     text = write(answers([]), Form.TEXT, everything=True)
-    assert "141 claims: 19 reproduced, 6 not reproduced, " in text  # those that are computed
+    assert "149 claims: 19 reproduced, 6 not reproduced, " in text  # those that are computed
     assert "contradicted" not in text.rpartition("claims: ")[2].splitlines()[0]
 
 

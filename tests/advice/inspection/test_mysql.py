@@ -1,0 +1,152 @@
+"""MariaDB and MySQL: what is in a database is named, also for a user who may only SELECT, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keybench.advice.inspection import command
+from keybench.databases.contract.roles import Address
+from keybench.databases.mariadb import ENGINE as MARIADB
+from keybench.databases.mysql import ENGINE as MYSQL
+from keybench.databases.mysql.connection import Queries
+from keybench.databases.mysql.probes.ibd_file import pages_of, summarise
+from keybench.errors import UsageError
+from keybench.testing.contract.servers import Servers
+from tests.advice.inspection.planted import FEW, LONG, tables
+from tests.advice.inspection.planting import assert_named, into_mysql
+
+SHOP = "inspected"
+PASSWORD = "s3cret"
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A private server with the users `reader`, who may SELECT, and `watcher`, who may read InnoDB's statistics too."""
+
+    address: Address
+    owner: Queries
+
+    def inspected(
+        self, capsys: pytest.CaptureFixture[str], user: str, *options: str, scheme: str = ""
+    ) -> dict[str, Any]:
+        socket = self.address.parameters["unix_socket"]
+        url = f"{scheme or self.address.engine}://{user}:{PASSWORD}@/{SHOP}?unix_socket={socket}"
+        command.app([url, "--json", *options], standalone_mode=False)
+        record: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return record
+
+    def density(self, table: str, index: str) -> float:
+        """From the pages of the table's file."""
+        ids = {
+            str(name): int(number)
+            for number, name, _ in self.owner.rows(self.owner.flavour.indexes, [f"{SHOP}/{table}"])
+        }
+        self.owner.rows(f"FLUSH TABLES {SHOP}.{table} FOR EXPORT")
+        try:
+            file = Path(self.address.parameters["data"], SHOP, f"{table}.ibd")
+            return summarise(pages_of(file, 16_384), ids[index]).density
+        finally:
+            self.owner.rows("UNLOCK TABLES")
+
+    def state(self) -> tuple[object, ...]:
+        """What any write would change."""
+        written = self.owner.rows(
+            "SHOW GLOBAL STATUS WHERE variable_name IN ('Innodb_rows_inserted', 'Innodb_rows_updated', "
+            "'Innodb_rows_deleted')"
+        )
+        return tuple(written)
+
+
+@pytest.fixture(params=[MARIADB, MYSQL], ids=lambda of: of.name)
+def shop(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Shop]:
+    address = servers.address(request.param, "local")
+    owner = Queries(address)
+    for user in ("reader", "watcher"):
+        owner.rows(f"DROP USER IF EXISTS {user}@localhost")
+        owner.rows(f"CREATE USER {user}@localhost IDENTIFIED BY '{PASSWORD}'")
+        owner.rows(f"GRANT SELECT ON {SHOP}.* TO {user}@localhost")
+    owner.rows("GRANT SELECT ON mysql.innodb_index_stats TO watcher@localhost")
+    yield Shop(address, owner)
+    owner.rows(f"DROP DATABASE IF EXISTS {SHOP}")
+    owner.close()
+
+
+@pytest.mark.parametrize("rows", [2_000, pytest.param(40_000, marks=pytest.mark.long)])
+def test_planted_layouts_are_named_with_the_density_of_the_pages(shop: Shop, rows, capsys) -> None:
+    planted = tables(rows)
+    if rows < LONG:
+        planted = {name: planted[name] for name in FEW}
+    into_mysql(shop.owner, SHOP, planted)
+    truth = {(table, "PRIMARY"): shop.density(table, "PRIMARY") for table in planted}
+    before = shop.state()
+    record = shop.inspected(capsys, "watcher")
+    assert shop.state() == before
+    assert_named(record, planted)
+    for table in record["tables"]:
+        name = table["name"].partition(".")[2]
+        assert table["rows"] == rows
+        for index in table["indexes"]:
+            if index["name"] == "PRIMARY":
+                assert index["density"] == pytest.approx(truth[name, "PRIMARY"], abs=1), name
+    switched = next(one for one in record["tables"] if one["name"].endswith("t_switched"))
+    assert [(one["before"], one["time"][:7]) for one in switched["indexes"][0]["switches"]] == [("uuid-v4", "2026-05")]
+    if rows >= LONG:
+        counters = next(one for one in record["tables"] if one["name"].endswith("t_efcore"))
+        assert len(counters["indexes"][0]["layouts"][0]["counters"]) == 4
+
+
+@pytest.mark.long
+def test_a_user_who_may_only_select_is_told_what_is_unknown(shop: Shop, capsys) -> None:
+    planted = {name: one for name, one in tables(20_000).items() if name in (*FEW, "t_child")}
+    into_mysql(shop.owner, SHOP, planted)
+    record = shop.inspected(capsys, "reader", scheme="mysql")
+    assert record["database"] == shop.address.engine
+    assert any("GRANT SELECT ON mysql.innodb_index_stats" in text for text in record["unknown"])
+    assert_named(record, planted)
+    child = next(one for one in record["tables"] if one["name"].endswith("t_child"))
+    assert [one["density"] is None for one in child["indexes"]] == [False, True]
+
+
+def test_views_partitions_composite_keys_and_empty_tables(shop: Shop, capsys) -> None:
+    shop.owner.rows(f"DROP DATABASE IF EXISTS {SHOP}")
+    for statement in (
+        f"CREATE DATABASE {SHOP}",
+        f"USE {SHOP}",
+        "CREATE TABLE nothing (id binary(16) PRIMARY KEY)",
+        "CREATE VIEW seen AS SELECT id FROM nothing",
+        "CREATE TABLE pairs (a char(36), b int, PRIMARY KEY (a, b)) ENGINE=InnoDB",
+        "INSERT INTO pairs VALUES ('0190a3a0-0000-7000-8000-000000000001', 1)",
+        "CREATE TABLE parts (id bigint PRIMARY KEY) PARTITION BY RANGE (id) "
+        "(PARTITION low VALUES LESS THAN (100), PARTITION high VALUES LESS THAN MAXVALUE)",
+        f"INSERT INTO parts VALUES {', '.join(f'({n})' for n in range(1, 301))}",
+    ):
+        shop.owner.rows(statement)
+    for table, message in {
+        "seen": "a view has no keys of its own",
+        "piars": r"^unknown table 'piars'\. Did you mean parts or pairs\?",
+    }.items():
+        with pytest.raises(UsageError, match=message):
+            shop.inspected(capsys, "reader", "--table", table)
+    found = {one["name"].partition(".")[2]: one for one in shop.inspected(capsys, "reader")["tables"]}
+    assert found["nothing"]["finding"] == f"{SHOP}.nothing is empty: there are no keys to look at."
+    assert "its primary key (a, b), of which keybench looks at a," in found["pairs"]["finding"]
+    assert (found["parts"]["partitions"], found["parts"]["rows"]) == (2, 300)
+    assert [found[f"parts PARTITION ({name})"]["rows"] for name in ("low", "high")] == [99, 201]
+
+
+@pytest.mark.long
+def test_a_large_table_is_met_by_its_keys(shop: Shop, capsys) -> None:
+    every = tables(200_000)
+    planted = {name: every[name] for name in ("t_v4", "t_switched", "t_mixed")}
+    into_mysql(shop.owner, SHOP, planted)
+    record = shop.inspected(capsys, "watcher")
+    assert_named(record, planted, 0.1)
+    for table in record["tables"]:
+        (index,) = table["indexes"]
+        assert index["sampled"] <= 2_400
