@@ -16,6 +16,7 @@ from tests.advice.inspection.planted import NOW, instants, made, values
 ROWS = 100_000
 NAMES = sorted({known.name for known in layouts().values()})
 SHORT = {"uuid-v4", "ulid", "snowflake-discord"}
+NOT_YET = {"bigint-bit-reversed", "cockroachdb-hash-sharded", "ydb-hash-prefixed"}
 TOLD_BY_OTHERS = {
     "buvinghausen-legacy-sql": "newid-process",
     "tvondra-sequence": "tvondra-time",
@@ -50,6 +51,8 @@ def pages(seed: int = 1) -> np.ndarray:
 )
 @pytest.mark.parametrize("arrival", [True, False], ids=["in order", "without order"])
 def test_every_layout_is_named(name, arrival) -> None:
+    if name in NOT_YET:
+        pytest.xfail("its description says nothing that tells these integers or bytes from others")
     if name == "tvondra-time" and not arrival:
         pytest.skip("after 45 days all blocks were used: nothing shows them")
     rows = pages()
