@@ -133,15 +133,15 @@ def _tells(one: Candidate, what: str) -> bool:
     return any(told.startswith(what) for told in one.properties.tells)
 
 
-def _ease(one: Judged, languages: Callable[[str], int]) -> tuple[bool, bool, int, bool]:
+def _ease(one: Judged, languages: Callable[[str], int]) -> tuple[bool, bool, bool, int]:
     """What decides between layouts that move as many bytes: whether few pages are in use at a time, and how easily
-    people get these keys, from the server or from a library in many languages, in the usual column."""
+    people get these keys: in the engine's own column, from the server or from a library in many languages."""
     candidate = one.candidate
     return (
         candidate.name == CONTROL,
         candidate.properties.contention != "many pages",
-        languages(candidate.name) + (candidate.properties.server is not None),
         candidate.column.native,
+        languages(candidate.name) + (candidate.properties.server is not None),
     )
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import costs, innodb, layouts, pagemodel, past, postgresql, report, scaling, sqlite, writers
+from benchmarks import advice, costs, innodb, layouts, pagemodel, past, postgresql, report, scaling, sqlite, writers
 from keybench.errors import KeybenchError
 from keybench.runners.measuring.machine import describe
 
@@ -22,6 +22,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "writers": writers.compare,
     "report": report.compare,
     "scaling": scaling.compare,
+    "advice": advice.compare,
 }
 
 
