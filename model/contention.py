@@ -23,6 +23,19 @@ LATCH_WAIT_MS = _contention(
     "Time waited for page latches", "ms", "lower",
     "How long writers waited while others used a page, added up.",
 )
+ROW_LOCK_WAITS = _contention(
+    "Waits for row locks", "waits", "lower",
+    "How often a transaction waited for a lock on a row or on a gap between rows.",
+)
+ROW_LOCK_WAIT_MS = _contention(
+    "Time waited for row locks", "ms", "lower",
+    "How long transactions waited for such locks, added up.",
+)
+LOG_SYNCS = _contention(
+    "Log syncs", "syncs", "neither",
+    "How often the server waited until its log was on the disk, during the inserts: one sync ends all transactions "
+    "that wait for it. MariaDB: writes of the log.",
+)
 ABORTS = _contention(
     "Aborts", "per 1,000 transactions", "lower",
     "How often the server rolled a transaction back in favour of others, for each 1,000 transactions that were "

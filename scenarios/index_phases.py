@@ -142,3 +142,8 @@ def last_rows(phases: tuple[PhasePart, ...], rows: int) -> list[int]:
         # To the nearest row, halves up: `round` would leave a phase of one row without any.
         after.append(rows if share > 1 - 1e-6 else int(rows * share + 0.5 + 1e-9))
     return after
+
+
+def spelled(fills: range) -> str:
+    """The fill factors of an engine, for messages."""
+    return f"{fills[0]} to {fills[-1]}" if len(fills) > 1 else f"{fills[0]}"

@@ -119,6 +119,9 @@ class LoadPart(Part):
     writer."""
     path: str = ROWS.name
     """A name from `keybench.model.load_path`."""
+    writers: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = ()
+    """Numbers of equal writers, among which the only writer's work is divided: each gives separate trials. If there are
+    none, the writers are the scenario's."""
     isolation: Isolation | None = None
     """The level of all transactions; None: the server's default."""
     look_up: LookUp | None = None

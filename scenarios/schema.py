@@ -128,6 +128,11 @@ class Scenario(Part):
         return index_phases.problem(self.phase)
 
     def _contention_problem(self) -> str:
+        if self.load.writers:
+            if len(self.writer) > 1 or self.timed or self.table.shards > 1 or self.phase or self.generation:
+                return "numbers of writers are for the work of one writer that is always busy, in one table"
+            if len(set(self.load.writers)) < len(self.load.writers):
+                return "a number of writers is there twice: leave one out"
         if not self.load.contended:
             return ""
         if self.phase or self.generation or self.table.shards > 1 or self.table.key == "fk" or not self.after.nothing:
@@ -182,9 +187,14 @@ class Scenario(Part):
         return sum(writer.rate for writer in self.writer)
 
     @property
+    def most_writers(self) -> int:
+        """The most writers of a trial."""
+        return max(self.load.writers, default=len(self.writer))
+
+    @property
     def connections(self) -> int:
-        """Connections that the writers keep open: one for each table that a writer's rows go to."""
-        return sum(len(writer.tables(self.table.shards)) for writer in self.writer)
+        """The most connections that the writers of a trial keep open: one for each table that a writer's rows go to."""
+        return max(self.load.writers, default=0) or sum(len(writer.tables(self.table.shards)) for writer in self.writer)
 
     @property
     def least_rows(self) -> int:
@@ -203,9 +213,8 @@ class Scenario(Part):
             raise UsageError(f"scenario {self.name} names its own {len(self.writer)} writers: leave out --writers.")
         (only,) = self.writer
         equal = {"rate": self.rate / n}
-        return self.model_copy(
-            update={"writer": tuple(only.model_copy(update=equal | {"id": f"writer-{i + 1}"}) for i in range(n))}
-        )
+        writers = tuple(only.model_copy(update=equal | {"id": f"writer-{i + 1}"}) for i in range(n))
+        return self.model_copy(update={"writer": writers, "load": self.load.model_copy(update={"writers": ()})})
 
     def with_settings(self, more: Mapping[str, str]) -> Scenario:
         """The same work with more settings of its servers and tables, which replace others of the same name."""

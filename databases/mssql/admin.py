@@ -12,6 +12,7 @@ from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.mssql import connection, ddl
 from keybench.databases.mssql.probes import pages, probes
 from keybench.databases.mssql.probes.splits import HOLDER, LogHolder
+from keybench.databases.mssql.probes.waits import WaitSampler
 from keybench.databases.mssql.settings import SETTABLE, VERSIONING, options, versioning
 from keybench.errors import ServerError
 from keybench.model.byteorder import stored
@@ -70,6 +71,10 @@ class MssqlAdmin:
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
         self._log_holder = LogHolder(address)
+
+    def wait_sampler(self, _table: Table) -> WaitSampler:
+        """Samples from sys.dm_exec_requests."""
+        return WaitSampler(self.address)
 
     def versions(self) -> Mapping[str, str]:
         """Server, edition, driver."""

@@ -17,6 +17,7 @@ from keybench.databases.mysql.probes import probes, tables
 from keybench.databases.mysql.probes.arrival_order import InsertionRecorder
 from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
 from keybench.databases.mysql.probes.pages import read_for_model, read_index
+from keybench.databases.mysql.probes.waits import WaitSampler
 from keybench.databases.mysql.session import default_method
 from keybench.databases.mysql.session.statements import is_uuid
 from keybench.errors import UsageError
@@ -66,6 +67,10 @@ class MySqlAdmin(Queries):
             [ddl.SCHEMA],
         )
         return settings.found(variables, int(of_database[0][0]) if of_database else 0)
+
+    def wait_sampler(self, _table: Table) -> WaitSampler:
+        """Samples from the list of connections."""
+        return WaitSampler(self.address)
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, waits for quiet on a private server, and creates them, empty."""

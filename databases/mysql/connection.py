@@ -13,6 +13,7 @@ from pymysql.constants import COMMAND
 from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract.transactions import Aborted, DeadlockVictim
 from keybench.databases.hosting.disk_full_hint import with_next_step
 from keybench.databases.hosting.url_parsing import unreachable
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of, require
@@ -173,16 +174,27 @@ def error_text(error: Exception) -> str:
     return " ".join(str(error.args[-1] if error.args else "").split()) or type(error).__name__
 
 
+_ABORTS: Final = {1213: DeadlockVictim, 1205: Aborted, 1020: Aborted}
+"""ER_LOCK_DEADLOCK, ER_LOCK_WAIT_TIMEOUT, and ER_CHECKREAD, which MariaDB gives with innodb_snapshot_isolation where a
+row has changed since the transaction's snapshot (reference of server error codes)."""
+
+
+def refusal(error: Exception) -> type[ServerError]:
+    """The kind of error that a driver's error is."""
+    number = error.args[0] if isinstance(error, pymysql.Error) and error.args else None
+    return _ABORTS.get(number, ServerError) if isinstance(number, int) else ServerError
+
+
 @contextmanager
 def server_errors(title: str) -> Iterator[None]:
-    """Turns the driver's errors into ServerError with the server's message."""
+    """Turns the driver's errors into ServerError with the server's message; `Aborted` if it may be tried again."""
     try:
         yield
     except (pymysql.Error, OSError) as error:
-        reason = error_text(error)
+        kind, reason = refusal(error), error_text(error)
     else:
         return
-    raise ServerError(f"{title}: {with_next_step(reason)}")
+    raise kind(f"{title}: {with_next_step(reason)}")
 
 
 def connect(address: Address) -> Connection:

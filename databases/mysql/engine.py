@@ -70,6 +70,7 @@ class MySqlEngine(Engine):
             server_keys=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
             versions={text: number(f"{text}.99") for text in flavour.versions},  # the newest of each
             secondary_holds_key=True,
+            isolations=("read-committed", "repeatable-read", "serializable"),
             rebuilds=True,
             settable=settings.SETTABLE,
             absent=dict.fromkeys(kinds, _NO_KINDS) | dict.fromkeys(images, _NO_IMAGES),

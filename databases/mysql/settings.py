@@ -34,7 +34,7 @@ COMMON = {
     "innodb_stats_auto_recalc": "OFF",
     "local_infile": "ON",
     "max_allowed_packet": "1G",
-    "max_connections": "50",
+    "max_connections": "100",
     "performance_schema": "OFF",
     "transaction_isolation": "REPEATABLE-READ",
 }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.oracle import connection, ddl
 from keybench.databases.oracle.probes import index, probes, statistics
+from keybench.databases.oracle.probes.waits import WaitSampler
 from keybench.databases.oracle.settings import BLOCK_SIZE, options
 from keybench.errors import ServerError
 from keybench.model.column import Column
@@ -35,6 +36,10 @@ class OracleAdmin:
         self.address = address
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
+
+    def wait_sampler(self, _table: Table) -> WaitSampler:
+        """Samples from v$session."""
+        return WaitSampler(self.address)
 
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""

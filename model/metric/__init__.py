@@ -129,6 +129,9 @@ class Metric(Declared):
     )
     LATCH_WAITS = "latch_waits", contention.LATCH_WAITS
     LATCH_WAIT_MS = "latch_wait_ms", contention.LATCH_WAIT_MS
+    ROW_LOCK_WAITS = "row_lock_waits", contention.ROW_LOCK_WAITS
+    ROW_LOCK_WAIT_MS = "row_lock_wait_ms", contention.ROW_LOCK_WAIT_MS
+    LOG_SYNCS = "log_syncs", contention.LOG_SYNCS
     ABORTS = "aborts", contention.ABORTS
     DEADLOCKS = "deadlocks", contention.DEADLOCKS
     RETRIES = "retries", contention.RETRIES

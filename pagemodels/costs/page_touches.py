@@ -19,7 +19,7 @@ from keybench.pagemodels.costs.contract import Load, LookUps
 from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.costs.touches import NONE, Ancestry, Borders, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.tree import Level, build_branches, build_level
+from keybench.pagemodels.half_split.tree import Level, build_branches, noted_level
 
 Integers = NDArray[np.int64]
 Pages = NDArray[np.int32]
@@ -30,7 +30,8 @@ FLAGS = 2
 """Bits of flags; the page's number is above them."""
 MOST = 12
 """More touches than a row has."""
-_CHUNK = 1 << 14
+_CHUNK = 1 << 13
+"""Rows whose touches are held at a time: they stay in the cache."""
 
 
 class Index(NamedTuple):
@@ -51,19 +52,24 @@ class Index(NamedTuple):
 
 
 class Touches(NamedTuple):
-    """What some rows touch."""
+    """What some rows touch. The next ones are written over it."""
 
     first: int
     """The first of these rows."""
-    ends: Integers
-    """(rows,): where the touches of each row end."""
-    touches: Integers
-    """Of one row after the other: a page's number times 4, and flags."""
+    rows: Pages
+    """(runs,): rows that follow one another, all of which touch the same pages, none of them new."""
+    ends: Pages
+    """(runs,): where the touches of a row of each run end."""
+    touches: Pages
+    """Of one run after the other: a page's number times 4, and flags."""
 
 
-def touches(ranks: Integers, leaf: Rule, branch: Rule, table_rows: int) -> tuple[Level, Index, Iterator[Touches]]:
-    """(the leaf level in the end, the pages, what rows touch in order of arrival)."""
-    level = build_level(ranks, leaf)
+def touches(
+    ranks: Integers, leaf: Rule, branch: Rule, table_rows: int, parts: Integers
+) -> tuple[Level, Index, Iterator[Touches]]:
+    """(the leaf level in the end, the pages, what rows touch in order of arrival). `parts`: rows after which each part
+    of the load ends, where no run goes on."""
+    level = noted_level(ranks, leaf)
     above = build_branches(level, branch)
     leaves = ancestry(level)
     branches = ancestry(above[0]) if above else Ancestry(*(np.empty(0, own.dtype) for own in leaves))
@@ -71,7 +77,7 @@ def touches(ranks: Integers, leaf: Rule, branch: Rule, table_rows: int) -> tuple
     root = first_table - 1 if len(above) > 1 else NONE
     pages = first_table + (-(-len(ranks) // table_rows) if table_rows else 0)
     index = Index(leaves, branches, len(level), root, first_table, table_rows, pages, np.zeros(2, np.int64))
-    return level, index, _stream(level, index, borders(above[0]) if above else None, ranks)
+    return level, index, _stream(level, index, borders(above[0]) if above else None, parts)
 
 
 def refuse_restart(load: Load) -> None:
@@ -92,22 +98,26 @@ def looked_up(level: Level, index: Index, ranks: Integers, present: NDArray[np.b
     return look_ups(leaf, present, table, present[index.first_table :])
 
 
-def _stream(level: Level, index: Index, parents: Borders | None, ranks: Integers) -> Iterator[Touches]:
-    for rows, at in leaves_touched(level, ranks, _CHUNK):
-        over = np.zeros(len(at), np.int32)
+def _stream(level: Level, index: Index, parents: Borders | None, parts: Integers) -> Iterator[Touches]:
+    over, rows, ends = (np.zeros(_CHUNK, np.int32) for _ in range(3))
+    each = np.empty(_CHUNK * MOST, np.int32)
+    for first, at in leaves_touched(level, _CHUNK):
         if parents is not None:
-            touched(index.branches, parents, at.astype(np.int64), int(rows[0]), over)
-        ends, each = np.empty(len(at), np.int64), np.empty(len(at) * MOST, np.int64)
-        end = _list(index, at, over, int(rows[0]), ends, each)
-        yield Touches(int(rows[0]), ends, each[:end])
+            touched(index.branches, parents, at, first, over)
+        runs = _list(index, at, over, first, parts, rows, ends, each)
+        yield Touches(first, rows[:runs], ends[:runs], each)
 
 
 @kernel
-def _list(index: Index, at: Pages, over: Pages, first: int, ends: Integers, each: Integers) -> int:
-    """Writes the touches of some more rows: the leaf of each, and the branch page over it. Returns their number."""
+def _list(
+    index: Index, at: Pages, over: Pages, first: int, parts: Integers, rows: Pages, ends: Pages, each: Pages
+) -> int:
+    """Writes the touches of some more rows: the leaf of each, and the branch page over it. Returns how many runs there
+    are."""
     leaves, branches, state, n = index.leaves, index.branches, index.state, 0
-    for i in range(len(at)):
-        row, made = first + i, state[0]
+    part, runs, end = np.searchsorted(parts, first, side="right"), 0, first
+    while end < first + len(at):
+        row, i, made = end, end - first, state[0]
         if index.table_rows:
             fresh = FRESH if row % index.table_rows == 0 else 0
             each[n] = (index.first_table + row // index.table_rows) << FLAGS | CHANGED | fresh
@@ -143,5 +153,18 @@ def _list(index: Index, at: Pages, over: Pages, first: int, ends: Integers, each
                 if index.root >= 0:
                     each[n] = index.root << FLAGS | CHANGED | (FRESH if above == 0 else 0)
                     n += 1
-        ends[i] = n
-    return n
+        end, until = row + 1, first + len(at)
+        if not splits and row > 0 and end < until and at[i + 1] == leaf:  # the next rows, as long as nothing changes
+            until = min(until, parts[part])
+            if made < len(leaves.made):
+                until = min(until, leaves.births[leaves.made[made]])
+            if index.table_rows:
+                until = min(until, (row // index.table_rows + 1) * index.table_rows)
+                until = row + 1 if row % index.table_rows == 0 else until
+            while end < until and at[end - first] == leaf and over[end - first] == over[i]:
+                end += 1
+        while part < len(parts) and parts[part] <= end:
+            part += 1
+        rows[runs], ends[runs] = end - row, n
+        runs += 1
+    return runs

@@ -26,9 +26,9 @@ from keybench.pagemodels.quickselect import select
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
 """Why a page exists: it is the first one, or a split of this kind made it."""
 
-LOWER, UPPER, USED, COUNT, NEXT, PREVIOUS, SETTLED = range(7)
-"""Fields of a slot: its range of ranks, the size of its entries, their number, its neighbours, and how many of the
-entries came by a split rather than by a later insertion."""
+LOWER, UPPER, USED, COUNT, NEXT, PREVIOUS, SETTLED, PAGE = range(8)
+"""Fields of a slot: its range of ranks, the size of its entries, their number, its neighbours, how many of the entries
+came by a split rather than by a later insertion, and the number of its page where `insert` notes pages."""
 SLOT_FIELDS: Final = 8  # half a cache line
 
 USED_SLOTS, LAST = range(2)
@@ -159,6 +159,7 @@ def split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, ra
             slots[before, NEXT] = new
         births[new], kinds[new] = births[slot], kinds[slot]
         births[slot], kinds[slot] = time, kind
+    slots[left, PAGE], slots[right, PAGE] = slots[slot, PAGE], new
     slots[left, LOWER], slots[left, UPPER] = lower, separator
     slots[right, LOWER], slots[right, UPPER] = separator, upper
     slots[left, PREVIOUS], slots[left, NEXT] = before, right
@@ -192,15 +193,24 @@ def split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, ra
 
 @kernel
 def insert(
-    leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], ranks: NDArray[Any], times: NDArray[np.int32], start: int
+    leaves: Leaves,
+    rules: Rules,
+    sizes: NDArray[np.uint16],
+    ranks: NDArray[Any],
+    times: NDArray[np.int32],
+    start: int,
+    pages: NDArray[np.int32],
 ) -> int:
     """Inserts ranks in order of arrival. ranks[i] arrives as row start + times[i], or start + i if `times` is empty.
+
+    Writes to `pages`, if it is not empty, the number of the page into which each row goes, after a split that the row
+    caused: 0 for the first page, else the slot that was new when the page was made.
 
     An entry takes `sizes[rank]`, or 1 if `sizes` is empty. All ranks lie in low … low + (len(cells) << shift) − 1.
     Returns how many were inserted: fewer than all if the slots are used up.
     """
     leaves, rules = uncounted(leaves), uncounted(rules)
-    fixed, timed = len(sizes) == 0, len(times) > 0
+    fixed, timed, noted = len(sizes) == 0, len(times) > 0, len(pages) > 0
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
     low, shift, room, room_last = leaves.low, leaves.shift, rules.room, rules.room_last
     last = state[LAST]
@@ -215,6 +225,8 @@ def insert(
             content[slot, count] = rank
             slots[slot, COUNT] = count + 1
             slots[slot, USED] = used
+            if noted:
+                pages[start + (times[i] if timed else i)] = slots[slot, PAGE]
             continue
         new = state[USED_SLOTS]
         if new == len(slots):
@@ -222,6 +234,9 @@ def insert(
         state[USED_SLOTS] = new + 1
         split(leaves, rules, sizes, slot, rank, start + (times[i] if timed else i), new)
         last = state[LAST]
+        if noted:
+            own = slot if slots[slot, LOWER] <= rank < slots[slot, UPPER] else new
+            pages[start + (times[i] if timed else i)] = slots[own, PAGE]
     return len(ranks)
 
 

@@ -18,6 +18,7 @@ _FEW = 1 << 12
 _GROUP_ROWS = 1 << 17
 """Rows of a group in the end: they fit a second-level cache with their leaves."""
 _NO_TIMES = np.empty(0, np.int32)
+_UNNOTED = np.empty(0, np.int32)
 _PER_SLOT = ("slots", "births", "kinds", "content")
 _SPARE = 1.1
 """Room for leaves in a part of a range, relative to its share of the ranks."""
@@ -28,6 +29,8 @@ class LeafRange:
 
     def __init__(self, low: int, high: int, rule: Rule, slots: int) -> None:
         self.low, self.high, self.rules = low, high, rule.compiled()
+        self.noted = _UNNOTED
+        """(rows,): room for the page into which each row goes, as `kernel.insert` numbers pages; (0,): not noted."""
         self._whole = False
         shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
         self.leaves = Leaves(
@@ -96,7 +99,7 @@ class LeafRange:
     ) -> None:
         """Inserts ranks of this range that arrive as rows start + times, or one after another from start."""
         while True:
-            done = kernel.insert(self.leaves, self.rules, sizes, ranks, times, start)
+            done = kernel.insert(self.leaves, self.rules, sizes, ranks, times, start, self.noted)
             if done == len(ranks):
                 return
             ranks, times = ranks[done:], times[done:]

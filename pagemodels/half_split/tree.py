@@ -38,6 +38,10 @@ class Level:
     """The kind of split that made the page; FIRST for the first page."""
     rows: NDArray[np.int64]
     """Entries on the page."""
+    noted: NDArray[np.int32] | None = None
+    """(rows,): the page into which each row went, by its place in `places`."""
+    places: NDArray[np.int32] | None = None
+    """The place of each page in key order, by another number."""
 
     def __len__(self) -> int:
         return len(self.births)
@@ -70,6 +74,23 @@ def _level(ranges: Sequence[LeafRange]) -> Level:
     return Level(np.concatenate(births), np.concatenate(kinds), np.concatenate(rows))
 
 
+def noted_level(ranks: NDArray[np.int64], rule: Rule) -> Level:
+    """As `build_level`, and notes where each row goes."""
+    whole = _whole(ranks, rule)
+    whole.noted = np.empty(len(ranks), np.int32)
+    whole.insert_from(0, ranks, NO_SIZES)
+    numbers = whole.leaves.slots[whole.order(), kernel.PAGE]
+    places = np.empty(len(numbers), np.int32)
+    places[numbers] = np.arange(len(numbers), dtype=np.int32)
+    return replace(_level([whole]), noted=whole.noted, places=places)
+
+
+def _whole(ranks: NDArray[np.int64], rule: Rule) -> LeafRange:
+    if (n := len(ranks)) >= 1 << 31:
+        raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: use fewer --rows.")
+    return LeafRange.whole(n, rule)
+
+
 def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, threads: int = 1) -> Level:
     """One level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival.
 
@@ -77,9 +98,7 @@ def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, t
     divided among `threads` once its leaves are spread over all ranks. Keys that go to a few places stay on one thread.
     """
     n = len(ranks)
-    if n >= 1 << 31:
-        raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: use fewer --rows.")
-    whole = LeafRange.whole(n, rule)
+    whole = _whole(ranks, rule)
     done, step = 0, rule.entries * _LEAVES_PER_THREAD * threads
     while threads > 1 and done < n // 8:
         whole.insert(ranks[done : done + step], done, sizes)

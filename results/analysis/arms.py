@@ -27,11 +27,14 @@ class Arm:
     layout: str
     payload: int
     trials: tuple[Trial, ...] = field(compare=False, repr=False)
+    writers: int = 0
+    """Their number of writers if the run has other trials of the same with another number; else 0."""
 
     @property
     def name(self) -> str:
         """The layout, with the column if there is one."""
-        return f"{self.layout} · {self.column}" if self.column else self.layout
+        writers = f" · {self.writers} writers" if self.writers else ""
+        return f"{self.layout} · {self.column}{writers}" if self.column else self.layout
 
     @property
     def is_control(self) -> bool:
@@ -96,11 +99,15 @@ class Arm:
 
 
 def arms_of(trials: Iterable[Trial]) -> tuple[Arm, ...]:
-    """The trials grouped by database, server, column, layout and payload."""
-    arms: dict[tuple[str, str, str, str, int], list[Trial]] = defaultdict(list)
+    """The trials grouped by database, server, column, layout and payload, and by number of writers."""
+    arms: dict[tuple[str, str, str, str, int], dict[int, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
-        arms[trial.database, trial.server, trial.column, trial.layout, trial.payload].append(trial)
-    return tuple(Arm(*place, tuple(own)) for place, own in sorted(arms.items()))
+        arms[trial.database, trial.server, trial.column, trial.layout, trial.payload][trial.writers].append(trial)
+    return tuple(
+        Arm(*place, tuple(own), writers if len(parts) > 1 else 0)
+        for place, parts in sorted(arms.items())
+        for writers, own in sorted(parts.items())
+    )
 
 
 def with_known_servers(trials: Sequence[Trial]) -> list[Trial]:

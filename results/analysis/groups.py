@@ -76,6 +76,11 @@ class Group:
         return tuple(sorted({trial.block for arm in self.arms for trial in arm.trials}))
 
     @property
+    def writers(self) -> int:
+        """The number of writers of its trials."""
+        return self.arms[0].trials[0].writers
+
+    @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials of all arms."""
         return tuple(trial for arm in self.arms for trial in arm.trials)
@@ -101,17 +106,17 @@ class Group:
 
 
 def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[Group]:
-    """All trials of a run in groups, by database, server, rows and payload.
+    """All trials of a run in groups, by database, server, rows, payload and number of writers.
 
     If layouts were measured in several columns, each of these columns is a separate group, with the control. If
     `suited` was asked for, a layout's default column and the one that suits it are in one group, which compares them.
     """
     servers = {(one.database, one.server): one for one in environments}
-    parts: dict[tuple[str, str, int, int], list[Trial]] = defaultdict(list)
+    parts: dict[tuple[str, str, int, int, int], list[Trial]] = defaultdict(list)
     for trial in with_known_servers(trials):
-        parts[trial.database, trial.server, trial.payload, trial.rows].append(trial)
+        parts[trial.database, trial.server, trial.payload, trial.rows, trial.writers].append(trial)
     groups = []
-    for (database, server, payload, rows), part in sorted(parts.items()):
+    for (database, server, payload, rows, _), part in sorted(parts.items()):
         arms_here = sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column))
         for column, arms in _by_column(arms_here, _pairs(run, arms_here)):
             group = Group(run, database, server, payload, rows, column, arms, servers.get((database, server)))

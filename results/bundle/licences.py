@@ -24,7 +24,7 @@ NO_CONTROL: Final = "The licence allows a ratio to the control alone, and this b
 
 _DURATION: Final = re.compile(r"\d\s*(?:s|ms|µs|ns|seconds|minutes|rows/s|rows a second)\b")
 
-_Times = Mapping[tuple[int, str, str, int, int], Mapping[tuple[object, object], float]]
+_Times = Mapping[tuple[int, str, str, int, int, int], Mapping[tuple[object, object], float]]
 
 
 def publishable(run: Run, trials: Sequence[Trial]) -> list[Trial]:
@@ -32,7 +32,7 @@ def publishable(run: Run, trials: Sequence[Trial]) -> list[Trial]:
 
     Such a trial also loses its duration, the time at which it began, and its series.
     """
-    times: dict[tuple[int, str, str, int, int], dict[tuple[object, object], float]] = {}
+    times: dict[tuple[int, str, str, int, int, int], dict[tuple[object, object], float]] = {}
     for trial in trials:
         if trial.database in RESTRICTED and trial.layout == CONTROL and trial.status == "ok":
             times[_place(trial)] = {
@@ -73,8 +73,8 @@ def unit(database: str, reading: Reading) -> str:
     return RELATIVE if database in RESTRICTED and about.is_time else about.unit
 
 
-def _place(trial: Trial) -> tuple[int, str, str, int, int]:
-    return trial.block, trial.database, trial.server, trial.payload, trial.rows
+def _place(trial: Trial) -> tuple[int, str, str, int, int, int]:
+    return trial.block, trial.database, trial.server, trial.payload, trial.rows, trial.writers
 
 
 def _relative(run: Run, trial: Trial, times: _Times) -> Trial:

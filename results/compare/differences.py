@@ -93,9 +93,9 @@ class _Cell:
 def compare(before: Side, after: Side, metrics: Collection[Metric] = tuple(Metric)) -> Comparison:
     """Compares all pairs in these metrics. Each metric gets one joint test per database, server and payload."""
     together, only_before, only_after = pairs(before, after)
-    families: dict[tuple[str, str, int], list[tuple[Arm, Arm]]] = defaultdict(list)
+    families: dict[tuple[str, str, int, int], list[tuple[Arm, Arm]]] = defaultdict(list)
     for old, new in together:
-        families[new.database, new.server, new.payload].append((old, new))
+        families[new.database, new.server, new.payload, new.writers].append((old, new))
     rows: list[Row] = []
     for family in families.values():
         for metric in metrics:

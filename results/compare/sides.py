@@ -45,17 +45,16 @@ class Side:
 
     def control(self, arm: Arm) -> Arm | None:
         """The control with the arm's database, server and payload; None if it has no good trial."""
-        controls = (
-            other
-            for other in self.all_arms
-            if other.is_control
-            and (other.database, other.server, other.payload) == (arm.database, arm.server, arm.payload)
-        )
+        controls = (other for other in self.all_arms if other.is_control and _work(other) == _work(arm))
         return next((other for other in controls if other.good), None)
 
     def environment(self, arm: Arm) -> Environment | None:
         """The server that the arm was measured on, as the server reported itself."""
         return next((e for e in self.environments if (e.database, e.server) == (arm.database, arm.server)), None)
+
+
+def _work(arm: Arm) -> tuple[str, str, int, int]:
+    return arm.database, arm.server, arm.payload, arm.writers
 
 
 def field_of(arm: Arm, name: str) -> str:
@@ -153,7 +152,7 @@ def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> l
 
 def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
     fields = [*kept, "server"] if arm.database == NO_DATABASE and "server" not in named else kept
-    return tuple((name, field_of(arm, name)) for name in fields)
+    return (("writers", str(arm.writers)), *((name, field_of(arm, name)) for name in fields))
 
 
 def _chosen(text: str, selector: str) -> dict[str, str]:

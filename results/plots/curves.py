@@ -46,16 +46,19 @@ def curve_panels(
     reference: tuple[Curve, str] | None = None,
     mark_label: str = "",
     y: Scale | None = None,
+    x_scale: Scale | None = None,
     dashed: Sequence[NDArray[np.float64]] = (),
 ) -> str:
     """A small panel for each curve, all with the same axes, as SVG.
 
     `reference` is a curve with its name; it is drawn dashed in every panel but its own. `mark_label` says what the
-    curves' marks mean. Without `y` the scale fits the values. `dashed` are second lines of the curves, in their order.
+    curves' marks mean. Without `y` the scale fits the values, and
+    without `x_scale` it goes from 0 to the last place. `dashed` are second lines of the curves, in their order.
     """
     points = np.array([curve.point for curve in shown if curve.point is not None])
     values = np.concatenate([line for curve in shown for line in (curve.low, curve.high)] + [points, *dashed])
-    panels = Panels([curve.row for curve in shown], Scale.linear(0.0, float(x[-1])), y or Scale.fitting(values), labels)
+    across = x_scale or Scale.linear(0.0, float(x[-1]))
+    panels = Panels([curve.row for curve in shown], across, y or Scale.fitting(values), labels)
     _draw_legend(panels.canvas, mark_label if any(curve.mark for curve in shown) else "", reference and reference[1])
     for i, (curve, box) in enumerate(zip(shown, panels.boxes, strict=True)):
         if reference is not None and reference[0] is not curve:

@@ -11,7 +11,7 @@ from keybench.results.plots.canvas import WIDTH, fill
 from keybench.results.plots.labels import SMALL, text_width
 from keybench.results.plots.named_rows import NamedRows
 from keybench.results.plots.palette import SOFT
-from keybench.results.plots.panels import GAP, Row
+from keybench.results.plots.panels import GAP, LINE, Row
 from keybench.results.plots.scales import Scale
 
 
@@ -29,7 +29,9 @@ def stacked_bars(
     rows: Sequence[Row], parts: Sequence[Part], totals: Sequence[str], label: str, above: str, prefix: str
 ) -> str:
     """A bar for each row as SVG; `totals`, under the heading `above`, stand at the right, or the reason for no bar."""
-    table = NamedRows(rows, top=24, bottom=38)
+    named = [part for part in parts if any(value is not None for value in part.values)]
+    legend = _legend(named, WIDTH - text_width(above) - 12)
+    table = NamedRows(rows, top=24 + LINE * (len(legend) - 1), bottom=38)
     canvas = table.canvas
     has = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
     text_room = max([text_width(text, SMALL) for text, shown in zip(totals, has, strict=True) if shown], default=0)
@@ -37,15 +39,14 @@ def stacked_bars(
     width = WIDTH - left - text_room - 8
     ends = [sum(part.values[i] or 0.0 for part in parts) for i in range(len(rows))]
     box = table.box(left, width, Scale.linear(0.0, max([*ends, 0.0]) * 1.02 or 1.0, 5), label)
-    x = 0.0
     begin = np.zeros(len(rows))
     pale = {"alpha": 0.55} if any(row.hollow for row in rows) else {}
     canvas.text(WIDTH, 9, above, ha="right", color=SOFT, fontsize=SMALL)
+    for number, line in enumerate(legend):
+        for x, part in line:
+            canvas.swatch(x, 9 + LINE * number, part.colour, part.hatch)
+            canvas.text(x + 14, 9 + LINE * number, part.name, fontsize=SMALL)
     for part in parts:
-        if any(value is not None for value in part.values):
-            canvas.swatch(x, 9, part.colour, part.hatch)
-            canvas.text(x + 14, 9, part.name, fontsize=SMALL)
-            x += 14 + text_width(part.name, SMALL) + 12
         length = np.array([value or 0.0 for value in part.values])
         shown = length > 0
         from_, to = (box.places(edges, 0.0)[:, 0] for edges in (begin[shown], (begin + length)[shown]))
@@ -59,3 +60,17 @@ def stacked_bars(
         else:
             canvas.text(left + 4, y, text, color=SOFT, fontsize=SMALL, font_style="italic")
     return canvas.svg(prefix)
+
+
+def _legend(parts: Sequence[Part], width: float) -> list[list[tuple[float, Part]]]:
+    """The parts in lines of this width, each with its place."""
+    lines: list[list[tuple[float, Part]]] = [[]]
+    x = 0.0
+    for part in parts:
+        needed = 14 + text_width(part.name, SMALL)
+        if lines[-1] and x + needed > width:
+            lines.append([])
+            x = 0.0
+        lines[-1].append((x, part))
+        x += needed + 12
+    return lines

@@ -40,6 +40,7 @@ def glance(runs: Sequence[RunView]) -> list[Line]:
 def _line(run: RunView, view: GroupView) -> Line:
     group = view.group
     work = f"{plural(group.rows, 'row')}, {plural(len(group.blocks), 'block')}"
+    work += f", {plural(group.writers, 'writer')}" if group.run.several_writers else ""
     return Line(
         view=view,
         run=run.run.id,

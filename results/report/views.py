@@ -86,6 +86,7 @@ class GroupView:
         group = self.group
         column = f" with keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
         size = f" with {group.run.characters(group.payload)} beside the key" if group.payload != 100 else ""
+        size += f" with {plural(group.writers, 'writer')}" if group.run.several_writers else ""
         if group.about == "ranges":
             return Answer(self.ratios, self.judgement, self.product, headline(self.ratios, None, self.subject))
         on = f"By the page model of {self.product}" if group.modelled else f"On {self.product}"

@@ -52,6 +52,13 @@ class Run:
         return f"{payload:,} character{'' if payload == 1 else 's'}"
 
     @property
+    def several_writers(self) -> bool:
+        """Whether its trials differ in their number of writers."""
+        scenario = self.definition.get("scenario")
+        load = scenario.get("load") if isinstance(scenario, dict) else None
+        return isinstance(load, dict) and len(load.get("writers") or ()) > 1
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the user or the scenario asked for: names, `native` or `suited`; empty for the default."""
         scenario = self.definition.get("scenario")

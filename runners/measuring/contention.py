@@ -33,24 +33,37 @@ def rollbacks(counted: Rollbacks | None) -> list[Reading]:
 
 
 class Watch:
-    """Samples of all writers' waits, taken by a thread of the runner with a connection of its own."""
+    """Samples of all writers' waits, taken by a thread of the runner with a connection of its own, while rows are sent.
 
-    def __init__(self, sampler: WaitSampler | None, rate: int) -> None:
+    Writers connect and prepare before the first row, and some end before others: that is no part of the samples.
+    """
+
+    def __init__(self, sampler: WaitSampler | None, rate: int, problem: ServerError | None = None) -> None:
         self._sampler, self._rate = sampler, rate
-        self.end = threading.Event()
-        self._problem: ServerError | None = None
+        self._sending, self.end = threading.Event(), threading.Event()
+        self._problem = problem
+
+    def sent(self, rows: int, of: int) -> None:
+        """Notes that so many rows have been sent."""
+        if 0 < rows < of:
+            self._sending.set()
+        elif self._sending.is_set():
+            self.end.set()
 
     def readings(self) -> list[Reading]:
         """What the samples show; absent with the reason if there are none."""
-        if self._sampler is None:
-            return Reading.absent([Metric.WAITING], NOT_SAMPLED)
         if self._problem:
             return Reading.absent([Metric.WAITING], str(self._problem))
+        if self._sampler is None:
+            return Reading.absent([Metric.WAITING], NOT_SAMPLED)
         return list(self._sampler.readings())
 
     def run(self) -> None:
         """Samples until `end` is set."""
         assert self._sampler is not None
+        while not self._sending.wait(0.01):
+            if self.end.is_set():
+                return
         due = time.monotonic()
         try:
             while not self.end.is_set():
@@ -67,8 +80,12 @@ def watch(admin: Admin, table: Table, rate: int) -> Iterator[Watch | None]:
     if not rate:
         yield None
         return
-    sampler = admin.wait_sampler(table) if isinstance(admin, SamplesWaits) else None
-    watching = Watch(sampler, rate)
+    sampler, problem = None, None
+    try:
+        sampler = admin.wait_sampler(table) if isinstance(admin, SamplesWaits) else None
+    except ServerError as error:  # what the user may not see is absent
+        problem = error
+    watching = Watch(sampler, rate, problem)
     thread = threading.Thread(target=watching.run, name="wait-sampler", daemon=True)
     if sampler:
         thread.start()

@@ -25,6 +25,7 @@ from keybench.pagemodels.contract import KeepsState
 from keybench.runners.planning import chosen_settings, server_keys
 from keybench.runners.planning.columns import columns_of, pairing_of
 from keybench.scenarios import timeline
+from keybench.scenarios.index_phases import spelled
 from keybench.scenarios.schema import Scenario
 
 TABLE = "keybench_rows"
@@ -133,6 +134,8 @@ class TrialPlan:
     rows: int
     lengths: PayloadLengths | None = None
     """How long the payloads are, if they vary."""
+    writers: int = 0
+    """The number of equal writers; 0: the scenario's own."""
 
     @property
     def drawn(self) -> bool:
@@ -145,7 +148,8 @@ class TrialPlan:
         if self.database == NO_DATABASE:
             return f"{self.layout} · {self.column}"
         width = f" · {self.lengths or f'{self.payload} characters'}" if self.lengths or self.payload != 100 else ""
-        return f"{self.database} · {self.layout} · {self.column}{width}"
+        many = f" · {self.writers} writer{'s' * (self.writers > 1)}" if self.writers else ""
+        return f"{self.database} · {self.layout} · {self.column}{width}{many}"
 
     def table(self, scenario: Scenario) -> Table:
         """The table that its rows go into."""
@@ -167,7 +171,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
     """
     cells = _cells(request)
     generation = request.scenario.generation
-    count = max(generation.threads) if generation else len(request.scenario.writer)
+    count = max(generation.threads) if generation else request.scenario.most_writers
     _check_other_layouts(request)
     _check_key_role(request)
     _check_phases(request)
@@ -233,13 +237,9 @@ def _check_phases(request: Request) -> None:
         wanted = [built.fill for phase in phases if (built := phase.build or phase.rebuild) and built.fill]
         if others := [fill for fill in wanted if fill not in on.fills]:
             raise UsageError(
-                f"{on.title} builds an index only at {_spelled(on.fills)} %, and scenario {request.scenario.name} "
+                f"{on.title} builds an index only at {spelled(on.fills)} %, and scenario {request.scenario.name} "
                 f"wants {others[0]} %: leave {name} out of --db, or fill out of the scenario."
             )
-
-
-def _spelled(fills: range) -> str:
-    return f"{fills[0]} to {fills[-1]}" if len(fills) > 1 else f"{fills[0]}"
 
 
 def _cells(request: Request) -> list[TrialPlan]:
@@ -254,11 +254,12 @@ def _cells(request: Request) -> list[TrialPlan]:
             if way.calls == "batch" or layout(name).one_call()
         ]
     return [
-        TrialPlan(0, 0, name, chosen, column, payload.most, rows_of(request, engine(name)), payload.varying)
+        TrialPlan(0, 0, name, chosen, column, payload.most, rows_of(request, engine(name)), payload.varying, writers)
         for name in request.databases
         for chosen in request.layouts
         for column in _columns_of(request, name, chosen)
         for payload in scenario.table.payloads
+        for writers in scenario.load.writers or (0,)
     ]
 
 

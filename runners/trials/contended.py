@@ -8,10 +8,10 @@ from typing import Final
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
-from keybench.model.load_path import LoadPath
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
+from keybench.model.transactions import TransactionStyle
 from keybench.pagemodels.predict import predict
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.measuring import contention, key_positions, shards
@@ -37,27 +37,39 @@ class ContendedTrial(ServerTrial):
         """Fills the table, then sends the other rows in transactions of the scenario's style."""
         load = self.request.scenario.load
         if load.filled:
-            self._send(target, (0.0, load.filled), FILL_ROWS)
+            self._send(target, (0.0, load.filled), FILL_ROWS, None)
         with contention.watch(self.admin, self.tables[0].table, load.watched) as watched:
-            result = self._send(target, (load.filled, 1.0), load.rows_per_tx, timed=True)
+            result = self._send(target, (load.filled, 1.0), load.rows_per_tx, load.style, watched)
         self.of_writers = contention.rollbacks(result.rollbacks) + (watched.readings() if watched else [])
         return result
 
-    def _send(self, target: Target, part: tuple[float, float], rows_per_tx: int, *, timed: bool = False) -> LoadResult:
-        load = self.request.scenario.load
-        path: LoadPath = self.path
+    def _send(
+        self,
+        target: Target,
+        part: tuple[float, float],
+        rows_per_tx: int,
+        style: TransactionStyle | None,
+        watched: contention.Watch | None = None,
+    ) -> LoadResult:
+        begin, end = (sum(int(one.writer.rows * share) for one in self.sources) for share in part)
+
+        def progress(rows: int) -> None:
+            self.resources.progress(begin + rows)
+            if watched:
+                watched.sent(rows, end - begin)
+
         return load_rows(
             target.address,
             self.tables[0].table,
             self.sources,
             rows_per_tx=rows_per_tx,
-            skew_rows=load.skew_rows,
+            skew_rows=self.request.scenario.load.skew_rows,
             timeout=self.deadline - time.monotonic(),
             part=part,
-            style=load.style if timed else None,
-            path=path,
+            style=style,
+            path=self.path,
             pool=self.resources.pool,
-            progress=self.resources.progress,
+            progress=progress,
         )
 
     def recorders(self, admin: object) -> list[Recorder]:  # noqa: ARG002

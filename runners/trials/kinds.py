@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from keybench.databases.registry import engine
 from keybench.model.names import MODEL_SERVER, NO_DATABASE, RANGES_SERVER
 from keybench.runners.planning.server_keys import made_by
@@ -18,6 +20,8 @@ from keybench.runners.trials.trial import Trial
 
 def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> Trial:
     """The trial; `resources` are used only by trials on a server."""
+    if plan.writers:
+        request = replace(request, scenario=request.scenario.with_equal_writers(plan.writers))
     if plan.database == NO_DATABASE:
         return KeysTrial(request, plan)
     if request.servers[plan.database] == MODEL_SERVER:

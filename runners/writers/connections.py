@@ -11,7 +11,7 @@ from keybench.runners.writers.pool import LOCAL, WriterPool
 
 def check(request: Request, target: Target, pool: WriterPool = LOCAL) -> None:
     """UsageError if the writers need more connections than the server has left."""
-    writers = len(request.scenario.writer)
+    writers = request.scenario.most_writers
     needed = request.scenario.connections * pool.connections_per_writer
     admin = target.engine.admin(target.address)
     try:

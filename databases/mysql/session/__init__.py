@@ -19,6 +19,7 @@ from keybench.databases.core.packing import Varying, texts
 from keybench.databases.mysql import connection, ddl
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of
 from keybench.databases.mysql.session import arrays, prepared, statements
+from keybench.databases.mysql.session.transactions import Transactions
 from keybench.errors import ServerError
 from keybench.model.keys import Bytes, Keys
 from keybench.model.payload import Payload
@@ -59,7 +60,7 @@ def default_method(to: connection.Connection) -> SendMethod:
     return "load data" if permitted == (1,) else "prepared"
 
 
-class MySqlSession:
+class MySqlSession(Transactions):
     """One writer's connection to one table, and to its parent."""
 
     def __init__(self, address: Address, table: Table, method: SendMethod | None = None) -> None:

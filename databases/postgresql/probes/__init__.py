@@ -10,6 +10,7 @@ from keybench.databases.postgresql.probes.counters import CacheProbe, LogProbe
 from keybench.databases.postgresql.probes.pages import PagesProbe
 from keybench.databases.postgresql.probes.splits import SplitsProbe
 from keybench.databases.postgresql.probes.tables import SizesProbe
+from keybench.databases.postgresql.probes.waits import LogSyncProbe
 
 
 def probes(server: Queries, keys: ReadsInOrder) -> tuple[Probe, ...]:
@@ -18,6 +19,7 @@ def probes(server: Queries, keys: ReadsInOrder) -> tuple[Probe, ...]:
         CacheProbe(server),
         LogProbe(server),
         SplitsProbe(server),
+        LogSyncProbe(server),
         PagesProbe(server),
         SizesProbe(server),
         HeapOrderProbe(keys),

@@ -7,16 +7,17 @@ the functions behind the views, which costs less. Asking for predicate locks bri
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.postgresql import connection, ddl
+from keybench.databases.core.probes import measured
+from keybench.databases.core.wait_samples import WaitSamples
+from keybench.databases.postgresql import connection, ddl, versions
 from keybench.databases.postgresql.connection import Queries
+from keybench.databases.postgresql.probes.counters import connected, wait_for_quiet
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.subject import Subject
 from keybench.model.table import Table
 
 _LOCKS_EACH: Final = 10
@@ -34,14 +35,47 @@ SELECT count(*), count(DISTINCT page)
 FROM pg_lock_status() WHERE mode = 'SIReadLock' AND locktype = 'page' AND relation = %s"""
 
 
+class LogSyncProbe:
+    """How often the server synchronised its log, by all its processes (pg_stat_wal, from 18 on pg_stat_io)."""
+
+    server_wide = True
+    supplies: Sequence[Metric] = (Metric.LOG_SYNCS,)
+
+    def __init__(self, server: Queries) -> None:
+        self._server = server
+        self._standing: frozenset[int] = frozenset()
+        self._begin = 0
+
+    def before(self, _table: Table) -> None:
+        """Notes the counter."""
+        self._standing = connected(self._server)
+        self._begin = self._count()
+
+    def after(self, _table: Table) -> Iterable[Reading]:
+        """The difference, once the writers' connections have ended and it includes theirs."""
+        if self._server.version < versions.PAGE_IMAGE_COUNTER:
+            return Reading.absent(self.supplies, "PostgreSQL counts syncs of its log from version 14 on.")
+        wait_for_quiet(self._server, self._standing)
+        return measured(self.supplies, [self._count() - self._begin])
+
+    def _count(self) -> int:
+        server = self._server
+        if server.version < versions.PAGE_IMAGE_COUNTER:
+            return 0
+        if server.version >= versions.STATISTICS_ON_DEMAND:
+            server.rows("SELECT pg_stat_force_next_flush()")
+        if server.version >= versions.BYTES_WRITTEN:
+            return int(server.value("SELECT coalesce(sum(fsyncs), 0) FROM pg_stat_io WHERE object = 'wal'"))
+        return int(server.value("SELECT wal_sync FROM pg_stat_wal"))
+
+
 class WaitSampler:
     """Takes samples by a connection of its own."""
 
     def __init__(self, address: Address, table: Table) -> None:
         self._server = Queries(address)
-        self._waits: Counter[str] = Counter()
+        self._samples = WaitSamples()
         self._locks: list[tuple[int, int]] = []
-        self._samples = 0
         self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
         self._index = self._server.value(
             "SELECT indexrelid FROM pg_index WHERE indrelid = %s::regclass AND indisunique", ddl.name(table)
@@ -57,22 +91,14 @@ class WaitSampler:
     def sample(self) -> None:
         """Counts the writers' connections by what they wait for."""
         found = self._server.rows(_WAITS, [connection.APPLICATION, self._database, self._standing])
-        self._waits.update({str(name): int(count) for name, count in found})
-        if self._samples % _LOCKS_EACH == 0 and found:
+        self._samples.add((name, number) for name, number in found)
+        if self._samples.count % _LOCKS_EACH == 1 and found:
             (locks,) = self._server.rows(_LOCKS, [self._index])
             self._locks.append((int(locks[0]), int(locks[1])))
-        self._samples += 1
 
     def readings(self) -> Iterable[Reading]:
         """The share of each kind of wait, and the mean numbers of predicate locks if there were any."""
-        total = self._waits.total()
-        if not total:
-            return Reading.absent([Metric.WAITING], "No sample shows a writer: the load was too short.")
-        based = f"{self._samples} samples"
-        shares = [
-            Reading(Metric.WAITING, 100 * count / total, "measured", based, Subject.wait(name))
-            for name, count in self._waits.most_common()
-        ]
+        shares = self._samples.shares()
         if not any(locks for locks, _ in self._locks):
             return shares
         means = [sum(column) / len(self._locks) for column in zip(*self._locks, strict=True)]

@@ -20,17 +20,38 @@ from keybench.pagemodels.costs.page_touches import CHANGED, FLAGS, FRESH
 from keybench.pagemodels.memory import uncounted
 
 Integers = NDArray[np.int64]
+Places = NDArray[np.int32]
 
 NOWHERE = -1
 NEVER = -1
 COUNTERS, LRU_2 = range(2)
 _SECTION = 64
-_DIVISOR = 4
+_DIVISOR_BITS = 2
 LEAF, BRANCH, TABLE = range(3)
-WRITTEN, CHECKPOINTS = 3, 6
-COLUMNS = 7
-"""Columns of `costs`: pages of each kind that are read; those that are written, from `WRITTEN` on; checkpoints."""
+WRITTEN, CHECKPOINTS, LOG = 3, 6, 7
+COLUMNS = 8
+"""Columns of `costs`: pages of each kind that are read; those that are written, from `WRITTEN` on; checkpoints; log."""
 _HAND, _TAKEN, _NOW, _NEXT = range(4)
+_ROW, _WRITTEN, _SPLIT = range(3)
+
+
+class Records(NamedTuple):
+    """What rows write to the log."""
+
+    splits: Integers
+    """(splits, 2): the rows that split a page, ascending, and bytes for that."""
+    row: int
+    """Bytes of a row."""
+    transaction: int
+    """Bytes of a transaction beside its rows."""
+    rows_per_tx: int
+    state: Integers
+    """(3,): rows so far, bytes so far, and splits so far."""
+
+    @staticmethod
+    def new(splits: Integers, row: int, transaction: int, rows_per_tx: int) -> Records:
+        """Before the first row."""
+        return Records(splits, row, transaction, rows_per_tx, np.zeros(3, np.int64))
 
 
 class Pool(NamedTuple):
@@ -73,17 +94,17 @@ def _kind(pool: Pool, page: int) -> int:
     return int(LEAF if page < pool.first_branch else BRANCH if page < pool.first_table else TABLE)
 
 
-@kernel
+@inlined
 def _free(pool: Pool) -> int:
     """A buffer whose page can go."""
     last, before, state = pool.last, pool.before, pool.state
     hand, n = state[_HAND], len(pool.pages)
     if pool.rule == COUNTERS:
         while True:
-            last[hand] //= _DIVISOR
-            chosen = hand
+            chosen, count = hand, last[hand] >> _DIVISOR_BITS
+            last[hand] = count
             hand = hand + 1 if hand + 1 < n else 0
-            if last[chosen] == 0:
+            if count == 0:
                 break
     else:
         chosen = hand
@@ -95,8 +116,8 @@ def _free(pool: Pool) -> int:
     return int(chosen)
 
 
-@kernel
-def _bring(pool: Pool, page: int, cost: Integers) -> int:
+@inlined
+def _bring(pool: Pool, page: int, costs: Integers, part: int) -> int:
     """Puts a page into a buffer. Returns the buffer."""
     if pool.state[_TAKEN] < len(pool.pages):
         buffer = pool.state[_TAKEN]
@@ -105,7 +126,7 @@ def _bring(pool: Pool, page: int, cost: Integers) -> int:
         buffer = _free(pool)
         old = pool.pages[buffer]
         if pool.dirty[buffer]:
-            cost[WRITTEN + _kind(pool, old)] += 1
+            costs[part, WRITTEN + _kind(pool, old)] += 1
         pool.buffers[old] = NOWHERE
     pool.pages[buffer], pool.buffers[page] = page, buffer
     pool.last[buffer], pool.before[buffer], pool.dirty[buffer] = 0, NEVER, False
@@ -113,40 +134,100 @@ def _bring(pool: Pool, page: int, cost: Integers) -> int:
 
 
 @kernel
-def _checkpoint(pool: Pool, cost: Integers) -> None:
+def _checkpoint(pool: Pool, costs: Integers, part: int) -> None:
     for buffer in range(pool.state[_TAKEN]):
         if pool.dirty[buffer]:
-            cost[WRITTEN + _kind(pool, pool.pages[buffer])] += 1
+            costs[part, WRITTEN + _kind(pool, pool.pages[buffer])] += 1
             pool.dirty[buffer] = False
-    cost[CHECKPOINTS] += 1
+    costs[part, CHECKPOINTS] += 1
+
+
+@inlined
+def _use_once(pool: Pool, begin: int, end: int, touches: Places, costs: Integers, part: int) -> None:
+    """The next row, which touches these pages."""
+    pool.state[_NOW] += 1
+    for at in range(begin, end):
+        page, flags = touches[at] >> FLAGS, touches[at]
+        buffer = int64(pool.buffers[page])
+        if buffer == NOWHERE:
+            buffer = _bring(pool, page, costs, part)
+            if not flags & FRESH:
+                costs[part, _kind(pool, page)] += 1
+        if pool.rule == COUNTERS:
+            pool.last[buffer] += 1
+        elif pool.last[buffer] < pool.state[_NOW]:  # once a row
+            if pool.last[buffer] > 0:
+                pool.before[buffer] = pool.last[buffer]
+            pool.last[buffer] = pool.state[_NOW]
+        if flags & CHANGED:
+            pool.dirty[buffer] = True
+
+
+@inlined
+def _use_again(pool: Pool, begin: int, end: int, touches: Places, rows: int) -> None:
+    """So many more rows, which touch the same pages as the last one; all of them are in buffers."""
+    pool.state[_NOW] += rows
+    for at in range(begin, end):
+        buffer = pool.buffers[touches[at] >> FLAGS]
+        if pool.rule == COUNTERS:
+            pool.last[buffer] += rows
+        else:
+            pool.before[buffer], pool.last[buffer] = pool.state[_NOW] - 1, pool.state[_NOW]
+        if touches[at] & CHANGED:
+            pool.dirty[buffer] = True
+
+
+@inlined
+def _all_there(pool: Pool, begin: int, end: int, touches: Places) -> bool:
+    there = True
+    for at in range(begin, end):
+        there &= pool.buffers[touches[at] >> FLAGS] != NOWHERE
+    return there
 
 
 @kernel
 def use(
-    pool: Pool, ends: Integers, touches: Integers, parts: Integers, log: Integers, distance: int, costs: Integers
+    pool: Pool,
+    rows: Places,
+    ends: Places,
+    touches: Places,
+    parts: Integers,
+    log: Records,
+    distance: int,
+    costs: Integers,
 ) -> None:
-    """Some more rows: what they touch (`page_touches.Touches`), the part of the load of each, and the log after it."""
-    pool = uncounted(pool)
-    at = 0
-    for row in range(len(ends)):
-        cost = costs[parts[row]]
-        pool.state[_NOW] += 1
-        while at < ends[row]:
-            page, flags = touches[at] >> FLAGS, touches[at]
-            at += 1
-            buffer = int64(pool.buffers[page])
-            if buffer == NOWHERE:
-                buffer = _bring(pool, page, cost)
-                if not flags & FRESH:
-                    cost[_kind(pool, page)] += 1
-            if pool.rule == COUNTERS:
-                pool.last[buffer] += 1
-            elif pool.last[buffer] < pool.state[_NOW]:  # once a row
-                if pool.last[buffer] > 0:
-                    pool.before[buffer] = pool.last[buffer]
-                pool.last[buffer] = pool.state[_NOW]
-            if flags & CHANGED:
-                pool.dirty[buffer] = True
-        if log[row] >= pool.state[_NEXT]:
-            _checkpoint(pool, cost)
-            pool.state[_NEXT] += distance
+    """Some more rows: what they touch (`page_touches.Touches`). `parts`: rows after which each part of the load ends;
+    `distance`: of checkpoints in the log, 0 for none. What each part costs is added to `costs`, (parts, COLUMNS)."""
+    pool, log = uncounted(pool), uncounted(log)
+    begin, row, written, split = int64(0), log.state[_ROW], log.state[_WRITTEN], log.state[_SPLIT]
+    part = np.searchsorted(parts, row, side="right")
+    transaction = -(-row // log.rows_per_tx) * log.rows_per_tx  # the first row of the next one
+    for run in range(len(rows)):
+        end, left, again = int64(ends[run]), int64(rows[run]), False
+        while left > 0:
+            together = left if again and _all_there(pool, begin, end, touches) else int64(1)
+            if distance and written + together * (log.row + log.transaction) >= pool.state[_NEXT]:
+                together = int64(1)
+            if together > 1:
+                _use_again(pool, begin, end, touches, together)
+            else:
+                _use_once(pool, begin, end, touches, costs, part)
+            size = together * log.row
+            if split < len(log.splits) and log.splits[split, 0] == row:
+                size += log.splits[split, 1]
+                split += 1
+            row += together
+            left -= together
+            while transaction < row:
+                size += log.transaction
+                transaction += log.rows_per_tx
+            written += size
+            costs[part, LOG] += size
+            again = True
+            if written >= pool.state[_NEXT]:
+                _checkpoint(pool, costs, part)
+                pool.state[_NEXT] += distance
+        while part < len(parts) and parts[part] <= row:
+            part += 1
+        begin = end
+    log.state[_ROW], log.state[_WRITTEN], log.state[_SPLIT] = row, written, split

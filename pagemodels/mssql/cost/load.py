@@ -23,9 +23,11 @@ from keybench.pagemodels.mssql.cost.buffer_pool import (
     CHECKPOINTS,
     COLUMNS,
     COUNTERS,
+    LOG,
     LRU_2,
     NOWHERE,
     WRITTEN,
+    Records,
     new,
     use,
 )
@@ -69,36 +71,28 @@ class CostModel(StatefulSplitModel):
         """
         refuse_restart(load)
         buffers, ends = server.pages(PAGE_SIZE), np.asarray(load.ends, np.int64)
-        level, index, stream = touches(load.ranks, self.leaf, self.branch, self.beneath[0])
+        level, index, stream = touches(load.ranks, self.leaf, self.branch, self.beneath[0], ends)
         distance = int((server.checkpoint_bytes or 0) * server.share)
         pool = new(
             buffers, index.pages, REPLACEMENTS[self.replacement], index.first_branch, index.first_table, distance
         )
-        costs, splits = np.zeros((len(ends), COLUMNS), np.int64), _splits(self, level.births, level.kinds)
+        costs = np.zeros((len(ends), COLUMNS), np.int64)
         of_rows = insert_bytes(self.row) + (insert_bytes(self.beneath[1]) if self.beneath[0] else 0)
-        log, written = np.zeros(len(ends), np.int64), 0
+        log = Records.new(_splits(self, level.births, level.kinds), of_rows, _BEGIN + _COMMIT, load.rows_per_tx)
         for some in stream:
-            rows = np.arange(some.first, some.first + len(some.ends))
-            begin, end = np.searchsorted(splits[0], [rows[0], rows[-1] + 1])
-            each = np.full(len(rows), of_rows)
-            each[rows % load.rows_per_tx == 0] += _BEGIN + _COMMIT
-            each[splits[0, begin:end] - rows[0]] += splits[1, begin:end]
-            parts, after = np.searchsorted(ends, rows, side="right"), written + np.cumsum(each)
-            use(pool, some.ends, some.touches, parts, after, distance, costs)
-            log += np.bincount(parts, each, len(ends)).astype(np.int64)
-            written = int(after[-1])
+            use(pool, some.rows, some.ends, some.touches, ends, log, distance, costs)
         columns = costs.T
         return LoadCost(
             Pages(*columns[:3]),
             Pages(*columns[WRITTEN : WRITTEN + 3]) if distance else None,
-            Log(log, None, None, columns[CHECKPOINTS]),
+            Log(columns[LOG], None, None, columns[CHECKPOINTS]),
             looked_up(level, index, load.ranks, pool.buffers != NOWHERE) if load.look_ups else None,
         )
 
 
 def _splits(model: CostModel, births: Integers, kinds: NDArray[np.int8]) -> Integers:
-    """(2, splits): the row that makes each new leaf, ascending, and the log of that split."""
+    """(splits, 2): the row that makes each new leaf, ascending, and the log of that split."""
     made = births >= 0
     moved = np.where(kinds[made] == APPEND, 0, model.leaf.room + 1 - model.leaf.keep_interior)
     order = np.argsort(births[made], kind="stable")
-    return np.array([births[made][order], (_SPLIT + moved * (model.row + _MOVED))[order]])
+    return np.stack([births[made][order], (_SPLIT + moved * (model.row + _MOVED))[order]], axis=1)

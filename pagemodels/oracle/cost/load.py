@@ -33,12 +33,11 @@ class CostModel(StatefulSplitModel):
         """Blocks read into the buffer cache."""
         refuse_restart(load)
         buffers, ends = server.pages(PAGE_SIZE), np.asarray(load.ends, np.int64)
-        level, index, stream = touches(load.ranks, self.leaf, self.branch, self.heap_rows)
+        level, index, stream = touches(load.ranks, self.leaf, self.branch, self.heap_rows, ends)
         apart = max(1, int(self.rows_apart * server.share))
         cache = new(buffers, index.pages, index.first_branch, index.first_table, apart)
         costs = np.zeros((len(ends), 3), np.int64)
         for some in stream:
-            rows = np.arange(some.first, some.first + len(some.ends))
-            use(cache, some.ends, some.touches, np.searchsorted(ends, rows, side="right"), costs)
+            use(cache, some.rows, some.ends, some.touches, ends, costs)
         after = looked_up(level, index, load.ranks, cache.buffers != NOWHERE) if load.look_ups else None
         return LoadCost(Pages(*costs.T), look_ups=after)

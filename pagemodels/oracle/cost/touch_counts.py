@@ -79,7 +79,7 @@ def _put_in(cache: Cache, buffer: int, behind: int) -> None:
     cache.hotter[colder] = cache.colder[behind] = buffer
 
 
-@kernel
+@inlined
 def _take_out(cache: Cache, buffer: int) -> None:
     state = cache.state
     if state[_MIDDLE] == buffer:
@@ -88,7 +88,7 @@ def _take_out(cache: Cache, buffer: int) -> None:
     cache.colder[hotter], cache.hotter[colder] = colder, hotter
 
 
-@kernel
+@inlined
 def _free(cache: Cache) -> int:
     """A buffer whose block can go, taken out of the ring."""
     state, head = cache.state, len(cache.pages)
@@ -112,7 +112,7 @@ def _free(cache: Cache) -> int:
             state[_HOT] -= 1
 
 
-@kernel
+@inlined
 def _bring(cache: Cache, page: int) -> int:
     """Puts a block into a buffer. Returns the buffer."""
     state = cache.state
@@ -130,22 +130,36 @@ def _bring(cache: Cache, page: int) -> int:
 
 
 @kernel
-def use(cache: Cache, ends: Integers, touches: Integers, parts: Integers, costs: Integers) -> None:
-    """Some more rows: what they touch (`page_touches.Touches`) and the part of the load of each. Reads are added to
-    `costs`, (parts, 3) by kind."""
+def use(cache: Cache, rows: Places, ends: Places, touches: Places, parts: Integers, costs: Integers) -> None:
+    """Some more rows: what they touch (`page_touches.Touches`). `parts`: rows after which each part of the load ends;
+    reads are added to `costs`, (parts, 3) by kind."""
     cache = uncounted(cache)
-    at, state = 0, cache.state
-    for row in range(len(ends)):
-        state[_ROW] += 1
-        while at < ends[row]:
-            page, flags = touches[at] >> FLAGS, touches[at]
-            at += 1
-            buffer = int64(cache.buffers[page])
-            if buffer == NOWHERE:
-                _bring(cache, page)
-                if not flags & FRESH:
-                    kind = LEAF if page < cache.first_branch else BRANCH if page < cache.first_table else TABLE
-                    costs[parts[row], kind] += 1
-            elif state[_ROW] - cache.touched[buffer] >= cache.rows_apart:
-                cache.counts[buffer] += 1
-                cache.touched[buffer] = state[_ROW]
+    state, begin = cache.state, 0
+    part = np.searchsorted(parts, state[_ROW], side="right")
+    for run in range(len(rows)):
+        left = rows[run]
+        while left > 0:
+            # Rows that touch what the last one touched, if all of it is there, do at once what they do one by one.
+            together = left if left < rows[run] else 1
+            for at in range(begin, ends[run] if together > 1 else begin):
+                if cache.buffers[touches[at] >> FLAGS] == NOWHERE:
+                    together = 1
+            state[_ROW] += together
+            left -= together
+            for at in range(begin, ends[run]):
+                page = touches[at] >> FLAGS
+                buffer = int64(cache.buffers[page])
+                if buffer == NOWHERE:
+                    _bring(cache, page)
+                    if not touches[at] & FRESH:
+                        kind = LEAF if page < cache.first_branch else BRANCH if page < cache.first_table else TABLE
+                        costs[part, kind] += 1
+                elif state[_ROW] - cache.touched[buffer] >= cache.rows_apart:
+                    counted = (state[_ROW] - cache.touched[buffer]) // cache.rows_apart if together > 1 else int64(1)
+                    cache.counts[buffer] += counted
+                    cache.touched[buffer] += (
+                        counted * cache.rows_apart if together > 1 else state[_ROW] - cache.touched[buffer]
+                    )
+        while part < len(parts) and parts[part] <= state[_ROW]:
+            part += 1
+        begin = ends[run]

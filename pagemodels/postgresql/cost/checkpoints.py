@@ -87,6 +87,14 @@ def append(pool: Pool, size: int) -> int:
     return place
 
 
+@inlined
+def append_many(pool: Pool, size: int, records: int) -> int:
+    """As `append`, for so many records of that size."""
+    pool.state[INSERTED] += ((size + 7) & ~7) * records
+    place: int = pool.state[INSERTED]
+    return place
+
+
 @kernel
 def _sort(queue: NDArray[np.int32], files: NDArray[np.int64], pages: NDArray[np.int32]) -> None:
     """Sorts buffers by the places of their pages: a heapsort, because numba takes 5 s to compile numpy's."""
@@ -159,6 +167,14 @@ def go_on(checkpoints: Checkpoints, pool: Pool) -> None:
             state[DUE] = state[STARTED] + int64(pace * checkpoints.usable) + 1
     if pool.state[FLUSHED] >= state[TRIGGER] and state[DUE] == NEVER:
         begin(checkpoints, pool)
+
+
+@inlined
+def rows_until_due(checkpoints: Checkpoints, pool: Pool, size: int) -> int:
+    """How many records of that size can be added before `is_due`, if nothing commits."""
+    if is_due(checkpoints, pool):
+        return int64(0)
+    return int((checkpoints.state[DUE] - pool.state[INSERTED] - 1) // ((size + 7) & ~7))
 
 
 @inlined

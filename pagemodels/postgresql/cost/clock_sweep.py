@@ -65,7 +65,7 @@ def new(buffers: int, pages: int, first_branch: int, first_heap: int) -> Pool:
     )
 
 
-@kernel
+@inlined
 def write(pool: Pool, buffer: int) -> None:
     """Writes the page in a buffer, and the log before it."""
     page = pool.pages[buffer]
@@ -76,7 +76,7 @@ def write(pool: Pool, buffer: int) -> None:
         pool.state[FLUSHED] = pool.state[INSERTED]
 
 
-@kernel
+@inlined
 def _victim(pool: Pool) -> int:
     """A buffer for another page."""
     counts, state = pool.counts, pool.state
@@ -92,7 +92,7 @@ def _victim(pool: Pool) -> int:
     return buffer
 
 
-@kernel
+@inlined
 def _put(pool: Pool, page: int, buffer: int) -> None:
     """Replaces the page in a buffer."""
     if pool.dirty[buffer]:
@@ -130,6 +130,13 @@ def use(pool: Pool, page: int) -> int:
     if pool.counts[buffer] < MOST:
         pool.counts[buffer] += 1
     return 0
+
+
+@inlined
+def use_again(pool: Pool, page: int, times: int) -> None:
+    """Uses a page that is in a buffer so many times more."""
+    buffer = pool.buffers[page]
+    pool.counts[buffer] = min(MOST, pool.counts[buffer] + times)
 
 
 @kernel

@@ -117,8 +117,8 @@ def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -
     counts, out = np.zeros(FIELDS, np.int64), np.zeros((len(ends), FIELDS), np.int64)
     out[:, BYTES] = at  # of parts without rows
     begin(pool)
-    for rows_at, leaves in leaves_touched(level, load.ranks):
-        first, sent_by = int(rows_at[0]), writers[rows_at[0] : rows_at[-1] + 1]
+    for first, leaves in leaves_touched(level):
+        sent_by = writers[first : first + len(leaves)]
         insert(pool, kept, own, backends, model.log_sizes, work, first, leaves, sent_by, ends, counts, out)
     out[:, BYTES] = checkpoints.places(out[:, BYTES])
     start = np.zeros(FIELDS, np.int64)

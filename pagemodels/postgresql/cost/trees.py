@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.tree import Level, build_branches, build_level
+from keybench.pagemodels.half_split.tree import Level, build_branches, noted_level
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
@@ -56,7 +56,7 @@ def _tree(pages: Ancestry, level: Level | None, rule: Rule) -> Tree:
 
 def index(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[Index, Level, Integers]:
     """(the index before its first row, its leaves in the end, the place of each page in its file by page number)."""
-    level = build_level(ranks, leaf)
+    level = noted_level(ranks, leaf)
     above = build_branches(level, branch)
     leaves = ancestry(level)
     branches = ancestry(above[0]) if above else Ancestry(*(np.empty(0, own.dtype) for own in leaves))

@@ -131,6 +131,46 @@ def use_leaf(pager: Pager, number: int) -> None:
     _put_in(pager.pages, _DIRTY, place)
 
 
+@inlined
+def is_clean(pager: Pager, number: int) -> bool:
+    """Whether a page is in the cache, neither pinned nor changed."""
+    return bool(pager.pages[number + _PLACES, _STATE] == _HERE)
+
+
+@inlined
+def just_drops(pager: Pager, clean: int) -> bool:
+    """Whether a page that comes in while so many clean ones are pinned spills none, and drops one at most."""
+    facts = pager.facts
+    return bool(
+        facts[HELD] - facts[IDLE] + clean < facts[FEW]
+        and facts[HELD] < facts[LIMIT]
+        and (facts[IDLE] > clean or facts[HELD] + 1 < facts[LIMIT])
+    )
+
+
+@inlined
+def use_branch(pager: Pager, number: int) -> None:
+    """As `touch`, of a branch page."""
+    pager.pages[number + _PLACES, _KIND] = BRANCH
+    touch(pager, number)
+
+
+@inlined
+def read_leaf(pager: Pager, number: int) -> None:
+    """A leaf that is not here is read, changed and released, after the pages above it, where `just_drops` is true."""
+    pages, facts, place = pager.pages, pager.facts, number + _PLACES
+    if facts[HELD] + 1 >= facts[LIMIT]:
+        last = pages[_CLEAN, _BEFORE]
+        _take_out(pages, last)
+        pages[last, _STATE] = 0
+        facts[IDLE] -= 1
+        facts[HELD] -= 1
+    facts[HELD] += 1
+    facts[facts[PART] + LEAF] += 1
+    pages[place, _STATE], pages[place, _KIND] = _HERE | _CHANGED, LEAF
+    _put_in(pages, _DIRTY, place)
+
+
 @kernel
 def fetch(pager: Pager, number: int, kind: int, fresh: bool) -> None:
     """Pins a page. `fresh`: it is new, and not read."""
@@ -170,7 +210,7 @@ def release(pager: Pager, number: int) -> None:
         _unpin(pager, place)
 
 
-@kernel
+@inlined
 def _unpin(pager: Pager, place: int) -> None:
     """A clean page may be recycled from now on (pcache1Unpin)."""
     facts = pager.facts
@@ -203,7 +243,7 @@ def _make_room(pager: Pager) -> None:
         facts[HELD] -= 1
 
 
-@kernel
+@inlined
 def _write_frame(pager: Pager, place: int) -> None:
     """Writes a page to the WAL (sqlite3WalFrames): over its frame of the same transaction, or behind all frames. The
     first frame after a checkpoint that copied all begins the WAL anew."""

@@ -25,10 +25,14 @@ from keybench.pagemodels.sqlite.cost.page_cache import (
     change,
     commit,
     fetch,
+    is_clean,
     is_here,
+    just_drops,
     next_part,
+    read_leaf,
     release,
     touch,
+    use_branch,
     use_leaf,
 )
 from keybench.pagemodels.sqlite.trace import ALONE, DEEPENED, END, FIRST, LIFTED, OVERFLOW, ROOT
@@ -172,6 +176,32 @@ def _all_here(pager: Pager, trace: Ints, at: int) -> bool:
     return bool(trace[at + 1] == END)
 
 
+@inlined
+def _all_but_leaf(pager: Pager, trace: Ints, at: int) -> bool:
+    """Whether only the leaf of such a row has to be read, and nothing has to be spilled for it."""
+    if is_here(pager, trace[at]):
+        return False
+    at, clean = at + 1, 0
+    while trace[at] != ROOT:
+        if not is_here(pager, trace[at]):
+            return False
+        clean += is_clean(pager, trace[at])
+        at += 1
+    return bool(trace[at + 1] == END and just_drops(pager, clean))
+
+
+@inlined
+def _read_leaf(pager: Pager, trace: Ints, at: int) -> int:
+    """The short way for such a row. Returns where the next record begins."""
+    end = at
+    while trace[end] != ROOT:
+        end += 1
+    for place in range(end - 1, at, -1):
+        use_branch(pager, trace[place])
+    read_leaf(pager, trace[at])
+    return int(end + 2)
+
+
 @kernel
 def _use(pager: Pager, trace: Ints, at: int) -> int:
     """The short way for such a row. Returns where the next record begins."""
@@ -195,7 +225,8 @@ def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: 
     path, other = np.empty(_LEVELS, np.int64), np.empty(_LEVELS, np.int64)
     height = above = 0
     at = of_row = whole = whole_of_row = FIRST
-    for row in range(first, end):
+    row = first
+    while row < end:
         while row >= rows.ends[state[_PART]]:
             state[_PART] += 1
             next_part(pager)
@@ -209,10 +240,22 @@ def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: 
         whole = whole if short else at
         whole_of_row = whole_of_row if table_short else of_row
         behind, behind_row = at + 1, of_row + 1
-        if again:  # the same pages are the last ones that were used
-            at, of_row = behind, behind_row
+        if again:  # the same pages are the last ones that were used, by the next such rows of the transaction too
+            most = min(end, rows.ends[state[_PART]], row + rows.rows_per_tx - state[_IN_TX])
+            most = min(most, rows.restart) if rows.restart > row else most
+            begun, at, of_row = row, behind, behind_row
+            while row + 1 < most and rows.writers[row + 1] == writer and trace[at] == END:
+                if beside:
+                    if table[of_row] != END:
+                        break
+                    of_row += 1
+                at += 1
+                row += 1
+            state[_IN_TX] += row - begun
         else:
-            if _all_here(pager, trace, whole) and (not beside or _all_here(pager, table, whole_of_row)):
+            if not beside and _all_but_leaf(pager, trace, whole):
+                at = _read_leaf(pager, trace, whole)
+            elif _all_here(pager, trace, whole) and (not beside or _all_here(pager, table, whole_of_row)):
                 if beside:
                     of_row = _use(pager, table, whole_of_row)
                 at = _use(pager, trace, whole)
@@ -236,3 +279,4 @@ def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: 
         ):
             commit(pager)
             state[_IN_TX] = 0
+        row += 1

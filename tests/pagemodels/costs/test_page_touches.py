@@ -70,11 +70,14 @@ def plain(ranks: list[int], table_rows: int) -> list[list[Touch]]:
     return found
 
 
-@given(st.permutations(range(40)), st.sampled_from([0, 7]), st.integers(1, 40))
-@settings(max_examples=50)
-def test_each_row_touches_the_pages_of_a_plain_tree(order: list[int], table_rows: int, rows: int) -> None:
-    ranks = np.argsort(np.argsort(order[:rows])).astype(np.int64)
-    _, index, stream = touches(ranks, LEAF, BRANCH, table_rows)
+@given(st.permutations(range(40)), st.booleans(), st.sampled_from([0, 7]), st.integers(1, 40), st.integers(0, 40))
+@settings(max_examples=80)
+def test_each_row_touches_the_pages_of_a_plain_tree(
+    order: list[int], ascends: bool, table_rows: int, rows: int, part: int
+) -> None:
+    ranks = np.argsort(np.argsort(range(rows) if ascends else order[:rows])).astype(np.int64)
+    ends = np.array([0, min(part, rows), rows])
+    _, index, stream = touches(ranks, LEAF, BRANCH, table_rows, ends)
     births = [index.leaves.births, index.branches.births]
 
     def named(touch: int) -> Touch:
@@ -89,13 +92,15 @@ def test_each_row_touches_the_pages_of_a_plain_tree(order: list[int], table_rows
     found: list[list[Touch]] = []
     for some in stream:
         assert some.first == len(found)
-        found += [[named(int(each)) for each in own] for own in np.split(some.touches, some.ends[:-1])]
+        for many, own in zip(some.rows, np.split(some.touches[: some.ends[-1]], some.ends[:-1]), strict=True):
+            assert not ({len(found)} < {*ends.tolist()} & {*range(len(found) + 1, len(found) + many)})
+            found += [[named(int(each)) for each in own]] * many
     assert found == plain(ranks.tolist(), table_rows)
 
 
 def test_look_ups_find_rows_in_their_last_leaf_and_on_their_page() -> None:
     ranks = np.arange(40)[::-1].copy()
-    level, index, _ = touches(ranks, LEAF, BRANCH, 7)
+    level, index, _ = touches(ranks, LEAF, BRANCH, 7, np.array([40]))
     present = np.zeros(index.pages, np.bool_)
     present[[0, index.first_table + 5]] = True  # the leaf of the lowest keys, the page of the last five rows
     found = looked_up(level, index, ranks, present)
@@ -103,7 +108,7 @@ def test_look_ups_find_rows_in_their_last_leaf_and_on_their_page() -> None:
     assert found.any_row == 1 - level.rows[0] / 40 + 35 / 40
     assert found.newest == 0
     assert found.window == 2
-    level, index, _ = touches(ranks, LEAF, BRANCH, 0)
+    level, index, _ = touches(ranks, LEAF, BRANCH, 0, np.array([40]))
     alone = looked_up(level, index, ranks, present[: index.pages])
     assert alone is not None
     assert alone.any_row == 1 - level.rows[0] / 40

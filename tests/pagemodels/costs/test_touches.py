@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.pagemodels.costs.touches import NONE, ancestry, leaves_touched
+from keybench.pagemodels.costs.touches import NONE, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.tree import Level, build_level
+from keybench.pagemodels.half_split.tree import Level, noted_level
 
 RULE = Rule(room=6, room_last=7, keep_append=6, keep_edge=6, keep_interior=4)
 
@@ -59,15 +59,17 @@ def numbers(n: int, seed: int, runs: int, lag: int) -> np.ndarray:
 @given(st.integers(1, 400), st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 100), st.integers(1, 50))
 def test_every_row_touches_the_page_that_it_would_find(n: int, seed: int, runs: int, lag: int, chunk: int) -> None:
     ranks = numbers(n, seed, runs, lag)
-    plain, level = Plain(), build_level(ranks, RULE)
+    plain, level = Plain(), noted_level(ranks, RULE)
     for row, rank in enumerate(ranks.tolist()):
         plain.insert(row, rank)
     place = {id(page): i for i, page in enumerate(plain.pages)}
     assert [len(page.items) for page in plain.pages] == level.rows.tolist()
-    rows, at = (np.concatenate(own) for own in zip(*leaves_touched(level, ranks, chunk), strict=True))
-    assert rows.tolist() == list(range(n))
+    firsts, parts = zip(*leaves_touched(level, chunk), strict=True)
+    assert firsts == tuple(range(0, n, chunk))
+    at, found, pages = np.concatenate(parts), np.empty(n, np.int32), ancestry(level)
     assert at.tolist() == [place[id(page)] for page in plain.touched]
-    pages = ancestry(level)
+    touched(pages, borders(level), ranks, 0, found)
+    assert found.tolist() == at.tolist(), "the ancestry tells the same"
     assert pages.made.tolist() == [place[id(new)] for _, new, _ in plain.splits]
     for old, new, right in plain.splits:
         assert pages.origins[place[id(new)]] == place[id(old)]

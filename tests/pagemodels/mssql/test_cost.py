@@ -19,15 +19,18 @@ from keybench.pagemodels.mssql.cost.buffer_pool import (
     CHECKPOINTS,
     COLUMNS,
     COUNTERS,
+    LOG,
     LRU_2,
     NOWHERE,
     WRITTEN,
+    Records,
     new,
     use,
 )
 from keybench.pagemodels.mssql.cost.load import insert_bytes, split_bytes
 
 BEGIN = 124
+NO_SPLITS = np.empty((0, 2), np.int64)
 
 
 class Plain:
@@ -76,26 +79,55 @@ TOUCHES = st.lists(
 )
 
 
-@given(st.lists(TOUCHES, min_size=1, max_size=60), st.integers(5, 20), st.sampled_from([COUNTERS, LRU_2]))
-@settings(max_examples=60)
-def test_pages_leave_the_pool_by_its_rule(rows: Sequence[list[tuple[int, int]]], buffers: int, rule: int) -> None:
-    plain, pool = Plain(buffers, rule), new(buffers, 31, rule, 31, 31, 0)
-    for row, own in enumerate(rows, start=1):
-        for page, flags in own:
-            plain.use(page, row, flags)
-    flat = np.array([page << FLAGS | flags for own in rows for page, flags in own])
-    ends, costs = np.cumsum([len(own) for own in rows]), np.zeros((1, COLUMNS), np.int64)
-    use(pool, ends, flat, np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), 0, costs)
+RUNS = st.tuples(
+    st.integers(1, 9),
+    st.lists(
+        st.tuples(st.integers(0, 30), st.sampled_from([0, CHANGED])), min_size=1, max_size=4, unique_by=lambda t: t[0]
+    ),
+)
+"""Rows that follow one another, and what each of them touches."""
+
+
+@given(
+    st.lists(st.one_of(RUNS, st.tuples(st.just(1), TOUCHES)), min_size=1, max_size=60),
+    st.integers(5, 20),
+    st.sampled_from([COUNTERS, LRU_2]),
+)
+@settings(max_examples=100)
+def test_pages_leave_the_pool_by_its_rule(
+    runs: Sequence[tuple[int, list[tuple[int, int]]]], buffers: int, rule: int
+) -> None:
+    plain, pool, row = Plain(buffers, rule), new(buffers, 31, rule, 31, 31, 0), 0
+    for many, own in runs:
+        for _ in range(many):
+            row += 1
+            for page, flags in own:
+                plain.use(page, row, flags)
+    flat = np.array([page << FLAGS | flags for _, own in runs for page, flags in own], np.int32)
+    ends, costs = np.cumsum([len(own) for _, own in runs]).astype(np.int32), np.zeros((1, COLUMNS), np.int64)
+    log = Records.new(NO_SPLITS, 5, 2, 10)
+    use(pool, np.array([many for many, _ in runs], np.int32), ends, flat, np.array([row]), log, 0, costs)
     assert costs[0, [0, WRITTEN]].tolist() == [plain.read, plain.written]
+    assert costs[0, LOG] == 5 * row + 2 * -(-row // 10)
     assert np.flatnonzero(pool.buffers != NOWHERE).tolist() == sorted(plain.pages)
 
 
 def test_a_checkpoint_writes_each_dirty_page_once() -> None:
     pool, costs = new(10, 10, COUNTERS, 5, 10, 100), np.zeros((2, COLUMNS), np.int64)
-    pages = np.array([0, 1, 7, 0]) << FLAGS | CHANGED
-    use(pool, np.arange(1, 5), pages, np.array([0, 0, 0, 1]), np.array([10, 50, 120, 260]), 100, costs)
+    pages = (np.array([0, 1, 7, 0]) << FLAGS | CHANGED).astype(np.int32)
+    log = Records.new(np.array([[1, 30], [2, 60], [3, 130]]), 10, 0, 1000)
+    use(pool, np.ones(4, np.int32), np.arange(1, 5, dtype=np.int32), pages, np.array([3, 4]), log, 100, costs)
     assert costs[:, WRITTEN : WRITTEN + 3].tolist() == [[2, 1, 0], [1, 0, 0]]
     assert costs[:, CHECKPOINTS].tolist() == [1, 1]
+    assert costs[:, LOG].tolist() == [120, 140]
+
+
+def test_a_checkpoint_comes_in_the_middle_of_rows_that_touch_one_page() -> None:
+    pool, costs = new(10, 10, COUNTERS, 5, 10, 100), np.zeros((1, COLUMNS), np.int64)
+    one, page = np.ones(1, np.int32), np.array([CHANGED], np.int32)
+    use(pool, 8 * one, one, page, np.array([8]), Records.new(NO_SPLITS, 30, 0, 1000), 100, costs)
+    assert costs.tolist() == [[1, 0, 0, 2, 0, 0, 2, 240]]
+    assert pool.dirty[0], "the eighth row changed it after the second checkpoint"
 
 
 @pytest.mark.parametrize(("characters", "published"), [(10, 240), (100, 328), (1000, 1228)])

@@ -58,18 +58,38 @@ class Plain:
 TOUCHES = st.lists(st.tuples(st.integers(0, 30), st.sampled_from([0, FRESH])), min_size=1, max_size=4)
 
 
-@given(st.lists(TOUCHES, min_size=1, max_size=60), st.integers(4, 20), st.integers(1, 5))
-@settings(max_examples=60)
-def test_blocks_leave_the_cache_by_its_rule(rows: Sequence[list[tuple[int, int]]], buffers: int, apart: int) -> None:
-    plain, cache = Plain(buffers, apart), new(buffers, 31, 31, 31, apart)
-    for row, own in enumerate(rows, start=1):
-        for page, flags in own:
-            plain.use(page, row, flags)
-    flat = np.array([page << FLAGS | flags for own in rows for page, flags in own])
-    costs = np.zeros((1, 3), np.int64)
-    use(cache, np.cumsum([len(own) for own in rows]), flat, np.zeros(len(rows), np.int64), costs)
-    assert costs.tolist() == [[plain.read, 0, 0]]
+RUNS = st.tuples(st.integers(1, 9), st.lists(st.integers(0, 30), min_size=1, max_size=4, unique=True))
+"""Rows that follow one another, and the blocks that each of them touches."""
+
+
+@given(
+    st.lists(
+        st.one_of(
+            RUNS.map(lambda run: (run[0], [(page, 0) for page in run[1]])),
+            st.tuples(st.just(1), TOUCHES),
+        ),
+        min_size=1,
+        max_size=60,
+    ),
+    st.integers(4, 20),
+    st.integers(1, 5),
+)
+@settings(max_examples=100)
+def test_blocks_leave_the_cache_by_its_rule(
+    runs: Sequence[tuple[int, list[tuple[int, int]]]], buffers: int, apart: int
+) -> None:
+    plain, cache, row = Plain(buffers, apart), new(buffers, 31, 31, 31, apart), 0
+    for many, own in runs:
+        for _ in range(many):
+            row += 1
+            for page, flags in own:
+                plain.use(page, row, flags)
+    flat = np.array([page << FLAGS | flags for _, own in runs for page, flags in own], np.int32)
+    costs, ends = np.zeros((2, 3), np.int64), np.cumsum([len(own) for _, own in runs]).astype(np.int32)
+    use(cache, np.array([many for many, _ in runs], np.int32), ends, flat, np.array([0, row]), costs)
+    assert costs.tolist() == [[0, 0, 0], [plain.read, 0, 0]]
     assert np.flatnonzero(cache.buffers != NOWHERE).tolist() == sorted(plain.counts)
+    assert {page: cache.counts[cache.buffers[page]] for page in plain.counts} == plain.counts
 
 
 def cost(stream: str, key: str, cache_pages: int, rows_apart: int = 30_000) -> LoadCost:

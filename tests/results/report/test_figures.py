@@ -90,6 +90,7 @@ def test_a_complete_run_has_every_figure_of_an_index() -> None:
         "phases",
         "phase-splits",
         "beyond-memory",  # all pages stay in memory
+        "waits",
     }
     assert {name for name in wanted if found[name].svg} == wanted
 

@@ -10,6 +10,7 @@ from keybench.databases.contract.roles import Admin
 from keybench.databases.contract.transactions import Aborted
 from keybench.databases.core import retried as module
 from keybench.databases.core.retried import in_transactions
+from keybench.databases.postgresql.probes.counters import wait_for_quiet
 from keybench.databases.registry import engine
 from keybench.errors import ServerError
 from keybench.model.payload import Payload
@@ -52,6 +53,7 @@ def test_what_a_transaction_looks_up() -> None:
 
 def rolled_back(admin: Admin) -> int:
     """Transactions that the server has rolled back in this database."""
+    wait_for_quiet(admin, frozenset())  # type: ignore[arg-type]  # counters include writers that are gone
     admin.rows("SELECT pg_stat_clear_snapshot()")  # type: ignore[attr-defined]
     (count,) = admin.rows(  # type: ignore[attr-defined]
         "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()"

@@ -167,6 +167,7 @@ def test_figures_from_the_index_file_equal_pgstatindexs(inspector: PostgresAdmin
 
 OF_THE_SERVER = {
     Metric.LOG_BYTES,
+    Metric.LOG_SYNCS,
     Metric.LOG_PAGE_IMAGES,
     Metric.LOG_PAGE_IMAGE_BYTES,
     Metric.PAGES_READ,

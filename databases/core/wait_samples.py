@@ -1,0 +1,36 @@
+"""Samples of writers' waits, added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import Subject
+
+NOBODY = "No sample shows a writer: the load was too short, or this user may not see what other connections do."
+
+
+class WaitSamples:
+    """How many connections were seen at what."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """Samples so far."""
+        self._seen: Counter[str] = Counter()
+
+    def add(self, found: Iterable[tuple[object, object]]) -> None:
+        """One sample: (what connections wait for, how many of them)."""
+        self._seen.update({str(name): int(str(number)) for name, number in found})
+        self.count += 1
+
+    def shares(self) -> list[Reading]:
+        """The share of each kind of wait; absent with the reason if no sample shows a connection."""
+        total = self._seen.total()
+        if not total:
+            return Reading.absent([Metric.WAITING], NOBODY)
+        return [
+            Reading(Metric.WAITING, 100 * number / total, "measured", f"{self.count} samples", Subject.wait(name))
+            for name, number in self._seen.most_common()
+        ]

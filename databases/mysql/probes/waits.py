@@ -1,0 +1,105 @@
+"""What transactions waited for: counters of row locks, latches and log writes; samples of the list of connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from keybench.databases.contract.roles import Address
+from keybench.databases.core.wait_samples import WaitSamples
+from keybench.databases.mysql.connection import Queries
+from keybench.databases.mysql.flavour import MYSQL
+from keybench.errors import ServerError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+
+_LATCHES: Final = """
+SELECT coalesce(sum(count), 0) FROM information_schema.innodb_metrics
+WHERE name IN ('innodb_rwlock_s_os_waits', 'innodb_rwlock_x_os_waits', 'innodb_rwlock_sx_os_waits')"""
+
+_OF_ALL: Final = "all read-write locks of InnoDB, of which those of pages and indexes are most"
+_NO_LATCHES: Final = "MariaDB counts no waits for latches since 10.6, except in performance_schema, which is off."
+_NO_SECONDS: Final = "InnoDB does not count the time of waits for latches."
+
+
+class ContentionProbe:
+    """Differences of counters of the whole server."""
+
+    server_wide = True
+    supplies: Sequence[Metric] = (
+        Metric.ROW_LOCK_WAITS,
+        Metric.ROW_LOCK_WAIT_MS,
+        Metric.LOG_SYNCS,
+        Metric.LATCH_WAITS,
+        Metric.LATCH_WAIT_MS,
+    )
+
+    def __init__(self, server: Queries) -> None:
+        self._server = server
+        self._begin: dict[Metric, int] = {}
+
+    def before(self, _table: Table) -> None:
+        """Notes the counters."""
+        self._begin = self._count()
+
+    def after(self, _table: Table) -> Iterable[Reading]:
+        """The differences."""
+        end = self._count()
+        notes = {Metric.LATCH_WAITS: _OF_ALL}
+        found = [
+            Reading(metric, float(end[metric] - first), "measured", notes.get(metric, ""))
+            for metric, first in self._begin.items()
+            if metric in end
+        ]
+        if Metric.LATCH_WAITS not in end:
+            found += Reading.absent([Metric.LATCH_WAITS], _NO_LATCHES)
+        return [*found, *Reading.absent([Metric.LATCH_WAIT_MS], _NO_SECONDS)]
+
+    def _count(self) -> dict[Metric, int]:
+        server, counted = self._server, {}
+        # MariaDB counts writes of its log, each of which ends a group of commits; MySQL counts its synchronisations.
+        syncs = "Innodb_os_log_fsyncs" if server.flavour is MYSQL else "Innodb_log_writes"
+        names = {
+            Metric.ROW_LOCK_WAITS: "Innodb_row_lock_waits",
+            Metric.ROW_LOCK_WAIT_MS: "Innodb_row_lock_time",
+            Metric.LOG_SYNCS: syncs,
+        }
+        for metric, name in names.items():
+            counted[metric] = server.status(name)
+        if server.flavour is MYSQL:
+            with suppress(ServerError):  # without the privilege PROCESS
+                counted[Metric.LATCH_WAITS] = int(server.value(_LATCHES))
+        return counted
+
+
+class WaitSampler:
+    """Takes samples by a connection of its own.
+
+    The server's list of connections shows the stage of a statement, not a wait: `Update` is an insertion, with its
+    waits for latches and row locks, and the stage of a commit contains the wait for the log.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._server = Queries(address)
+        standing = self._server.rows("SELECT id FROM information_schema.processlist")
+        self._standing = ", ".join(str(int(number)) for (number,) in standing)
+        self._samples = WaitSamples()
+
+    def sample(self) -> None:
+        """Counts the connections by stage."""
+        found = self._server.rows(
+            "SELECT CASE WHEN command = 'Sleep' THEN 'client' WHEN coalesce(state, '') = '' THEN 'running' "  # noqa: S608
+            "ELSE lower(state) END, count(*) FROM information_schema.processlist "
+            f"WHERE id NOT IN ({self._standing}) AND command <> 'Daemon' GROUP BY 1"
+        )
+        self._samples.add((name, number) for name, number in found)
+
+    def readings(self) -> Iterable[Reading]:
+        """The share of each stage."""
+        return self._samples.shares()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._server.close()

@@ -1,0 +1,1 @@
+"""Figures of what writers do to one another."""
