@@ -6,7 +6,20 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import advice, costs, innodb, layouts, pagemodel, past, postgresql, report, scaling, sqlite, writers
+from benchmarks import (
+    advice,
+    costs,
+    innodb,
+    layouts,
+    one_row,
+    pagemodel,
+    past,
+    postgresql,
+    report,
+    scaling,
+    sqlite,
+    writers,
+)
 from keybench.errors import KeybenchError
 from keybench.runners.measuring.machine import describe
 
@@ -20,6 +33,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "past": past.compare,
     "costs": costs.compare,
     "writers": writers.compare,
+    "one-row": one_row.compare,
     "report": report.compare,
     "scaling": scaling.compare,
     "advice": advice.compare,

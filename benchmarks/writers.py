@@ -1,30 +1,17 @@
-"""Many writers: their combined rate relative to one writer and to pgbench, and the cost of planning a trial.
-
-Our writers send COPY, which pgbench cannot. For the comparison they send pgbench's statement through their own loop.
-"""
+"""Many writers: their combined rate relative to one writer, and the cost of planning a trial."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
-
-from psycopg import pq
 
 from benchmarks import pairs
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.roles import Address
-from keybench.databases.postgresql.ddl import name
-from keybench.databases.postgresql.session import PostgresSession
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from keybench.model.byteorder import sort_words
-from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.key_sources import key_sources
@@ -33,10 +20,7 @@ from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_server import Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.runners.writers import pool
-from keybench.runners.writers.barrier import BarrierHandle
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
 from keybench.scenarios.files import load_scenario, parse_scenario
 from keybench.scenarios.schema import Scenario
 
@@ -53,13 +37,12 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:
     on = engine("postgresql")
     yield from _day(repetitions)
     if reason := on.missing("local"):
-        yield f"\nMany writers: no PostgreSQL with pgbench here: {reason}"
+        yield f"\nMany writers: no PostgreSQL here: {reason}"
         return
     provision = on.provision("local", on.settings("fast", "default"))
     target = Target(on, "local", provision.start())
     try:
         yield from _rates(target, rows, repetitions)
-        yield from _beside_pgbench(target, repetitions)
         yield from _share(target, rows, repetitions)
     finally:
         provision.stop()
@@ -101,106 +84,6 @@ def _load(target: Target, layout: str, count: int, rows: int) -> float:
     admin.drop(table)
     admin.close()
     return loaded.seconds
-
-
-class _Inserts(PostgresSession):
-    """A session that sends the statement of pgbench."""
-
-    def __init__(self, address: Address, table: Table) -> None:
-        super().__init__(address, table)
-        self._expect(self._raw.prepare(b"insert", _statement(table, "$1").encode()), pq.ExecStatus.COMMAND_OK)
-
-    def prepare(self, keys: Keys, *_: object) -> Sequence[object]:  # type: ignore[override]
-        """The text, once for each row."""
-        return [_TEXT.encode()] * len(keys)
-
-    def send(self, batch: object) -> int:
-        """Sends one row in its own transaction."""
-        assert isinstance(batch, bytes)
-        done = self._raw.exec_prepared(b"insert", [batch])
-        return self._expect(done, pq.ExecStatus.COMMAND_OK).command_tuples or 0
-
-
-def _statement(table: Table, text: str) -> str:
-    return f"INSERT INTO {name(table)} (key, payload) VALUES (gen_random_uuid(), {text})"
-
-
-def write_inserts(task: WriterTask, handle: BarrierHandle) -> WriterResult:
-    """A writer of the harness with that session."""
-    with handle.joined() as barrier:
-        session = _Inserts(task.address, task.table)
-        try:
-            return write_slices(task, session, barrier)
-        finally:
-            session.close()
-
-
-class _Pool(pool.LocalPool):
-    """This machine's processes, each with that session."""
-
-    target = staticmethod(write_inserts)
-
-
-def _beside_pgbench(target: Target, repetitions: int) -> Iterator[str]:
-    program = Path(target.address.parameters["programs"]) / "pgbench"
-    if not program.exists():
-        yield f"\nMany writers: {program} is not there: no comparison with pgbench"
-        return
-    yield "\nMany writers: one prepared INSERT a transaction, profile fast, beside pgbench with as many clients"
-    for count in COUNTS:
-        yield _pair(target, program, count, repetitions)
-
-
-def _pair(target: Target, program: Path, count: int, repetitions: int) -> str:
-    on, admin = target.engine, target.engine.admin(target.address)
-    work = load_scenario("quick").with_equal_writers(count)
-    request, trial = _planned(on, work, "uuid-v7", "uuid", _SINGLE_ROWS)
-    table, sources = trial.table(work), key_sources(request, trial)
-
-    def ours() -> float:
-        admin.create(table)
-        loaded = load_rows(
-            target.address, table, sources, rows_per_tx=1, skew_rows=_SINGLE_ROWS, timeout=600, pool=_Pool()
-        )
-        pairs.require_rows(admin, table, _SINGLE_ROWS)
-        return loaded.seconds
-
-    def theirs() -> float:
-        admin.create(table)
-        seconds = _pgbench(program, target.address, table, count)
-        pairs.require_rows(admin, table, _SINGLE_ROWS // count * count)
-        return seconds
-
-    pair = pairs.interleave(repetitions, ours, theirs)
-    ratios = sorted(peer / own for own, peer in zip(pair.ours, pair.peer, strict=True))
-    admin.drop(table)
-    admin.close()
-    return (
-        f"  {count} writers   ours {_SINGLE_ROWS / median(pair.ours):8.0f} rows/s   pgbench "
-        f"{_SINGLE_ROWS / median(pair.peer):8.0f}   ratio of rates {median(ratios):.2f} "
-        f"(pairs {ratios[0]:.2f} … {ratios[-1]:.2f})"
-    )
-
-
-def _pgbench(program: Path, address: Address, table: Table, clients: int) -> float:
-    """Seconds from pgbench's first transaction to its last, from the rate that it prints without connection time."""
-    given = address.parameters
-    transactions = _SINGLE_ROWS // clients
-    with tempfile.TemporaryDirectory() as scratch:
-        script = Path(scratch, "insert.sql")
-        script.write_text(_statement(table, f"'{_TEXT}'") + ";\n")
-        done = subprocess.run(
-            [
-                str(program), "--no-vacuum", "--protocol=prepared", f"--client={clients}", f"--jobs={clients}",
-                f"--transactions={transactions}", f"--file={script}", f"--host={given['host']}",
-                f"--port={given['port']}", f"--username={given['user']}", given["dbname"],
-            ],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-    rate = re.search(r"tps = ([\d.]+) \(without initial connection time\)", done.stdout)
-    if done.returncode or not rate:
-        raise EnvironmentMissing(f"pgbench failed: {done.stderr.strip()}. Look into that, then run again.")
-    return transactions * clients / float(rate[1])
 
 
 def _share(target: Target, rows: int, repetitions: int) -> Iterator[str]:

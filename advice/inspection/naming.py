@@ -54,7 +54,8 @@ class Content:
     sampled: int
     switches: tuple[Switch, ...]
     ascending: float | None
-    """Rank correlation of the order of arrival (else of the keys' own time) with the order of the column, -1 to 1."""
+    """Rank correlation of the order of arrival (else of the keys' own time) with the order of the column, -1 to 1; of
+    the latest layout's keys alone where it has taken over."""
     ascending_from: str = ""
 
 
@@ -69,13 +70,12 @@ def content(sample: SampleHere, form: Form, column: Order, now: int, rows: float
     shares = np.ones(n) if sample.weights is None else sample.weights
     taken = np.any([one.own for one in found], axis=0) if found else np.zeros(n, np.bool_)
     times = [(name, one.own, one.family.times) for name, one in zip(named, found, strict=True)]
-    return Content(
-        named,
-        float(shares[~taken].sum() / shares.sum()),
-        n,
-        tuple(switches([(name.layouts[0], own, when) for name, own, when in times], sample.arrival)),
-        *_ascending(found, sample, column),
-    )
+    moments = tuple(switches([(name.layouts[0], own, when) for name, own, when in times], sample.arrival))
+    latest = None
+    if moments and moments[-1].clean:
+        latest = next(own for name, own, _ in times if name.layouts[0] == moments[-1].after)
+    unknown = float(shares[~taken].sum() / shares.sum())
+    return Content(named, unknown, n, moments, *_ascending(found, sample, column, latest))
 
 
 def _named(one: Component, sample: SampleHere, rows: float | None) -> Named:
@@ -138,7 +138,9 @@ def _score(
     return total
 
 
-def _ascending(found: Sequence[Component], sample: SampleHere, column: Order) -> tuple[float | None, str]:
+def _ascending(
+    found: Sequence[Component], sample: SampleHere, column: Order, latest: NDArray[np.bool_] | None
+) -> tuple[float | None, str]:
     """How far the keys ascend in the column, measured by the order of arrival or, without it, by the keys' time."""
     if not found:
         return None, ""
@@ -154,6 +156,8 @@ def _ascending(found: Sequence[Component], sample: SampleHere, column: Order) ->
         if times is None or len(found) > 1:
             return None, ""
         rows, known, how = np.flatnonzero(found[0].own), times.astype(np.float64), "the time in the keys"
+    if latest is not None:
+        rows = np.flatnonzero(latest)
     own = read.keys[_rows(read.rows, rows)]
     order = read.order if own.kind == "uuid" and read.order != "rfc" else column
     return order_of(sort_words(own, order if own.kind == "uuid" else "rfc"), known[rows]), how

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from keybench.databases.contract.engine import Engine, Verdict
+from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.contract.statements import WritesStatements
@@ -77,6 +78,22 @@ class SqlServer(Engine):
         from keybench.databases.mssql.admin import MssqlAdmin
 
         return MssqlAdmin(address)
+
+    @property
+    def inspects_by_document(self) -> bool:
+        """True: the inspector was never run on a live server."""
+        return True
+
+    def inspects(self, target: str) -> bool:
+        """A URL with its scheme."""
+        return target.partition("://")[0].partition("+")[0] in self.url_schemes
+
+    def inspector(self, target: str) -> Inspector:
+        """A read-only connection to the database of a URL."""
+        from keybench.databases.mssql.probes.inspection import MssqlInspector
+        from keybench.databases.mssql.url import address_of
+
+        return MssqlInspector(address_of(target))
 
     def session(self, address: Address, table: Table) -> Session:
         """A new loading connection."""

@@ -53,7 +53,10 @@ class MySqlAdmin(Queries):
         return {self.flavour.name: str(self.value("SELECT version()")), "pymysql": pymysql.VERSION_STRING}
 
     def settings(self) -> Mapping[str, str]:
-        """The settings of `settings.RECORDED` that the server has, and how rows are sent to it."""
+        """The settings of `settings.RECORDED` that the server has, and how rows are sent to it.
+
+        Transactions of one row are prepared INSERTs on any.
+        """
         variables = {str(name): str(value) for name, value in self.rows("SHOW GLOBAL VARIABLES")}
         recorded = {name: variables[name] for name in sorted(set(settings.RECORDED)) if name in variables}
         return {**recorded, "load_path": default_method(self.connection)}

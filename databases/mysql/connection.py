@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -85,6 +86,15 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         """Runs a prepared statement once; the rows stored."""
         self._execute_command(COM_STMT_EXECUTE, statement + values)
         return int(OKPacketWrapper(self._read_packet()).affected_rows)
+
+    def plain_socket(self) -> int | None:
+        """The socket's number; None if the connection is encrypted."""
+        return None if isinstance(self._sock, ssl.SSLSocket) else int(self._sock.fileno())
+
+    def lost(self) -> pymysql.err.OperationalError:
+        """Closes a connection that has ended, as the driver does; its error."""
+        self._force_close()
+        return pymysql.err.OperationalError(2013, "Lost connection to MySQL server during query")
 
     def load(self, statement: bytes, rows: bytes) -> int:
         """Runs a LOAD DATA LOCAL statement on these bytes; the rows that it stored.

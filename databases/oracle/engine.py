@@ -11,6 +11,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from keybench.databases.contract.engine import Engine, Verdict
+from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.contract.statements import WritesStatements
@@ -67,6 +68,22 @@ class Oracle(Engine):
         from keybench.databases.oracle.admin import OracleAdmin
 
         return OracleAdmin(address)
+
+    @property
+    def inspects_by_document(self) -> bool:
+        """True: the inspector was never run on a live server."""
+        return True
+
+    def inspects(self, target: str) -> bool:
+        """A URL with its scheme."""
+        return target.partition("://")[0].partition("+")[0] in self.url_schemes
+
+    def inspector(self, target: str) -> Inspector:
+        """A read-only connection to the database of a URL."""
+        from keybench.databases.oracle.probes.inspection import OracleInspector
+        from keybench.databases.oracle.url import address_of
+
+        return OracleInspector(address_of(target))
 
     def session(self, address: Address, table: Table) -> Session:
         """A new loading connection."""

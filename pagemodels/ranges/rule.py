@@ -40,8 +40,6 @@ class SplitRule:
     left_bytes: float = 0.0
     """Bytes that stay on the left of a split by size; 0: half of the range."""
     by_load: ByLoad | None = None
-    hashed: bool = False
-    """Whether rows are in the order of a hash of their key, not of the key itself."""
     share_of_table: float = 0.0
     """In place of bytes: the share of the finished table that a range may hold."""
     source: str = ""

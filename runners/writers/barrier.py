@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from keybench.databases.core.exchange import Pace
+
 FINISHED = int(np.iinfo(np.int64).max)
 """The row number stored for a writer that has no further rows in this slice."""
 
@@ -34,6 +36,10 @@ class Release:
 
 class Barrier(Protocol):
     """The barrier as one writer uses it. Row numbers are places in planned order."""
+
+    def pace(self) -> Pace | None:
+        """How far all writers are, for a loop that limits its skew and counts its rows itself; None if no loop can."""
+        ...
 
     def wait(self, first_row: int | None) -> Release:
         """Waits for all writers. `first_row` is the first row that this one sends, None if it has none."""
@@ -76,6 +82,11 @@ class SharedMemoryBarrier:
     def joined(self) -> Iterator[Barrier]:
         """Itself."""
         yield self
+
+    def pace(self) -> Pace | None:
+        """The memory that the writers share."""
+        sent, reached = (np.frombuffer(shared, np.int64) for shared in (self.sent, self.reached))
+        return Pace(self.writer, self.skew_rows, sent, reached)
 
     def wait(self, first_row: int | None) -> Release:
         """As `Barrier`."""

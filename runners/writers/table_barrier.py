@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable, LoadState
+from keybench.databases.core.exchange import Pace
 from keybench.databases.registry import engine
 from keybench.errors import ServerError
 from keybench.runners.writers.barrier import FINISHED, Barrier, Release
@@ -76,6 +77,10 @@ class _TableBarrier:
         self._last_read = 0.0
         self._deadline = self._heartbeat_seen + handle.timeout + SILENCE_SECONDS  # the runner should stop it earlier
         self._update_rows = max(1, handle.skew_rows // 4)
+
+    def pace(self) -> Pace | None:
+        """None: the others' rows are in the table."""
+        return None
 
     def wait(self, first_row: int | None) -> Release:
         """Waits until all writers have arrived, and then until all know it. The end of the second wait is timed."""

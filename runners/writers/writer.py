@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.capabilities import MakesKeys, StampsTransactions
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.exchange import Exchange, ExchangesRequests, Requests
 from keybench.databases.core.retried import Rollbacks, in_transactions
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
@@ -26,6 +27,10 @@ from keybench.runners.writers.barrier import Barrier, BarrierHandle, Release
 
 SliceTimes = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 """Begin and end of each transaction (seconds), and the rows it sent."""
+
+
+_LOOP_ROWS = 1000
+"""Fewer transactions of one row are not worth the import of compiled code."""
 
 
 class Sends(PreparesRows, Protocol):
@@ -102,26 +107,37 @@ def write_slices(task: WriterTask, session: Sends, barrier: Barrier) -> WriterRe
     slices, cpu, entered, released = [], 0.0, [], []
     for begin, n in zip(accumulate(task.slices, initial=0), task.slices, strict=False):
         batches = prepare(task.first + begin, n) if n else ()
-        begins, ends, rows = np.zeros((3, len(batches)))
+        times = np.zeros((3, len(batches)))
+        exchange, pace = _exchange(session, batches), barrier.pace()
         gc.collect()
         gc.freeze()  # what exists now stays until the end, so later collections need not visit it
         gc.disable()
         released.append(barrier.wait(int(planned[begin]) if n else None))
         cpu_before = time.process_time()
-        for i, batch in enumerate(batches):
-            barrier.limit_skew(int(planned[begin + i * task.rows_per_tx]))
-            begins[i] = time.perf_counter()
-            rows[i] = session.send(batch)
-            ends[i] = time.perf_counter()
-            if stamped:
-                entered.append(stamped.entered)
-            barrier.add_sent(min(task.rows_per_tx, n - i * task.rows_per_tx))
+        if exchange and pace and isinstance(batches, Requests):
+            exchange.send(batches, planned[begin : begin + n], pace, times)
+        else:
+            for i, batch in enumerate(batches):
+                barrier.limit_skew(int(planned[begin + i * task.rows_per_tx]))
+                times[0, i] = time.perf_counter()
+                times[2, i] = session.send(batch)
+                times[1, i] = time.perf_counter()
+                if stamped:
+                    entered.append(stamped.entered)
+                barrier.add_sent(min(task.rows_per_tx, n - i * task.rows_per_tx))
         cpu += time.process_time() - cpu_before
         barrier.finish()
         gc.enable()
         del batches
-        slices.append((begins, ends, rows.astype(np.int64)))
+        slices.append((times[0], times[1], times[2].astype(np.int64)))
     return WriterResult(tuple(slices), cpu, np.array(entered) if stamped else None, tuple(released))
+
+
+def _exchange(session: Sends, batches: Sequence[object]) -> Exchange | None:
+    """The compiled loop, if the batches are requests for it and the session can use it."""
+    if len(batches) < _LOOP_ROWS or not isinstance(batches, Requests) or not isinstance(session, ExchangesRequests):
+        return None
+    return session.exchange()
 
 
 def _with_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:

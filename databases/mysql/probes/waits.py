@@ -20,25 +20,18 @@ SELECT coalesce(sum(count), 0) FROM information_schema.innodb_metrics
 WHERE name IN ('innodb_rwlock_s_os_waits', 'innodb_rwlock_x_os_waits', 'innodb_rwlock_sx_os_waits')"""
 
 _OF_ALL: Final = "all read-write locks of InnoDB, of which those of pages and indexes are most"
-_NO_LATCHES: Final = "MariaDB counts no waits for latches since 10.6, except in performance_schema, which is off."
-_NO_SECONDS: Final = "InnoDB does not count the time of waits for latches."
 
 
 class ContentionProbe:
-    """Differences of counters of the whole server."""
+    """Differences of counters of the whole server. MariaDB has counted no waits for latches since 10.6."""
 
     server_wide = True
-    supplies: Sequence[Metric] = (
-        Metric.ROW_LOCK_WAITS,
-        Metric.ROW_LOCK_WAIT_MS,
-        Metric.LOG_SYNCS,
-        Metric.LATCH_WAITS,
-        Metric.LATCH_WAIT_MS,
-    )
 
     def __init__(self, server: Queries) -> None:
         self._server = server
-        self._begin: dict[Metric, int] = {}
+        self._begin: list[int | None] = []
+        latches = (Metric.LATCH_WAITS,) if server.flavour is MYSQL else ()
+        self.supplies: Sequence[Metric] = (Metric.ROW_LOCK_WAITS, Metric.ROW_LOCK_WAIT_MS, Metric.LOG_SYNCS, *latches)
 
     def before(self, _table: Table) -> None:
         """Notes the counters."""
@@ -46,32 +39,25 @@ class ContentionProbe:
 
     def after(self, _table: Table) -> Iterable[Reading]:
         """The differences."""
-        end = self._count()
-        notes = {Metric.LATCH_WAITS: _OF_ALL}
-        found = [
-            Reading(metric, float(end[metric] - first), "measured", notes.get(metric, ""))
-            for metric, first in self._begin.items()
-            if metric in end
-        ]
-        if Metric.LATCH_WAITS not in end:
-            found += Reading.absent([Metric.LATCH_WAITS], _NO_LATCHES)
-        return [*found, *Reading.absent([Metric.LATCH_WAIT_MS], _NO_SECONDS)]
+        for metric, first, last in zip(self.supplies, self._begin, self._count(), strict=True):
+            note = _OF_ALL if metric == Metric.LATCH_WAITS else ""
+            if first is None or last is None:
+                yield Reading(metric, None, "absent", "INNODB_METRICS cannot be read without the privilege PROCESS.")
+            else:
+                yield Reading(metric, float(last - first), "measured", note)
 
-    def _count(self) -> dict[Metric, int]:
-        server, counted = self._server, {}
+    def _count(self) -> list[int | None]:
         # MariaDB counts writes of its log, each of which ends a group of commits; MySQL counts its synchronisations.
-        syncs = "Innodb_os_log_fsyncs" if server.flavour is MYSQL else "Innodb_log_writes"
-        names = {
-            Metric.ROW_LOCK_WAITS: "Innodb_row_lock_waits",
-            Metric.ROW_LOCK_WAIT_MS: "Innodb_row_lock_time",
-            Metric.LOG_SYNCS: syncs,
-        }
-        for metric, name in names.items():
-            counted[metric] = server.status(name)
-        if server.flavour is MYSQL:
-            with suppress(ServerError):  # without the privilege PROCESS
-                counted[Metric.LATCH_WAITS] = int(server.value(_LATCHES))
-        return counted
+        syncs = "Innodb_os_log_fsyncs" if self._server.flavour is MYSQL else "Innodb_log_writes"
+        counters: list[int | None] = list(
+            map(self._server.status, ("Innodb_row_lock_waits", "Innodb_row_lock_time", syncs))
+        )
+        if self._server.flavour is MYSQL:
+            latches = None
+            with suppress(ServerError):
+                latches = int(self._server.value(_LATCHES))
+            counters.append(latches)
+        return counters
 
 
 class WaitSampler:

@@ -3,6 +3,8 @@
 MariaDB takes arrays of values for one INSERT, in 0.7 to 0.8 of the time of LOAD DATA LOCAL (`make bench` compares all
 methods). MySQL has no such arrays: it gets LOAD DATA LOCAL, or prepared INSERTs of many rows where it does not permit
 that (`local_infile`, off by default). `Admin.settings` reports which method was used.
+
+A transaction of one row is a prepared INSERT, on both.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from typing import Any, Literal
 import numpy as np
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.exchange import AVAILABLE, Answer, Exchange
 from keybench.databases.core.packing import Varying, texts
 from keybench.databases.mysql import connection, ddl
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of
-from keybench.databases.mysql.session import arrays, prepared, statements
+from keybench.databases.mysql.session import arrays, prepared, requests, statements, values
 from keybench.databases.mysql.session.transactions import Transactions
 from keybench.errors import ServerError
 from keybench.model.keys import Bytes, Keys
@@ -69,6 +72,7 @@ class MySqlSession(Transactions):
         self._connection = connection.connect(address)
         with connection.server_errors(self._title):
             self._method = method or default_method(self._connection)
+        self._chosen = method is not None
         self._statements: list[bytes] = []
         self._prepared: dict[tuple[str, int], bytes] = {}
         self._analysed = False
@@ -76,12 +80,15 @@ class MySqlSession(Transactions):
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of `rows_per_tx` rows, as the method takes them.
 
-        From here on `send` commits LOAD DATA, after it has checked that no row was left out.
+        From here on `send` commits LOAD DATA, after it has checked that no row was left out. If no method is chosen and
+        each batch is one row, batches are `Requests`.
         """
-        self._begin()
-        pack = _PACKED[self._method]
         n, each = len(keys), self._table.children
         payloads, moments = texts(payload, start, n), payload.moments(start, n)
+        if self._one_by_one(n, rows_per_tx):
+            return requests.packed(self._insert(), values.of_rows(self._table, keys, payloads, moments, b""))
+        self._begin()
+        pack = _PACKED[self._method]
         if not self._table.parent:
             return pack(self._table, keys, payloads, rows_per_tx, moments)
         parents = pack(self._table.parent, keys, payloads, rows_per_tx)
@@ -91,8 +98,31 @@ class MySqlSession(Transactions):
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """The same for rows whose keys the server makes."""
+        if self._one_by_one(rows, rows_per_tx):
+            return requests.packed(self._insert(), values.without_keys(texts(payload, start, rows), b""))
         self._begin()
         return _PACKED_WITHOUT_KEYS[self._method](self._table, texts(payload, start, rows), rows_per_tx)
+
+    def _one_by_one(self, rows: int, rows_per_tx: int) -> bool:
+        return rows > 0 and rows_per_tx == 1 and not self._chosen and not self._table.parent
+
+    def _insert(self) -> bytes:
+        """The number of the INSERT of one row."""
+        with connection.server_errors(self._title):
+            self._connection.autocommit(True)
+            return self._number(self._table, 1)
+
+    def exchange(self) -> Exchange | None:
+        """The loop for transactions of one row; None if the connection is encrypted."""
+        wire = self._connection.plain_socket() if AVAILABLE else None
+        return None if wire is None else Exchange(wire, requests.STORED, self._read)
+
+    def _read(self, answer: Answer) -> int:
+        with connection.server_errors(self._title):
+            try:
+                return requests.read(answer)
+            except OSError:
+                raise self._connection.lost() from None
 
     def _begin(self) -> None:
         """Prepares the method: the statement for each table's batches, the parent's first."""
@@ -111,6 +141,8 @@ class MySqlSession(Transactions):
     def send(self, batch: object) -> int:
         """One transaction; the rows that the server says it stored, without children."""
         with connection.server_errors(self._title):
+            if isinstance(batch, memoryview):
+                return self._connection.run_prepared(self._number(self._table, 1), requests.values(batch))
             if isinstance(batch, ParentsAndChildren):
                 return self._whole(partial(self._send_both, batch), begin=True)
             assert isinstance(batch, Batch)
@@ -142,17 +174,21 @@ class MySqlSession(Transactions):
         if isinstance(batch, statements.Loaded):
             return self._connection.load(statement, batch.data)
         if isinstance(batch, prepared.Prepared):
-            return sum(self._send_prepared(batch.table, rows, values) for rows, values in batch.statements)
+            return sum(
+                self._connection.run_prepared(self._number(batch.table, rows), packet)
+                for rows, packet in batch.statements
+            )
         run: Any = self._connection.run
         if isinstance(batch, arrays.Arrays):
             run = partial(self._connection.run_arrays, statement)
         return sum(map(run, batch.statements))
 
-    def _send_prepared(self, table: Table, rows: int, values: bytes) -> int:
+    def _number(self, table: Table, rows: int) -> bytes:
+        """The number of the prepared INSERT of so many rows."""
         known = self._prepared.get((table.name, rows))
         if known is None:
             known = self._prepared[table.name, rows] = self._connection.statement(prepared.statement(table, rows))
-        return self._connection.run_prepared(known, values)
+        return known
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
         """The keys as literals. The first time, the optimiser's statistics are gathered."""

@@ -51,17 +51,20 @@ def packed_without_keys(table: Table, payload: Bytes | Varying, rows_per_tx: int
     return _packets(table, kinds, lines(*columns), rows_per_tx)
 
 
+def head(rows: int, kinds: list[int]) -> bytes:
+    """What comes between the statement's number and the values of so many rows of these types."""
+    none_is_null = bytes(-(-rows * len(kinds) // 8))
+    return _NO_CURSOR_ONCE + none_is_null + _TYPES_FOLLOW + b"".join(bytes([kind, 0]) for kind in kinds) * rows
+
+
 def _packets(table: Table, kinds: list[int], rows: Lines, rows_per_tx: int) -> list[Prepared]:
-    types = b"".join(bytes([kind, 0]) for kind in kinds)
-    most = min(statements.STATEMENT_BYTES // (max(1, rows.width) + len(types)), _MOST_PARAMETERS // len(kinds))
+    most = min(statements.STATEMENT_BYTES // (max(1, rows.width) + 2 * len(kinds)), _MOST_PARAMETERS // len(kinds))
     batches = []
     for first in range(0, len(rows), rows_per_tx):
         last = min(first + rows_per_tx, len(rows))
         packets = []
         for at in range(first, last, max(1, most)):
             n = min(max(1, most), last - at)
-            none_is_null = bytes(-(-n * len(kinds) // 8))
-            head = _NO_CURSOR_ONCE + none_is_null + _TYPES_FOLLOW + types * n
-            packets.append((n, head + bytes(rows.part(at, at + n))))
+            packets.append((n, head(n, kinds) + bytes(rows.part(at, at + n))))
         batches.append(Prepared(table, tuple(packets), last - first))
     return batches

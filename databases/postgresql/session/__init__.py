@@ -1,6 +1,7 @@
 """A writer's connection. Each transaction is one COPY, whose text is prepared in advance.
 
-Reads and deletions are in binary.
+A transaction of one row is a prepared INSERT, as applications have it: COPY of one row takes twice as long. Reads,
+deletions and these rows are in binary.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 from psycopg import pq
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.exchange import AVAILABLE, Answer, Exchange
 from keybench.databases.core.packing import beside, texts
 from keybench.databases.hosting.disk_full_hint import with_next_step
 from keybench.databases.postgresql import connection, ddl
+from keybench.databases.postgresql.session import requests
 from keybench.databases.postgresql.session.copy_text import Batch, Family, key_text, moment_text, pack
 from keybench.databases.postgresql.session.transactions import Transactions, refusal
 from keybench.errors import ServerError
-from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
@@ -48,14 +50,6 @@ class KeyParameters(Sequence[object]):
         return KeyParameters(self.data[which]) if isinstance(which, slice) else self.data[which].tobytes()
 
 
-def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
-    """The keys as parameters of the column's type in binary: uint8 (n, width)."""
-    encoded = column.encode(keys)
-    if column.form == "int":
-        return encoded.astype(f">i{column.width}").view(np.uint8).reshape(-1, column.width)
-    return np.ascontiguousarray(encoded, np.uint8)
-
-
 def _copy(table: Table) -> bytes:
     sent = "payload" if table.server_keys else ddl.columns(table)
     return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
@@ -68,12 +62,20 @@ class PostgresSession(Transactions):
         self._table = table
         self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
         self._copies = [_copy(each) for each in table.family]
-        self._prepared = False
+        self._prepared = self._inserts = False
         self._raw = connection.connect_raw(address)
 
-    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch | Family]:
+    def prepare(
+        self, keys: Keys, payload: Payload, start: int, rows_per_tx: int
+    ) -> Sequence[Batch | Family | memoryview]:
         """Batches with the text of `rows_per_tx` rows each. All batches share one buffer, their children another."""
-        text, payloads = key_text(self._table.column, keys), texts(payload, start, len(keys))
+        payloads = texts(payload, start, len(keys))
+        if rows_per_tx == 1 and len(keys) and not self._table.parent:
+            self._prepare_insert()
+            created = requests.moments(payload.moments(start, len(keys) if self._table.by_date else 0))
+            values = [created] * self._table.by_date + [requests.wire(self._table.column, keys), payloads]
+            return requests.packed(*values)
+        text = key_text(self._table.column, keys)
         if self._table.by_date:
             text = beside(moment_text(payload.moments(start, len(keys))), text)
         batches = pack(text, payloads, rows_per_tx)
@@ -83,12 +85,19 @@ class PostgresSession(Transactions):
         children = pack(text[of_parent], payloads[of_parent], rows_per_tx * self._table.children)
         return list(map(Family, batches, children))
 
-    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[Batch]:
-        """The text of rows whose keys the server makes."""
+    def prepare_without_keys(
+        self, payload: Payload, start: int, rows: int, rows_per_tx: int
+    ) -> Sequence[Batch | memoryview]:
+        """The same of rows whose keys the server makes."""
+        if rows_per_tx == 1 and rows:
+            self._prepare_insert()
+            return requests.packed(texts(payload, start, rows))
         return pack(np.empty((rows, 0), np.uint8), texts(payload, start, rows), rows_per_tx)
 
     def send(self, batch: object) -> int:
         """Sends one COPY as a transaction, or with children two COPYs. Returns the rows of the server's command tag."""
+        if isinstance(batch, memoryview):
+            return self._run(requests.STATEMENT, [*requests.parameters(batch)]).command_tuples or 0
         if isinstance(batch, Batch):
             return self._send(self._copies[0], batch)
         assert isinstance(batch, Family)
@@ -103,6 +112,31 @@ class PostgresSession(Transactions):
         if children != parents * self._table.children:
             raise ServerError(f"PostgreSQL: {parents} rows were stored with {children} children. Report this.")
         return parents
+
+    def exchange(self) -> Exchange | None:
+        """The loop for transactions of one row; None if the connection is encrypted."""
+        if not AVAILABLE or self._raw.ssl_in_use or self._uses_kerberos():
+            return None
+        return Exchange(self._raw.socket, requests.STORED, self._read)
+
+    def _uses_kerberos(self) -> bool:
+        """Whether Kerberos encrypts the connection, which libpq does not tell. It never does so on a socket file."""
+        if self._raw.host.startswith(b"/"):
+            return False
+        encrypted = b"SELECT 1 FROM pg_stat_gssapi WHERE pid = pg_backend_pid() AND encrypted"
+        with connection.server_errors():
+            return self._expect(self._raw.exec_(encrypted), pq.ExecStatus.TUPLES_OK).ntuples > 0
+
+    def _read(self, answer: Answer) -> int:
+        """The rows of an answer. ServerError with the server's error, or libpq's if the connection has ended."""
+        errors: list[str] = []
+        try:
+            rows = requests.read(answer, errors)
+        except OSError:
+            errors.append(" ".join(self._raw.exec_(b"").get_error_message().split()))
+        if errors:
+            raise ServerError(f"PostgreSQL: {with_next_step(' '.join(errors))}")
+        return rows
 
     def _command(self, statement: bytes) -> None:
         with connection.server_errors():
@@ -122,7 +156,7 @@ class PostgresSession(Transactions):
         """The keys in binary. The first call also prepares statements and gathers the planner's statistics."""
         if not self._prepared:
             self._prepare_statements()
-        return KeyParameters(wire(self._table.column, keys))
+        return KeyParameters(requests.wire(self._table.column, keys))
 
     def find(self, key: object) -> int:
         """Reads one row."""
@@ -145,6 +179,13 @@ class PostgresSession(Transactions):
     def close(self) -> None:
         """Closes the connection."""
         self._raw.finish()
+
+    def _prepare_insert(self) -> None:
+        if not self._inserts:
+            with connection.server_errors():
+                done = self._raw.prepare(requests.STATEMENT, requests.insert(self._table))
+            self._expect(done, pq.ExecStatus.COMMAND_OK)
+        self._inserts = True
 
     def _prepare_statements(self) -> None:
         """Prepares statements, after ANALYZE. Autovacuum, which is off, would have analysed the table before reads."""

@@ -1,5 +1,5 @@
 """The processes of writers, and how their rows go to the heap: RelationGetBufferForTuple (hio.c), heap_multi_insert
-(heapam.c)."""
+and heap_insert (heapam.c)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from keybench.compiled import kernel
 from keybench.pagemodels.costs.touches import NONE
 from keybench.pagemodels.postgresql.cost.changes import READ, Counts, image_of, note, whole
 from keybench.pagemodels.postgresql.cost.checkpoints import Checkpoints, append
-from keybench.pagemodels.postgresql.cost.clock_sweep import HEAP, NOWHERE, Pool, bring_in_turn, use_in_turn
-from keybench.pagemodels.postgresql.cost.log_records import IMAGE, Sizes, heap_image, rows_record
+from keybench.pagemodels.postgresql.cost.clock_sweep import HEAP, NOWHERE, Pool, bring, bring_in_turn, use, use_in_turn
+from keybench.pagemodels.postgresql.cost.log_records import IMAGE, Sizes, heap_image, row_record, rows_record
 from keybench.pagemodels.postgresql.cost.trees import Integers, Places
 
 
@@ -86,28 +86,32 @@ def to_heap(
     heap_rows: int,
     writer: int,
     n: int,
+    by_copy: bool,
     counts: Counts,
 ) -> None:
-    """A writer's next n rows."""
+    """A writer's next n rows, by COPY; or one row by INSERT, which uses pages as an index does."""
     ring, state = backends.rings[writer], backends.state
     page = backends.heap[writer]
     row = backends.first[writer] + backends.done[writer]
     if page == NONE and state[0]:
         page = state[0] - 1  # a writer begins on the last page (hio.c, RelationGetBufferForTuple)
     if page != NONE:
-        counts[READ + HEAP] += use_in_turn(pool, first + page, ring)
+        counts[READ + HEAP] += use_in_turn(pool, first + page, ring) if by_copy else use(pool, first + page)
     while n:
         makes = page == NONE or backends.fill[page] == heap_rows
         if makes:
             page = state[0]
             state[0] += 1
-            bring_in_turn(pool, first + page, ring)
+            if by_copy:
+                bring_in_turn(pool, first + page, ring)
+            else:
+                bring(pool, first + page)
         here = min(n, heap_rows - backends.fill[page])
         backends.fill[page] += here
         backends.pages[row : row + here] = page
         row += here
         as_whole = not makes and whole(pool, checkpoints, first + page)
-        size = rows_record(sizes, here, makes, as_whole)
+        size = rows_record(sizes, here, makes, as_whole) if by_copy else row_record(sizes, as_whole)
         if as_whole:
             size += image_of(counts, heap_image(sizes, backends.fill[page])) - IMAGE
         note(pool, first + page, append(pool, size))

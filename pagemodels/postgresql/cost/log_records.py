@@ -4,7 +4,7 @@ A record has a header, one for each page that it names, and its own data. A page
 since a checkpoint's redo point is in the record as a whole, without the hole between line pointers and entries; then
 the record leaves out what it would else say of that page. A page that the record makes anew is never there as a whole.
 Structures: xlogrecord.h, nbtxlog.h, heapam_xlog.h; the code that fills them is nbtinsert.c and heapam.c
-(heap_multi_insert). They are the same in PostgreSQL 13 to 18.
+(heap_multi_insert for COPY, heap_insert for one row). They are the same in PostgreSQL 13 to 18.
 """
 
 from __future__ import annotations
@@ -71,6 +71,12 @@ def rows_record(sizes: Sizes, rows: int, makes_page: bool, whole: bool) -> int:
     own = 4 + (0 if makes_page else 2 * rows)
     about = IMAGE if whole else (rows - 1) * sizes.logged_row + sizes.last_row
     return HEADER + FIRST_PAGE + (_DATA if own < _LONG_FROM else _LONG_DATA) + own + about
+
+
+@inlined
+def row_record(sizes: Sizes, whole: bool) -> int:
+    """A row that is inserted alone (xl_heap_insert; its header, xl_heap_header, is 2 bytes shorter than COPY's)."""
+    return HEADER + FIRST_PAGE + _DATA + 3 + (IMAGE if whole else sizes.last_row - 2)
 
 
 @inlined

@@ -138,6 +138,7 @@ def insert(
     """
     pool, checkpoints, backends = uncounted(pool), uncounted(checkpoints), uncounted(backends)
     leaves, branches = uncounted(index.leaves), uncounted(index.branches)
+    by_copy = work[TX_ROWS] > 1
     part = np.searchsorted(ends, first, side="right")
     row, end = first, first + len(at)
     while row < end:
@@ -150,7 +151,7 @@ def insert(
             if place == 0:
                 begin_copy(backends, writer)
             n = min(work[BATCH_ROWS], work[TX_ROWS] - place, backends.rows[writer] - sent)
-            to_heap(pool, checkpoints, index.first_heap, backends, sizes, work[HEAP_ROWS], writer, n, counts)
+            to_heap(pool, checkpoints, index.first_heap, backends, sizes, work[HEAP_ROWS], writer, n, by_copy, counts)
         made = leaves.state[MADE]
         splits = made < len(leaves.made) and leaves.births[leaves.made[made]] == row
         leaf = leaves.origins[leaves.made[made]] if splits else at[i]

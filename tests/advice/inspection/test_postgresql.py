@@ -142,7 +142,7 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(shop: Shop, capsys) -> N
     )
     for table, message in {
         "seen": "public.seen cannot be inspected: a view has no keys of its own: name its tables.",
-        "piars": "unknown table 'piars'. Did you mean pairs",
+        "piars": "unknown table 'piars'. Did you mean parts or pairs",
     }.items():
         with pytest.raises(UsageError, match=f"^{re.escape(message)}"):
             shop.inspected(capsys, "reader", "--table", table)

@@ -135,10 +135,11 @@ def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int, parts: int =
 def send(admin: PostgresAdmin, table: Table, arrivals: Arrivals, transactions: Sequence[tuple[int, int]]) -> None:
     """Sends transactions, each by its writer's own connection."""
     sessions = {writer: ENGINE.session(admin.address, table) for writer in np.unique(arrivals.writers).tolist()}
+    payload = Payload(table.payload)
     try:
         for first, end in transactions:
             session = sessions[int(arrivals.writers[first])]
-            for batch in session.prepare(arrivals.keys[first:end], Payload(table.payload), first, arrivals.rows_per_tx):
+            for batch in session.prepare(arrivals.keys[first:end], payload, first, arrivals.rows_per_tx):
                 session.send(batch)
     finally:
         for session in sessions.values():

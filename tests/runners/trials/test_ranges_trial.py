@@ -59,6 +59,7 @@ def test_a_run_is_stored_and_reported(refused: Run, tmp_path: Path) -> None:
     assert "<code>bigint-identity</code> and <code>uuid-v7</code> send all inserts to one range" in page
     assert "in the ranges of a cluster that sorts keys as SQL Server and PostgreSQL do" in page
     assert "Which ranges take the inserts" in page
+    assert page.count("Heat maps, 3 panels: time across, ranges in key order upwards.") == 2
     assert "Ranges by each vendor" in page
     assert "page model" not in page[: page.index("Published claims")].lower()
 

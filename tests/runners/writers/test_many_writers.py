@@ -109,14 +109,15 @@ def writer_processes() -> list[psutil.Process]:
     ]
 
 
-def test_a_killed_writer_is_an_error_and_the_server_goes_on(target: Target, admin: Admin) -> None:
+@pytest.mark.parametrize("rows_per_tx", [10, pytest.param(1, marks=pytest.mark.long)])
+def test_a_killed_writer_is_an_error_and_the_server_goes_on(target: Target, admin: Admin, rows_per_tx: int) -> None:
     table, sources = prepared(target, load_scenario("autoscale"), 400_000)
     admin.create(table)
     failed: list[KeybenchError] = []
 
     def work() -> None:
         try:
-            load_rows(target.address, table, sources, rows_per_tx=10, timeout=60)
+            load_rows(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
         except KeybenchError as error:
             failed.append(error)
 
@@ -211,7 +212,12 @@ def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
         provision.stop()
 
 
-def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_acknowledged() -> None:
+@pytest.mark.parametrize(
+    ("rows_per_tx", "statement"), [(10, "COPY%"), pytest.param(1, "INSERT%", marks=pytest.mark.long)]
+)
+def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_acknowledged(
+    rows_per_tx: int, statement: str
+) -> None:
     """A backend that dies makes PostgreSQL end all others, recover from its log and go on with the same data."""
     on = engine("postgresql")
     provision = on.provision("embedded", on.settings("durable", "default"))
@@ -227,12 +233,18 @@ def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_ack
             acknowledged.append(rows)
             if rows > 0 and not any(acknowledged[:-1]):
                 with closing(connect(target.address)) as own:
-                    busy = own.execute("SELECT pid FROM pg_stat_activity WHERE query LIKE 'COPY%'").fetchall()
+                    find = "SELECT pid FROM pg_stat_activity WHERE query LIKE %s"
+                    busy = own.execute(find, [statement]).fetchall()
                 os.kill(busy[0][0], signal.SIGKILL)
 
         with pytest.raises(ServerError) as caught:
             load_rows(
-                target.address, table, sources, rows_per_tx=10, timeout=60, progress=kill_a_backend_once_rows_have_come
+                target.address,
+                table,
+                sources,
+                rows_per_tx=rows_per_tx,
+                timeout=60,
+                progress=kill_a_backend_once_rows_have_come,
             )
         assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
         for _ in range(100):
@@ -246,7 +258,7 @@ def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_ack
             there = [key.tobytes() in held for key in table.column.encode(source.stream().take(source.writer.rows))]
             counts.append(sum(there))
             assert all(there[: counts[-1]]), "a writer's rows are those of its first transactions, none lost between"
-            assert counts[-1] % 10 == 0 or counts[-1] == source.writer.rows
+            assert counts[-1] % rows_per_tx == 0 or counts[-1] == source.writer.rows
         assert acknowledged[-1] <= sum(counts) == len(held) < 400_000
         table, sources = prepared(target, load_scenario("autoscale"), 2000)
         assert len(loaded(target, admin, table, sources)) == 2000

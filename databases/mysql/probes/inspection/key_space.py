@@ -80,6 +80,8 @@ class Guids:
         chosen = (swapped if is_swapped else data).copy()
         if not is_swapped and chosen[6] >= 0x80 and 0x01 <= chosen[8] <= 0x80:
             chosen[8] = 0x81
+        if not is_swapped and 0x01 <= chosen[6] <= 0x5F and chosen[8] >= 0x80:  # it would be stored swapped, far away
+            chosen[8] = 0x7F
         text = chosen.tobytes().hex()
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 

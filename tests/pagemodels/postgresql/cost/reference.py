@@ -175,14 +175,16 @@ class Reference:
     def to_heap(self, writer: int, n: int) -> None:
         rows = np.flatnonzero(self.writers == writer)[self.done[writer] :].tolist()
         sizes, page = self.model.log_sizes, self.target[writer] or (self.heap[-1] if self.heap else None)
+        by_copy = self.load.rows_per_tx > 1
+        ring = writer if by_copy else None
         if page:
-            self.use(page, writer)
+            self.use(page, ring)
         while n:
             makes = page is None or len(page.entries) == self.model.heap_rows
             if makes:
                 page = Page(HEAP, (0, len(self.heap), 0))
                 self.heap.append(page)
-                self.pool.use(page, writer)
+                self.pool.use(page, ring)
             assert page
             here = min(n, self.model.heap_rows - len(page.entries))
             page.entries, rows = page.entries + rows[:here], rows[here:]
@@ -190,7 +192,9 @@ class Reference:
             own = 4 + (0 if makes else 2 * here)
             data = 5 if image else (here - 1) * sizes.logged_row + sizes.last_row
             size = 24 + 20 + (2 if own < 256 else 5) + own + data
-            self.log("Heap2/MULTI_INSERT" + "+INIT" * makes, size, page, images=image)
+            if not by_copy:
+                size = 24 + 20 + 2 + 3 + (5 if image else sizes.last_row - 2)
+            self.log(("Heap2/MULTI_INSERT" if by_copy else "Heap/INSERT") + "+INIT" * makes, size, page, images=image)
             n -= here
         self.target[writer] = page
 

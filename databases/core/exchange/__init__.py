@@ -1,0 +1,184 @@
+"""Transactions of one row: one request each, made in advance, and a compiled loop that sends them.
+
+A session that `ExchangesRequests` gives the loop its socket, and the bytes with which the server answers when it has
+stored a row. The loop compares. What is not these bytes, a failure for example, the session reads.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.core.packing import Lines
+from keybench.errors import ServerError
+
+AVAILABLE = sys.platform == "linux"
+"""Whether the loop's constants are this system's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Requests(Sequence[memoryview]):
+    """A request for each transaction, all in one buffer."""
+
+    lines: Lines
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @overload
+    def __getitem__(self, which: int) -> memoryview: ...
+    @overload
+    def __getitem__(self, which: slice) -> Sequence[memoryview]: ...
+    def __getitem__(self, which: int | slice) -> memoryview | Sequence[memoryview]:
+        if isinstance(which, slice):
+            return [self[i] for i in range(*which.indices(len(self)))]
+        if not -len(self) <= which < len(self):
+            raise IndexError(which)
+        at = which % len(self)
+        return self.lines.part(at, at + 1)
+
+    @cached_property
+    def begins(self) -> NDArray[np.int64]:
+        """(n + 1,): where each request begins in `lines.data`, and where the last one ends."""
+        ends = self.lines.ends
+        if ends is None:
+            return np.arange(len(self) + 1, dtype=np.int64) * self.lines.width
+        return np.concatenate([np.zeros(1, np.int64), ends.astype(np.int64, copy=False)])
+
+
+class Pace(NamedTuple):
+    """How far the writers of a load are, in memory that they share; `SharedMemoryBarrier` has the meaning."""
+
+    writer: int
+    skew_rows: int
+    sent: NDArray[np.int64]
+    reached: NDArray[np.int64]
+
+
+class Answer:
+    """An answer that is not the usual one, as far as it has come. `take` gets it piece by piece."""
+
+    def __init__(self, wire: socket.socket, received: bytes, broken: OSError | None = None) -> None:
+        self.seen = b""
+        self._wire, self._received, self._broken = wire, received, broken
+
+    def take(self, length: int) -> bytes:
+        """The next so many bytes. OSError if the connection ends before."""
+        while len(self._received) < length:
+            missing = length - len(self._received)
+            if self._broken is None:
+                part = self._wire.recv(missing)
+            else:  # the server may have said why before it hung up
+                try:
+                    part = self._wire.recv(missing, socket.MSG_DONTWAIT)
+                except OSError:
+                    part = b""
+            if not part:
+                raise self._broken or ConnectionResetError("the server closed the connection")
+            self._received += part
+        part, self._received = self._received[:length], self._received[length:]
+        self.seen += part
+        return part
+
+
+class Exchange:
+    """The loop on one session's socket."""
+
+    def __init__(self, descriptor: int, usual: bytes, read: Callable[[Answer], int]) -> None:
+        """`usual` is the server's answer to a request whose row it has stored.
+
+        `read` takes any other answer, to its end, and returns the rows stored. It raises ServerError where the server
+        refuses the row, and where the connection ends before (OSError from `Answer.take`).
+        """
+        from keybench.databases.core.exchange import loop  # imports numba, which few rows do not need
+
+        self._loop = loop
+        self._descriptor, self._read = descriptor, read
+        self._usual = np.frombuffer(bytearray(usual), np.uint8)
+        nothing, nobody = Requests(Lines(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
+        self.send(nothing, nobody, Pace(0, 0, nobody, nobody), np.zeros((3, 0)))  # loads the loop, or compiles it
+
+    def send(self, requests: Requests, planned: NDArray[np.int64], pace: Pace, times: NDArray[np.float64]) -> None:
+        """Sends all requests, each when the one before is answered. `planned` and `times` are those of the loop.
+
+        If this raises, `times[2]` says which rows were acknowledged.
+        """
+        loop = self._loop
+        state, received = np.zeros(4, np.int64), np.zeros_like(self._usual)
+        places = np.array(planned, np.int64)  # the loop is compiled for arrays that can be written
+        with self._wire() as wire:
+            while True:
+                ended = loop.exchange(
+                    wire.fileno(), requests.lines.data, requests.begins, self._usual, received, state,
+                    pace.writer, pace.skew_rows, places, pace.sent, pace.reached, times,
+                )  # fmt: skip
+                if ended == loop.ALL_SENT:
+                    return
+                if ended == loop.PAUSED:
+                    continue
+                at = int(state[loop.NEXT])
+                broken = _sent_rest(wire, requests[at][int(state[loop.SENT]) :]) if ended == loop.NOT_SENT else None
+                answer = Answer(wire, received[: state[loop.RECEIVED]].tobytes(), broken)
+                rows = self._read(answer)
+                times[1:, at] = time.perf_counter(), rows
+                pace.sent[pace.writer] += rows
+                state[: loop.SLOWEST] = at + 1, 0, 0
+                if rows == 1:  # the next answer is probably like this one
+                    self._usual = np.frombuffer(bytearray(answer.seen), np.uint8)
+                    received = np.zeros_like(self._usual)
+
+    @contextmanager
+    def _wire(self) -> Iterator[socket.socket]:
+        """The socket, which blocks inside. The driver loses it where an answer may still come, to be taken for another.
+
+        (Data that has arrived can be read even after `shutdown`, and libpq reads after a failed write.)
+        """
+        with socket.socket(fileno=os.dup(self._descriptor)) as wire:  # the driver may close its own meanwhile
+            blocking = os.get_blocking(wire.fileno())
+            os.set_blocking(wire.fileno(), True)
+            try:
+                yield wire
+            except ServerError:
+                raise
+            except BaseException:
+                _disconnect(self._descriptor)
+                raise
+            finally:
+                os.set_blocking(wire.fileno(), blocking)
+
+
+def _disconnect(descriptor: int) -> None:
+    """Puts a socket whose other end is closed in the place of that one."""
+    own, other = socket.socketpair()
+    with own:
+        other.close()
+        own.setblocking(os.get_blocking(descriptor))
+        os.dup2(own.fileno(), descriptor, inheritable=False)
+
+
+def _sent_rest(wire: socket.socket, rest: memoryview) -> OSError | None:
+    """Sends the rest of a request. The system's error if the connection is broken."""
+    try:
+        wire.sendall(rest)
+    except OSError as error:
+        return error
+    return None
+
+
+@runtime_checkable
+class ExchangesRequests(Protocol):
+    """A session that can send one-row transactions by an `Exchange`."""
+
+    def exchange(self) -> Exchange | None:
+        """The exchange for the batches that are `Requests`; None if the connection is encrypted, for example."""
+        ...

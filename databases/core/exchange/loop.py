@@ -1,0 +1,118 @@
+"""The compiled loop that sends one request after another on a socket and waits for each answer.
+
+It makes two system calls a request, `send` and `recv`, and no Python object. LLVM finds the C library's functions by
+name, so the machine code can be cached.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import inlined, int64, kernel
+
+ALL_SENT, PAUSED, NOT_SENT, NOT_RECEIVED, UNUSUAL = range(5)
+"""How the loop ends: all is acknowledged; some time has passed; `send` or `recv` failed or was interrupted, or the
+server closed the connection; the answer is not the usual one."""
+
+NEXT, SENT, RECEIVED, SLOWEST = range(4)
+"""What `state` holds: the request to send; how many of its bytes are sent, and of its answer received; a lower bound
+of the row that the slowest writer has reached."""
+
+_PAUSE_NS = 100_000_000
+"""The loop returns this often, so that Python's signal handlers run."""
+_POLL_NS = 200_000
+_MONOTONIC = 1
+"""The clock that `time.perf_counter` reads (time.h)."""
+_NO_SIGNAL = 0x4000
+"""MSG_NOSIGNAL: no SIGPIPE where the server is gone."""
+
+_types: Any = numba.types
+_size, _int = _types.intp, _types.int32
+_send: Any = _types.ExternalFunction("send", _size(_int, _types.uintp, _size, _int))
+_recv: Any = _types.ExternalFunction("recv", _size(_int, _types.uintp, _size, _int))
+_clock: Any = _types.ExternalFunction("clock_gettime", _int(_int, _types.uintp))
+_sleep: Any = _types.ExternalFunction("nanosleep", _int(_types.uintp, _types.uintp))
+
+
+@inlined
+def _now(moment: NDArray[np.int64]) -> int:
+    """Nanoseconds. `moment` is a timespec: seconds and nanoseconds."""
+    _clock(np.int32(_MONOTONIC), moment.ctypes.data)
+    return int64(moment[0] * 1_000_000_000 + moment[1])
+
+
+@inlined
+def _slowest(reached: NDArray[np.int64]) -> int:
+    least = reached[0]
+    for row in reached:
+        least = min(least, row)
+    return int64(least)
+
+
+@kernel
+def exchange(
+    descriptor: int,
+    data: NDArray[np.uint8],
+    begins: NDArray[np.int64],
+    usual: NDArray[np.uint8],
+    received: NDArray[np.uint8],
+    state: NDArray[np.int64],
+    writer: int,
+    skew_rows: int,
+    planned: NDArray[np.int64],
+    sent: NDArray[np.int64],
+    reached: NDArray[np.int64],
+    times: NDArray[np.float64],
+) -> int:
+    """Sends the requests from `state[NEXT]` on. Returns how it ended; called again, it goes on where it ended.
+
+    `data[begins[i] : begins[i + 1]]` is request i. Its answer must be `usual`: it means that one row is stored.
+    `received`, as long as `usual`, keeps what has come of an answer. The socket must be a blocking one. `planned[i]` is
+    the place in planned order of request i; it waits while that is more than `skew_rows` above the least of `reached`.
+    Both that and `sent` are shared by all writers, and this one writes at `writer`. `times` is (3, n): when a request
+    began and when its answer was there, in seconds, and the rows that the server acknowledged.
+    """
+    moment, nap = np.zeros(2, np.int64), np.array([0, _POLL_NS])
+    n, length = len(begins) - 1, len(usual)
+    pause = _now(moment) + _PAUSE_NS
+    while state[NEXT] < n:
+        at = state[NEXT]
+        if state[SENT] == 0:
+            if len(reached) > 1:
+                reached[writer] = planned[at]
+                if planned[at] - state[SLOWEST] > skew_rows:
+                    state[SLOWEST] = _slowest(reached)
+                    if planned[at] - state[SLOWEST] > skew_rows:
+                        _sleep(nap.ctypes.data, np.uint64(0))
+                        if _now(moment) > pause:
+                            return PAUSED
+                        continue
+            times[0, at] = _now(moment) * 1e-9
+        begin, end = begins[at], begins[at + 1]
+        while begin + state[SENT] < end:
+            place = begin + state[SENT]
+            done = _send(np.int32(descriptor), data.ctypes.data + np.uint64(place), end - place, np.int32(_NO_SIGNAL))
+            if done < 0:
+                return NOT_SENT
+            state[SENT] += done
+        while state[RECEIVED] < length:
+            place = state[RECEIVED]
+            done = _recv(np.int32(descriptor), received.ctypes.data + np.uint64(place), length - place, np.int32(0))
+            if done <= 0:
+                return NOT_RECEIVED
+            state[RECEIVED] += done
+            for i in range(place, place + done):
+                if received[i] != usual[i]:
+                    return UNUSUAL
+        now = _now(moment)
+        times[1, at] = now * 1e-9
+        times[2, at] = 1
+        sent[writer] += 1
+        state[NEXT], state[SENT], state[RECEIVED] = at + 1, 0, 0
+        if now > pause:
+            return PAUSED
+    return ALL_SENT

@@ -1,0 +1,112 @@
+"""Transactions of one row as the protocol's messages: Bind, Execute and Sync of an INSERT that is prepared once.
+
+(PostgreSQL's manual, "Message Formats".) Parameters are in binary. The server answers with
+BindComplete, CommandComplete and ReadyForQuery.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.core.exchange import Answer, Requests
+from keybench.databases.core.packing import Varying, lines, repeated
+from keybench.databases.postgresql import ddl
+from keybench.model.column import Column
+from keybench.model.keys import Bytes, Keys
+from keybench.model.table import Table
+
+STATEMENT = b"insert"
+"""The name of the prepared INSERT."""
+STORED = (
+    b"2" + struct.pack(">I", 4) + b"C" + struct.pack(">I", 15) + b"INSERT 0 1\0" + b"Z" + struct.pack(">I", 5) + b"I"
+)
+"""The answer to a row that is stored."""
+
+_BEFORE = b"\0" + STATEMENT + b"\0" + struct.pack(">HH", 1, 1)
+"""In Bind, after its length: no portal, the statement, one format for all parameters: binary."""
+_AFTER = struct.pack(">H", 0) + b"E" + struct.pack(">I", 9) + b"\0" + struct.pack(">I", 0) + b"S" + struct.pack(">I", 4)
+
+
+def insert(table: Table) -> bytes:
+    """The INSERT of one row."""
+    sent = "payload" if table.server_keys else ddl.columns(table)
+    parameters = ", ".join(f"${i + 1}" for i in range(len(sent.split(","))))
+    return f"INSERT INTO {ddl.name(table)} ({sent}) VALUES ({parameters})".encode()  # noqa: S608  # our own names
+
+
+def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
+    """The keys as parameters of the column's type in binary: uint8 (n, width)."""
+    encoded = column.encode(keys)
+    if column.form == "int":
+        return encoded.astype(f">i{column.width}").view(np.uint8).reshape(-1, column.width)
+    return np.ascontiguousarray(encoded, np.uint8)
+
+
+def packed(*values: Bytes | Varying) -> Requests:
+    """A request for each row. `values` has a column of binary parameters each; a column of no width is left out."""
+    given = [column for column in values if column.shape[1]]
+    n = len(given[0])
+    lengths = [_lengths(column) for column in given]
+    before = _BEFORE + struct.pack(">H", len(given))
+    bind = np.sum([4 + length for length in lengths], axis=0) + 4 + len(before) + 2
+    columns: list[Bytes | Varying] = [repeated(b"B", n), _number(bind), repeated(before, n)]
+    for column, length in zip(given, lengths, strict=True):
+        columns += [_number(length), column]
+    return Requests(lines(*columns, repeated(_AFTER, n)))
+
+
+def moments(values: NDArray[np.int64]) -> Bytes:
+    """Integers of 8 bytes as parameters: uint8 (n, 8)."""
+    return values.astype(">i8").view(np.uint8).reshape(-1, 8)
+
+
+def parameters(request: memoryview) -> list[bytes]:
+    """The parameters of a request."""
+    at = 1 + 4 + len(_BEFORE)
+    (count,) = struct.unpack_from(">H", request, at)
+    at += 2
+    found = []
+    for _ in range(count):
+        (length,) = struct.unpack_from(">I", request, at)
+        found.append(bytes(request[at + 4 : at + 4 + length]))
+        at += 4 + length
+    return found
+
+
+def read(answer: Answer, errors: list[str]) -> int:
+    """Rows stored. Adds the server's error to `errors`, as the driver would say it.
+
+    OSError if the connection ends before the answer does, as after FATAL.
+    """
+    rows = 0
+    while True:
+        kind, length = struct.unpack(">cI", answer.take(5))
+        body = answer.take(length - 4)
+        if kind == b"C":
+            rows = int(body.rstrip(b"\0").split()[-1])
+        elif kind == b"E":
+            errors.append(_error(body))
+        elif kind == b"Z":
+            return rows
+
+
+def _error(body: bytes) -> str:
+    fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in body.split(b"\0") if part}
+    more = {"DETAIL": b"D", "HINT": b"H", "CONTEXT": b"W"}
+    said = [fields.get(b"M", ""), *(f"{title}: {fields[code]}" for title, code in more.items() if code in fields)]
+    return " ".join(" ".join(said).split())
+
+
+def _lengths(column: Bytes | Varying) -> NDArray[np.int64]:
+    """Bytes of each value."""
+    if isinstance(column, Varying):
+        lengths: NDArray[np.int64] = column.kept.sum(axis=1)
+        return lengths
+    return np.full(len(column), column.shape[1], np.int64)
+
+
+def _number(values: NDArray[np.int64]) -> Bytes:
+    return values.astype(">u4").view(np.uint8).reshape(-1, 4)
