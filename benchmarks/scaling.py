@@ -62,7 +62,7 @@ def question(on: Engine, name: str, growth: Growth, payload: int = 100) -> Quest
     made = layout(name)
     column = on.default_column(made.kind, made.shared_bits()).sized(made.key_bytes)
     table = Table("t", column, payload, on.key_roles[0])
-    return Question(on, table, name, growth, Server(cache_bytes=1 << 30))
+    return Question(on, table, name, growth, Server(cache_bytes=20 * growth.rows))
 
 
 def backtests(

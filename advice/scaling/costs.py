@@ -19,11 +19,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import log2, sqrt
 from typing import Any
 
 import numpy as np
 
+from keybench.advice.index_forecast import Growth
 from keybench.advice.scaling.leaves import Estimate, Index, student
 from keybench.advice.scaling.rows import Ints, Rows
 from keybench.forecast.load_cost import Estimate as Along
@@ -46,6 +47,10 @@ _ROOMY = 64 << 20
 """A cache that a stretch has at least, if the server has that much."""
 _HOT = 4
 """Pages that every row is written to: the last ones of index and table, and what is above them."""
+_FEW = 0.02
+"""Reads a row at most where all pages that are needed again stay in the cache."""
+_SEEN = 0.002
+"""Reads a row that depend on the moments at which pages are looked at."""
 _STEPS = 60
 _AT_THE_END = 0.9
 
@@ -74,7 +79,7 @@ def _knows(index: Index) -> bool:
 
 
 def of_stretches(
-    index: Index, made: Sequence[Rows], reach: float, leaves: float, server: Server, rows_per_tx: int, step: int
+    index: Index, made: Sequence[Rows], reach: float, leaves: float, server: Server, growth: Growth, step: int
 ) -> Costs:
     """Of stretches of a load whose rows reach so far back, each of which adds so many leaves; of each `step`th row."""
     size = page_bytes(index)
@@ -84,51 +89,68 @@ def of_stretches(
     if touched * step > server.cache_bytes or (step > 1 and server.cache_bytes < step * FEWEST_PAGES * size):
         return UNKNOWN
     cache = min(server.cache_bytes, step * int(max(touched, _ROOMY, 2 * FEWEST_PAGES * size)))
-    reads, logs = [], []
+    reads, logs, moved = [], [], []
     chosen = made if len(made) <= _STRETCHES else [made[0], made[len(made) // 2], made[-1]]
     for rows in chosen:
         n = len(rows.words)
-        cost = _cost(index, rows, [n // 4, n], replace(server, cache_bytes=cache), rows_per_tx)
-        reads.append(float(cost.read.all[1]) / (n - n // 4))
+        ends = [n // 4, n // 2, n]
+        cost = _cost(index, rows, ends, replace(server, cache_bytes=cache), growth.rows_per_tx)
+        reads.append(float(cost.read.all[1:].sum()) / (n - n // 4))
         if cost.log is not None:
-            logs.append(float(cost.log.bytes[1]) / (n - n // 4))
+            logs.append(float(cost.log.bytes[1:].sum()) / (n - n // 4))
+            moved.append(_moved(cost.log.bytes, ends) * log2(growth.rows / n))
     each = float(np.mean([len(rows.words) * 3 / 4 for rows in chosen]))
     read, log = float(np.mean(reads)), _mean(logs)
     if log is not None:  # a checkpoint may come once in a stretch, after which each page in use is logged whole
-        log = Estimate(log.value, log.half + (reach * leaves + _HOT) * size / each)
-    return Costs(Estimate(read, read + 3 / (each * len(chosen))), None, log)
+        log = Estimate(log.value, log.half + (reach * leaves + _HOT) * size / each + float(np.max(np.abs(moved))))
+    # Pages that are read all the same, as after another connection has written, depend on how deep the index is.
+    kept = read <= _FEW
+    return Costs(Estimate(read, read + 3 / (each * len(chosen))) if kept else None, None, log)
 
 
-def of_random_keys(
-    index: Index, rows: int, leaves: Estimate, server: Server, rows_per_tx: int, simulated: int
-) -> Costs:
-    """Of so many random keys, which make so many leaves."""
+def of_random_keys(index: Index, growth: Growth, leaves: Estimate, server: Server, simulated: int) -> Costs:
+    """Of random keys, which make so many leaves."""
+    rows = growth.rows
     size = page_bytes(index)
     if not size or isinstance(index.model, PredictsCostOfSizes):
         return UNKNOWN
-    n = int(max(simulated // _INDEXES, 1.1 * rows * FEWEST_PAGES * size / server.cache_bytes))
-    if n > simulated:
+    most = int(max(simulated // _INDEXES, 2.2 * rows * FEWEST_PAGES * size / server.cache_bytes))
+    if most > simulated:
         return UNKNOWN
     found: list[tuple[float, float | None, float | None]] = []
-    for i in range(_INDEXES):
+    for i, n in enumerate([most] * _INDEXES + [most // 2]):
         ranks = np.random.default_rng((11, i)).permutation(n).astype(np.int64)
         share = index.of_ranks(ranks).leaf_pages / leaves.value
         if server.cache_bytes * share < FEWEST_PAGES * size:
             return UNKNOWN
         ends = _ends(n)
         shared = [shared_by_chance(end / share) for end in ends.tolist()]
-        cost = _of_ranks(index, ranks, ends.tolist(), replace(server, share=share), rows_per_tx, shared)
+        load = Load(ranks, ends.tolist(), growth.rows_per_tx, None, shared, look_ups=False)
+        cost = _remembered(index, load, replace(server, share=share))
+        if not i and growth.writers > 1:
+            writers = (np.arange(n) % growth.writers).astype(np.int16)
+            if _read_more(cost, _remembered(index, replace(load, writers=writers), replace(server, share=share))):
+                return UNKNOWN
         read, knee, log = _along(cost, ends)
         found.append((read, None if knee is None else knee / share, log))
-    reads = _mean([read for read, _, _ in found])
-    assert reads is not None
+    reads, knee_of, log_of = (_from_smaller(list(values), log2(rows / most)) for values in zip(*found, strict=True))
     relative = leaves.half / leaves.value
-    reads = Estimate(reads.value, sqrt(reads.half**2 + (max(0.0, 1 - reads.value) * relative) ** 2) + 0.005)
-    knees = [knee for _, knee, _ in found if knee is not None]
-    knee_of = _mean(knees) if len(knees) == len(found) else None
+    if reads is not None:  # what the cache lacks of the index
+        reads = Estimate(reads.value, sqrt(reads.half**2 + (max(0.0, 1 - reads.value) * relative) ** 2) + _SEEN)
     if knee_of is not None:
-        knee_of = Estimate(knee_of.value, knee_of.half + knee_of.value * (relative + 0.02))
-    return Costs(reads, knee_of, _mean([log for _, _, log in found if log is not None]))
+        knee_of = Estimate(knee_of.value, knee_of.half + knee_of.value * relative)
+    return Costs(reads, knee_of, log_of)
+
+
+def _from_smaller(values: Sequence[float | None], doublings: float) -> Estimate | None:
+    """From indexes of one size, and one of half that size: each of so many doublings may add their difference."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    made = _mean(known[:-1])
+    assert made is not None
+    beyond_chance = max(0.0, abs(known[-1] - made.value) - 2 * float(np.std(known[:-1], ddof=1)))
+    return Estimate(made.value, made.half + beyond_chance * doublings)
 
 
 def of_all(index: Index, rows: Rows, server: Server, rows_per_tx: int) -> Costs:
@@ -183,10 +205,16 @@ def _cost(index: Index, rows: Rows, ends: Sequence[int], server: Server, rows_pe
     return _remembered(index, load, server)
 
 
-def _of_ranks(
-    index: Index, ranks: Ints, ends: Sequence[int], server: Server, rows_per_tx: int, shared: Sequence[float]
-) -> LoadCost:
-    return _remembered(index, Load(ranks, list(ends), rows_per_tx, None, list(shared), look_ups=False), server)
+def _moved(log: Ints, ends: Sequence[int]) -> float:
+    """By how much a row's log grew with the last doubling of the rows: a deeper index can have more pages to log."""
+    before, late = (float(log[i]) / (ends[i] - ends[i - 1]) for i in (-2, -1))
+    return late - before
+
+
+def _read_more(one: LoadCost, several: LoadCost) -> bool:
+    """Whether several writers read other numbers of pages than one, as where each loses its cache to the others."""
+    alone, together = int(one.read.all.sum()), int(several.read.all.sum())
+    return abs(together - alone) > _FEW * max(1, alone)
 
 
 def _remembered(index: Index, load: Load, server: Server) -> LoadCost:

@@ -97,9 +97,7 @@ def _local(question: Question, index: Index, found: Regime, simulated: int) -> F
     lags = [_percentile(rows, found.step) for rows in made]
     grown = growth(stats, found.reach)
     server = replace(question.server, share=1 / found.step)
-    cost = costs.of_stretches(
-        index, made, found.reach, grown.leaves.value, server, question.growth.rows_per_tx, found.step
-    )
+    cost = costs.of_stretches(index, made, found.reach, grown.leaves.value, server, question.growth, found.step)
     return Found(grown, _mean(lags), cost)
 
 
@@ -124,9 +122,7 @@ def _random(question: Question, index: Index, found: Regime, simulated: int) -> 
     full = 1.0 if sum(sizes) >= n and len(sizes) == 1 else 0.5
     cost = costs.UNKNOWN
     if full == 1.0:
-        cost = costs.of_random_keys(
-            index, n, made.leaves.times(n), question.server, question.growth.rows_per_tx, simulated
-        )
+        cost = costs.of_random_keys(index, question.growth, made.leaves.times(n), question.server, simulated)
     return Found(made, Estimate(sizes[-1] * full * _LAG / 100, sizes[-1] * full * 0.01), cost)
 
 

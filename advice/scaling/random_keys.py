@@ -17,6 +17,8 @@ from keybench.pagemodels.page_stats import PageStats
 
 _REALISATIONS = 16
 """Small indexes of random keys from which the rule of random keys goes on."""
+_CHAINS = 1, 3
+"""Numbers of blocks before one: how a block begins depends a little on all before it."""
 _LARGE = 4
 """Larger indexes, of engines whose leaves do not grow each by itself."""
 _POINTS = 8
@@ -45,21 +47,27 @@ def _by_rule(index: Index, leaf: Rule, sizes: Sequence[float], times: float, sim
     several = len(sizes) > 1 or times > 1
     many = _REALISATIONS * (3 if several else 1)
     rows = max(1000, min(simulated // many, int(max(sizes) / 2)))
-    before = _before(leaf, max(sizes)) if several else 0
-    # The first block is an index's beginning, those behind it begin in the last leaf of another one.
-    kinds = [0] if not several else [0, before] if times <= 1 else [before]
-    each = {kind: _small_indexes(index, kind, rows, many) for kind in kinds}
-    means, variance, noise = 0.0, 0.0, 0.0
+    before = _before(leaf, max(sizes))
+    # The first block is an index's beginning. Those behind it begin in the last leaf of another one, which did so, too.
+    first = _small_indexes(index, [], rows, many) if times <= 1 else []
+    later = [_small_indexes(index, [before] * blocks, rows, many) for blocks in _CHAINS] if several else []
+    begun = [len(own) for own, _ in first or later[0]]
+    by_chance = float(np.std(begun, ddof=1) / np.mean(begun))
+    mean, variance, noise, apart = 0.0, 0.0, 0.0, 0.0
     for i, size in enumerate(sizes):
-        small = each[kinds[0] if not i else kinds[-1]]
-        leaves = [expected_leaves(own, leaf.room, leaf.keep_interior, size) for own, _ in small]
-        leaves = [count if size > rows else count * size / rows for count in leaves]
-        means += float(np.mean(leaves)) * times
-        variance += float(np.var(leaves, ddof=1)) * times
-        noise += float(np.std(leaves, ddof=1)) * times  # of the means, alike for all blocks
-    half = student(many - 1) * sqrt(variance + noise**2 / many)
+        chains = []
+        for small in [first] if first and not i else later:
+            leaves = [expected_leaves(own, leaf.room, leaf.keep_interior, size) for own, _ in small]
+            chains.append([count if size > rows else count * size / rows for count in leaves])
+        means = [float(np.mean(one)) for one in chains]
+        mean += float(np.mean(means)) * times
+        # Chance goes on: as many leaves again add as much of it, for their number, as the first ones had.
+        variance += (float(np.var(chains[0], ddof=1)) + (by_chance * means[0]) ** 2 * min(1.0, rows / size)) * times
+        noise += float(np.std(chains[0], ddof=1)) / sqrt(many) * times
+        apart += (max(means) - min(means)) / 2 * times
+    half = student(many - 1) * sqrt(variance + noise**2) + apart
     whole = sum(sizes) * times
-    return grown([stats for _, stats in next(iter(each.values()))], Estimate(means / whole, half / whole))
+    return grown([stats for _, stats in first or later[0]], Estimate(mean / whole, half / whole))
 
 
 def _before(rule: Rule, rows: float) -> int:
@@ -69,19 +77,22 @@ def _before(rule: Rule, rows: float) -> int:
     what `keep_edge` leaves it, and is full again when the block has grown by that ratio.
     """
     ratio = (rule.room_last + 1) / max(1, rule.room_last + 1 - rule.keep_edge)
-    while ratio > 1 and rows / ratio > 2 * rule.room:
+    while ratio > 1 and rows / ratio > 4 * rule.room:
         rows /= ratio
     return int(rows)
 
 
-def _small_indexes(index: Index, before: int, rows: int, many: int) -> list[tuple[NDArray[np.int64], PageStats]]:
-    """(rows on each leaf, figures) of small indexes of random keys, behind a block of `before` rows."""
+def _small_indexes(
+    index: Index, before: Sequence[int], rows: int, many: int
+) -> list[tuple[NDArray[np.int64], PageStats]]:
+    """(rows on each leaf, figures) of small indexes of random keys, behind blocks of so many rows."""
     made = []
     for i in range(many):
         chance = np.random.default_rng((7, i))
-        order = np.concatenate([chance.permutation(before), before + chance.permutation(rows)]).astype(np.int64)
-        stats = index.of_ranks(order)
-        own = np.minimum(stats.page_rows, np.cumsum(stats.page_rows) - before)
+        below = np.cumsum([0, *before]).tolist()
+        parts = [low + chance.permutation(size) for low, size in zip(below, [*before, rows], strict=True)]
+        stats = index.of_ranks(np.concatenate(parts).astype(np.int64))
+        own = np.minimum(stats.page_rows, np.cumsum(stats.page_rows) - below[-1])
         made.append((own[own > 0], stats))
     return made
 

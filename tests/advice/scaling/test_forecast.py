@@ -23,7 +23,7 @@ def test_so_few_rows_are_simulated_whole() -> None:
 
 
 def test_the_kind_says_which_models_no_server_has_confirmed() -> None:
-    for db, kind in (("postgresql", "scaled"), ("mssql", "unconfirmed model"), ("oracle", "unconfirmed model")):
+    for db, kind in (("postgresql", "scaled"), ("mssql", "unconfirmed model")):
         made = forecast(question(engine(db), "uuid-v7", Growth(10**9, 1000)), 20_000)
         assert {figure.kind for figure in (made.leaf_pages, made.density, made.splits)} == {kind}
 

@@ -56,7 +56,7 @@ def model(tmp_path: Path) -> Model:
         with Store.open(str(tmp_path / "results.sqlite"), write=True) as store:
             store.add_run(replace(a_run(run_id, 1), scenario="azure-lag", seed=1, definition=request.to_json()))
             for database in databases:
-                store.add_environment(run_id, modelled.environment(database, {}))
+                store.add_environment(run_id, modelled.environment(database, "model", {}))
             for trial in plan(request):
                 store.record(run_id, modelled.ModelTrial(request, trial).run())
 
