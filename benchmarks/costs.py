@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import median
 
@@ -35,20 +35,21 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the 
                 continue
             if model is None or isinstance(model, SizedByValue) or not isinstance(model, PredictsCost):
                 continue
-            alone = _median(partial(model.insert, ranks), repetitions)
             whole = partial(model.load_cost, Load(ranks, [ROWS], 1000, look_ups=False), Server(cache_bytes=_CACHE))
-            cost = _median(whole, repetitions)
+            alone, cost = _medians((partial(model.insert, ranks), whole), max(3, repetitions))
             yield (
                 f"  {on.title:<12} {order:<18} {1e9 * cost / ROWS:6.1f} ns a row  {cost / alone:5.2f} × its pages alone"
                 f"   target ≤ {_AT_MOST:g}: {'met' if cost <= _AT_MOST * alone else 'NOT met'}"
             )
 
 
-def _median(work: Callable[[], object], repetitions: int) -> float:
-    """Seconds, without the first time, which compiles kernels or loads them."""
-    times = []
-    for _ in range(1 + min(repetitions, 3)):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return median(times[1:])
+def _medians(works: Sequence[Callable[[], object]], repetitions: int) -> list[float]:
+    """Seconds of the processor for each, in turns, so that others who compute disturb all alike. The first turn, which
+    compiles kernels or loads them, does not count."""
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(1 + repetitions):
+        for work, own in zip(works, times, strict=True):
+            begin = time.thread_time()
+            work()
+            own.append(time.thread_time() - begin)
+    return [median(own[1:]) for own in times]

@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from keybench.advice.figure import Figure, Kind
+from keybench.advice.how_to.log_cost import KeysOf, log_bytes
 from keybench.advice.how_to.past import Index, Life, arrivals, keys_of
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
@@ -26,6 +27,7 @@ from keybench.generators.core.layout import layout
 from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.table import Table
+from keybench.pagemodels.costs.contract import Server
 from keybench.pagemodels.page_stats import PageStats
 
 Name = Literal["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "convert"]
@@ -72,6 +74,9 @@ class Option:
     """Pages that building the index writes once; None if nothing is built."""
     before: Figure
     """Leaf pages when the first of the rows to come arrives."""
+    log_bytes: Figure | None = None
+    """Of each row to come; None if no server was named, or the engine's model does not know it. A build's own log,
+    about the size of what it builds, is not in it."""
 
     @property
     def title(self) -> str:
@@ -89,13 +94,16 @@ def options(
     *,
     rows_per_second: float = 100.0,
     new_column: Column | None = None,
+    server: Server | None = None,
+    rows_per_tx: int = 1,
     seed: int = 1,
 ) -> list[Option]:
     """What each way does. Ways that cannot be gone are left out: integers cannot come into a column of GUIDs.
 
     `existing` and `new` are layouts, `table.column` is the column of today; `new_column` is that of new keys where all
-    rows get one (default: the same, if it takes them, else the engine's default). UsageError for an empty table, no
-    rows to come, and an engine whose page model knows no past.
+    rows get one (default: the same, if it takes them, else the engine's default). `server` has the cache and the log
+    behind the index, for `Option.log_bytes`. UsageError for an empty table, no rows to come, and an engine whose page
+    model knows no past.
     """
     if rows_there < 1 or rows_to_come < 1:
         raise UsageError("an existing table needs at least one row, and one that comes: give both numbers.")
@@ -109,7 +117,41 @@ def options(
             lives.setdefault(name, []).append(life)
     random = not layout(existing).suits(table.column)
     scale = _Scale(factor, on, random)
-    return [scale.option(name, lives[name], come) for name in TITLES if name in lives]
+    found = [scale.option(name, lives[name], come) for name in TITLES if name in lives]
+    if server is None:
+        return found
+    logs = _logs(on, (table, existing), (into, new), (rows_there, rows_to_come), rows_per_second, server, rows_per_tx)
+    return [replace(option, log_bytes=logs.get(option.name)) for option in found]
+
+
+def _logs(
+    on: Engine,
+    today: tuple[Table, str],
+    then: tuple[Table, str],
+    rows: tuple[int, int],
+    rate: float,
+    server: Server,
+    rows_per_tx: int,
+) -> dict[Name, Figure | None]:
+    (table, existing), (into, new) = today, then
+
+    def keys(old: str, later: str) -> KeysOf:
+        def of(there: int, come: int, draw: int) -> Keys:
+            times = arrivals(there, come, rate, draw)
+            if old == later:
+                return keys_of(old, times, draw)
+            return Keys.concat([keys_of(old, times, draw)[:there], keys_of(later, times, draw)[there:]])
+
+        return of
+
+    logs = {"stay": log_bytes(on, table, rows, keys(existing, existing), server, rows_per_tx, built=False)}
+    if layout(new).kind in table.column.kinds and table.column == into.column:
+        mixed = keys(existing, new)
+        logs["switch"] = log_bytes(on, table, rows, mixed, server, rows_per_tx, built=False)
+        logs["switch-rebuild-later"] = logs["switch"]
+        logs["switch-rebuild-now"] = log_bytes(on, table, rows, mixed, server, rows_per_tx, built=True)
+    logs["convert"] = log_bytes(on, into, rows, keys(new, new), server, rows_per_tx, built=True)
+    return {name: logs[name] for name in TITLES if name in logs}
 
 
 def _doublings(rows: int) -> int:
@@ -203,7 +245,7 @@ class _Scale:
         mean, count = float(np.mean(values)), sum(life.splits for life in lives)
         noise = 1.96 * 1000 * sqrt(max(1, count)) / (come * len(lives))
         wide = _DOUBT * abs(float(np.mean(off or [0.0])))
-        low, high = min(mean - noise, min(values)) - wide, max(mean + noise, max(values)) + wide
+        low, high = min(mean - noise, *values) - wide, max(mean + noise, *values) + wide
         return Figure(mean, max(0.0, low), high, self.kind)
 
     def _figure(self, values: Sequence[float], pages: Sequence[int], more: Sequence[float]) -> Figure:
@@ -211,7 +253,7 @@ class _Scale:
         steady = max(pages) - min(pages) <= 2  # built or filled in order: no draw of keys changes it
         noise = 0.0 if steady else 1.96 * sqrt(_NOISE / max(1, sum(pages)))
         wide = mean * (_DOUBT * abs(sum(more) / max(1, sum(pages))) + least)
-        low, high = min(mean * (1 - noise), *values), max(mean * (1 + noise), *values)
+        low, high = min(mean, mean * (1 - noise), *values), max(mean, mean * (1 + noise), *values)
         return Figure(mean, low - wide, high + wide, self.kind)
 
     @property

@@ -12,7 +12,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
 
-__all__ = ["Statement", "convert_keys", "create_table", "rebuild_index", "switch_keys"]
+__all__ = ["Statement", "convert_keys", "create_table", "rebuild_index", "steps", "switch_keys"]
 
 
 def create_table(on: Engine, version: str, column: Column, layout: str, table: str = "orders") -> list[Statement]:
@@ -45,6 +45,17 @@ def convert_keys(
     if not writes:
         return []
     return list(writes.converting(_keyed(table, *old, version), _keyed(table, *new, version)))
+
+
+def steps(
+    option: str, on: Engine, version: str, old: tuple[Column, str], new: tuple[Column, str], table: str = "orders"
+) -> list[Statement]:
+    """What to do for one of the `existing.options`, by its name, in order. `old` and `new`: column and layout."""
+    if option == "convert":
+        return convert_keys(on, version, old, new, table)
+    switch = switch_keys(on, version, old[0], new[1], table) if "switch" in option else []
+    rebuild = rebuild_index(on, version, old[0], new[1], table) if "rebuild" in option else []
+    return [*rebuild, *switch] if option.endswith("now") else [*switch, *rebuild]
 
 
 def _writer(on: Engine) -> WritesStatements | None:

@@ -118,7 +118,21 @@ def families(reads: Sequence[Read], n: int, now: int) -> list[Family]:
                     break
             else:
                 found.append(made_of)
-    return found
+    return [one for one in found if not any(_within(one, other) for other in found)]
+
+
+def _within(one: Family, other: Family) -> bool:
+    """Whether a family fits some of the keys of another alone, and reads the same from them.
+
+    A finer clock that leaves some of its values out explains by chance those keys that have none of these.
+    """
+    if one.first.read is not other.first.read or one.times is None or other.times is None:
+        return False
+    fewer = one.fits.sum() < other.fits.sum() and not (one.fits & ~other.fits).any()
+    if not fewer or not same_bits(one.first.layout, other.first.layout):
+        return False
+    apart = np.abs(one.times[one.fits] - other.times[one.fits])
+    return bool(apart.max() <= _STEPS * max(one.resolution, other.resolution))
 
 
 def _same(one: Family, other: Family) -> bool:

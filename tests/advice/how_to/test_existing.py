@@ -2,11 +2,13 @@
 
 import pytest
 
-from keybench.advice.how_to import existing
+from keybench.advice.figure import Figure
+from keybench.advice.how_to import existing, log_cost
 from keybench.advice.how_to.existing import Option, options
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.table import Table
+from keybench.pagemodels.costs.contract import Server
 
 
 def asked(database: str, old: str, there: int, new: str, come: int, seed: int = 1) -> dict[str, Option]:
@@ -53,6 +55,48 @@ def test_rows_older_than_the_epoch_are_refused() -> None:
     on = engine("postgresql")
     with pytest.raises(UsageError, match="is older than 1970: give more rows a second"):
         options(on, Table("t", on.column("uuid"), 0), "uuid-v4", 3_000, "uuid-v7", 10, rows_per_second=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_the_log_of_a_row_needs_a_server_and_a_model_that_knows_it() -> None:
+    def logged(database: str, cache: int) -> list[float | None]:
+        on = engine(database)
+        table = Table("t", on.default_column("uuid"), 0)
+        found = options(on, table, "uuid-v4", 9_000, "uuid-v7", 1_000, server=Server(cache_bytes=cache))
+        return [option.log_bytes and option.log_bytes.value for option in found]
+
+    assert asked("postgresql", "uuid-v4", 300, "uuid-v7", 100)["stay"].log_bytes is None
+    stay, switch, now, later, convert = logged("postgresql", 64 << 20)
+    assert stay is not None
+    assert switch is not None
+    assert now is not None
+    assert convert is not None
+    assert later == switch
+    assert 100 < convert <= now < stay
+    assert logged("postgresql", 8192 * 99) == [None] * 5
+    assert logged("mysql", 64 << 20) == [None] * 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("database", ["postgresql", "mariadb", "sqlite", "mssql"])
+def test_the_log_of_a_row_holds_at_four_times_the_size(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    on = engine(database)
+    table, server = Table("t", on.default_column("uuid"), 100), Server(cache_bytes=32 << 20)
+    new = "buvinghausen-v7-sql" if database == "mssql" else "uuid-v7"
+
+    def logged(seed: int) -> list[Figure]:
+        found = options(on, table, "uuid-v4", 3 << 15, new, 1 << 15, server=server, seed=seed)
+        return [option.log_bytes for option in found if option.log_bytes]
+
+    scaled = logged(1)
+    monkeypatch.setattr(log_cost, "_LEAST_ROWS", 1 << 17)
+    full = logged(1)
+    assert len(full) == len(scaled) == 5
+    assert [each.kind for each in full] == ["unconfirmed model" if on.caveat else "exact model"] * 5
+    assert [
+        (one, value.value) for one, value in zip(scaled, full, strict=True) if not one.low <= value.value <= one.high
+    ] == []
 
 
 @pytest.mark.long

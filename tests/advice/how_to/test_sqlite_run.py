@@ -48,7 +48,7 @@ def test_tables_are_created(file: apsw.Connection, column: str, name: str, key: 
 def test_a_table_is_rebuilt_and_converted(file: apsw.Connection) -> None:
     run(file, create_table(SQLITE, "3.45", BYTES, "uuid-v4"))
     file.execute(
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) "
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
         "INSERT INTO orders (id) SELECT randomblob(16) FROM n"
     )
     before = file.execute("PRAGMA page_count").get
@@ -60,5 +60,5 @@ def test_a_table_is_rebuilt_and_converted(file: apsw.Connection) -> None:
             run(file, [step])
         else:
             file.execute("INSERT INTO orders_new SELECT x'00' || substr(id, 2), created_at FROM orders")
-    assert file.execute("SELECT count(*), count(DISTINCT substr(hex(id), 1, 2)) FROM orders").fetchall() == [(2000, 1)]
-    assert file.execute("SELECT count(*) FROM orders_old").get == 2000
+    assert file.execute("SELECT count(*), count(DISTINCT substr(hex(id), 1, 2)) FROM orders").fetchall() == [(20000, 1)]
+    assert file.execute("SELECT count(*) FROM orders_old").get == 20000

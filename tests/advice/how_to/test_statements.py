@@ -5,12 +5,11 @@ from typing import cast
 
 import pytest
 
-from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, switch_keys
+from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, steps, switch_keys
 from keybench.databases.contract.engine import Engine
 from keybench.databases.core.server_made import alike, uuid_version
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.generators.core.layout import layout as layout_of
 from keybench.generators.core.layout import layouts
 
 
@@ -58,6 +57,20 @@ def test_layouts_of_one_version_and_order_are_alike() -> None:
     assert not alike("uuid-v4", "percona-week")
     assert not alike("uuid-v4", "rt-comb-postgresql")
     assert (uuid_version("uuid-v4"), uuid_version("ulid"), uuid_version("bigint-identity")) == (4, None, None)
+
+
+def test_each_way_has_its_steps_in_order() -> None:
+    on = engine("postgresql")
+    uuid = on.column("uuid")
+
+    def first_words(option: str) -> list[str]:
+        return [step.sql.split(" ")[0] for step in steps(option, on, "18", (uuid, "uuid-v4"), (uuid, "uuid-v7"))]
+
+    assert first_words("stay") == []
+    assert first_words("switch") == ["ALTER"]
+    assert first_words("switch-rebuild-now") == ["REINDEX", "ALTER"]
+    assert first_words("switch-rebuild-later") == ["ALTER", "REINDEX"]
+    assert len(first_words("convert")) > 5
 
 
 def test_random_keys_get_room_when_their_index_is_rebuilt() -> None:
@@ -140,18 +153,18 @@ def test_what_no_server_has_run_says_so_and_names_its_page(database: str) -> Non
 
 
 @pytest.mark.parametrize("database", engines())
-@pytest.mark.parametrize("name", [name for name, each in layouts().items() if each.name == name])
-def test_every_layout_has_statements_on_every_engine(database: str, name: str) -> None:
-    on, chosen = engine(database), layout_of(name)
-    column = on.default_column(chosen.kind, chosen.shared_bits())
-    for listed in (
-        create_table(on, "", column, name),
-        switch_keys(on, "", column, name),
-        rebuild_index(on, "", column, name),
-        convert_keys(on, "", (column, name), (column, name)),
-    ):
-        assert listed
-        assert all(statement.sql or statement.note for statement in listed)
+def test_every_layout_has_statements_on_every_engine(database: str) -> None:
+    on = engine(database)
+    for name, chosen in layouts().items():
+        column = on.default_column(chosen.kind, chosen.shared_bits())
+        for listed in (
+            create_table(on, "", column, name),
+            switch_keys(on, "", column, name),
+            rebuild_index(on, "", column, name),
+            convert_keys(on, "", (column, name), (column, name)),
+        ):
+            assert listed, name
+            assert all(statement.sql or statement.note for statement in listed), name
 
 
 def test_an_engine_of_other_people_has_none() -> None:

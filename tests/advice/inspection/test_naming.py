@@ -20,6 +20,8 @@ TOLD_BY_OTHERS = {
     "buvinghausen-legacy-sql": "newid-process",
     "tvondra-sequence": "tvondra-time",
     "tvondra-time": "tvondra-sequence",
+    "tidb-auto-random": "tidb-auto-random-100",
+    "tidb-auto-random-100": "tidb-auto-random",
 }
 """Layouts that are taken for another one, or for a mixture with one: a counter whose parts look like a machine and a
 step, and blocks of random GUIDs whose number is now and then a plausible year."""

@@ -98,7 +98,7 @@ class MySqlInspector:
             (
                 f"Each transaction is read-only; no query runs for more than {STATEMENT_SECONDS} s, or waits for a "
                 f"lock for more than {LOCK_SECONDS} s.",
-                f"At most {DIVES:,} rows of a table are looked up by key, with {4 * key_space.PARTS} estimates of "
+                f"At most {DIVES:,} rows of a table are looked up by key, with {2 * key_space.PARTS} estimates of "
                 f"ranges; only tables of up to {_COUNTED:,} pages are counted.",
             ),
             tuple(caveats),

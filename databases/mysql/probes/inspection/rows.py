@@ -92,7 +92,8 @@ class Rows:
     def _by_key_space(self, chosen: str, column: ColumnFacts, first: str, at: Facts) -> tuple[list[Row], list[float]]:
         """(rows, how many rows each one stands for).
 
-        Neighbours have the same leading bits, so each dive takes one row.
+        Neighbours have the same leading bits, so each dive takes one row: not the first one, which is the least of
+        those that were made at one instant, but one of the next rows.
         """
         ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {at.from_sql}")  # noqa: S608
         space = _space(column, low, high)
@@ -119,8 +120,9 @@ class Rows:
             starts = sorted(part.low + int(rng.random() * (part.high - part.low)) for _ in range(dives))
             met = {}
             for start in starts:
+                beyond = int(rng.integers(_NEIGHBOURS))
                 for row in self.server.rows(
-                    f"{chosen} WHERE {first} >= %s ORDER BY {first} LIMIT 1", [space.value(start)]
+                    f"{chosen} WHERE {first} >= %s ORDER BY {first} LIMIT 1 OFFSET {beyond}", [space.value(start)]
                 ):
                     met[str(row[0])] = row
             rows += met.values()
