@@ -22,6 +22,8 @@ YEAR: Final = 365.25 * 86_400
 """Seconds."""
 FEWEST_ROWS: Final = 1_000
 MOST_ROWS: Final = 10**11
+_MOST_YEARS: Final = 1_000
+"""Keys hold times, and the times of some layouts end."""
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
 
 
@@ -140,7 +142,12 @@ def needs(given: Mapping[str, object]) -> Needs:
             f"--rows {given['rows']} is fewer than the {existing.rows:,} that exist: --rows counts all rows at the "
             "size that you plan for."
         )
-    rate = _number(given, "rows_per_second", 0.0) or (rows - (existing.rows if existing else 0)) / YEAR
+    rate = _number(given, "rows_per_second", 0.0) or ((rows - (existing.rows if existing else 0)) or rows) / YEAR
+    if (years := rows / rate / YEAR) > _MOST_YEARS:
+        raise UsageError(
+            f"{rows:,} rows take {years:,.0f} years at {rate:g} a second: give --rows-per-second "
+            f"{rows / YEAR / _MOST_YEARS:.2g} or more."
+        )
     retention = _number(given, "retention", 0.0) or None
     if retention:
         rows = max(FEWEST_ROWS, min(rows, round(rate * retention * 86_400)))
@@ -153,7 +160,7 @@ def needs(given: Mapping[str, object]) -> Needs:
         on=on,
         version=version,
         rows=rows,
-        rows_per_second=max(rate, 1 / 86_400),
+        rows_per_second=rate,
         payload=int(_number(given, "payload", 0, 8_000)),
         writers=int(_number(given, "writers", 1, 1_000)),
         behind_seconds=_number(given, "behind", 0.0),

@@ -37,6 +37,11 @@ class Judged:
         """Whether it meets all needs."""
         return not self.candidate.misses
 
+    @property
+    def fits(self) -> bool:
+        """Whether the column compares keys as the layout does: keys with an order are not meant to come in none."""
+        return self.candidate.properties.ascends or self.candidate.made.order == "none"
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -92,10 +97,11 @@ def ranking(found: Sequence[Judged], made_by: MadeBy, languages: Callable[[str],
     meeting = [one for one in ordered if one.meets]
     if not meeting:
         return None
-    free = [one for one in meeting if one.candidate.properties.uniqueness != "worker id"] or meeting
+    fitting = [one for one in meeting if one.fits] or meeting
+    free = [one for one in fitting if one.candidate.properties.uniqueness != "worker id"] or fitting
     alike = [one for one in free if one.moved.value <= ALIKE * free[0].moved.value]
     best = max(alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
-    others = [one for one in meeting if one.candidate.name != best.candidate.name]
+    others = [one for one in fitting if one.candidate.name != best.candidate.name]
     with_gain = [
         one
         for one in others
@@ -133,15 +139,15 @@ def _tells(one: Candidate, what: str) -> bool:
     return any(told.startswith(what) for told in one.properties.tells)
 
 
-def _ease(one: Judged, languages: Callable[[str], int]) -> tuple[bool, bool, int, bool]:
+def _ease(one: Judged, languages: Callable[[str], int]) -> tuple[bool, bool, bool, int]:
     """What decides between layouts that move as many bytes: whether few pages are in use at a time, and how easily
-    people get these keys, from the server or from a library in many languages, in the usual column."""
+    people get these keys: in the engine's own column, from the server or from a library in many languages."""
     candidate = one.candidate
     return (
         candidate.name == CONTROL,
         candidate.properties.contention != "many pages",
-        languages(candidate.name) + (candidate.properties.server is not None),
         candidate.column.native,
+        languages(candidate.name) + (candidate.properties.server is not None),
     )
 
 

@@ -6,7 +6,20 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import costs, innodb, layouts, one_row, pagemodel, past, postgresql, report, scaling, sqlite, writers
+from benchmarks import (
+    advice,
+    costs,
+    innodb,
+    layouts,
+    one_row,
+    pagemodel,
+    past,
+    postgresql,
+    report,
+    scaling,
+    sqlite,
+    writers,
+)
 from keybench.errors import KeybenchError
 from keybench.runners.measuring.machine import describe
 
@@ -23,6 +36,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "one-row": one_row.compare,
     "report": report.compare,
     "scaling": scaling.compare,
+    "advice": advice.compare,
 }
 
 

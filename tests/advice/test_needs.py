@@ -37,6 +37,10 @@ def test_rows_are_read_as_people_write_them(text: str, rows: int) -> None:
             "--rows 1e9 is fewer than the 2,000,000,000 that exist: --rows counts all rows at the size that you plan "
             "for.",
         ),
+        (
+            {"rows_per_second": 1e-3},
+            "1,000,000,000 rows take 31,688 years at 0.001 a second: give --rows-per-second 0.032 or more.",
+        ),
         ({"writers": 0}, "--writers is 0: give a number from 1 to 1000."),
         ({"payload": -1}, "--payload is -1: give a number from 0 to 8000."),
         ({"ram": "much"}, "--ram 'much' is no size: write it as 512MB or 64GB."),

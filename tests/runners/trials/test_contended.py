@@ -31,6 +31,7 @@ def target() -> Iterator[Target]:
         provision.stop()
 
 
+@pytest.mark.long
 def test_a_trial_counts_aborts_and_samples_waits_and_locks(target: Target) -> None:
     request = Request(
         ("postgresql",), {"postgresql": "embedded"}, SCENARIO.with_equal_writers(2), ("uuid-v7",), (), 1200, 1, "fast",
