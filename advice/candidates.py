@@ -10,6 +10,7 @@ from typing import Final
 from keybench.advice.needs import Needs
 from keybench.advice.properties import UNGUESSABLE_BITS, Properties, properties
 from keybench.databases.contract.engine import Engine
+from keybench.databases.core.server_made import server_made
 from keybench.generators.core.layout import Layout, layout, layouts
 from keybench.model.column import Column
 from keybench.model.names import CONTROL, RANDOM
@@ -136,7 +137,9 @@ def _type(column: Column) -> str:
 
 
 def _ever(needs: Needs, made: Layout) -> bool:
-    return any(one.replica == made.name for one in needs.on.server_keys)
+    newest = max(needs.on.versions.values(), default=0)
+    keys = needs.on.server_keys
+    return any(server_made(keys, made.name, needs.on.column(one.column), newest) for one in keys)
 
 
 def _list(told: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from keybench.advice.hottest_range import hottest_share
 from keybench.databases.contract.engine import Engine
+from keybench.databases.core.server_made import server_made
 from keybench.generators.core.layout import Layout
 from keybench.model.column import Column
 from keybench.model.table import ServerKeys
@@ -37,7 +38,7 @@ class Properties:
     """What people ask of keys."""
 
     server: ServerKeys | None
-    """The keys of that layout that the server makes itself, if this version does."""
+    """The keys of that layout, or like them, that the server makes itself, if this version does."""
     by_clients: bool
     """Whether a client can make a key without asking anybody."""
     ascends: bool
@@ -59,7 +60,7 @@ def properties(on: Engine, version: str, made: Layout, column: Column, rows_per_
     ascends = made.suits(column)
     hottest = hottest_share(made.name, column, rows_per_second)
     return Properties(
-        server=_by_server(on, version, made.name, column),
+        server=server_made(on.server_keys, made.name, column, on.versions.get(version, 0)),
         by_clients=facts.uniqueness != "plan" and not made.one_counter,
         ascends=ascends,
         sortable=ascends and (facts.time is not None or (facts.within == "always" and facts.across == "always")),
@@ -81,14 +82,6 @@ def random_bits(made: Layout) -> float:
         for part in facts.parts
         if part.letter in facts.random
     )
-
-
-def _by_server(on: Engine, version: str, name: str, column: Column) -> ServerKeys | None:
-    number = on.versions.get(version, 0)
-    made = [
-        one for one in on.server_keys if one.replica == name and one.column == column.name and one.min_version <= number
-    ]
-    return made[0] if made else None
 
 
 def _tells(made: Layout) -> tuple[str, ...]:
