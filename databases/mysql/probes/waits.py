@@ -19,11 +19,10 @@ _LATCHES: Final = """
 SELECT coalesce(sum(count), 0) FROM information_schema.innodb_metrics
 WHERE name IN ('innodb_rwlock_s_os_waits', 'innodb_rwlock_x_os_waits', 'innodb_rwlock_sx_os_waits')"""
 
-_OF_ALL: Final = "all read-write locks of InnoDB, of which those of pages and indexes are most"
-
 
 class ContentionProbe:
-    """Differences of counters of the whole server. MariaDB has counted no waits for latches since 10.6."""
+    """Differences of counters of the whole server. MariaDB has counted no waits for latches since 10.6; MySQL counts
+    those of all read-write locks of InnoDB, of which those of pages and indexes are most."""
 
     server_wide = True
 
@@ -40,11 +39,10 @@ class ContentionProbe:
     def after(self, _table: Table) -> Iterable[Reading]:
         """The differences."""
         for metric, first, last in zip(self.supplies, self._begin, self._count(), strict=True):
-            note = _OF_ALL if metric == Metric.LATCH_WAITS else ""
             if first is None or last is None:
                 yield Reading(metric, None, "absent", "INNODB_METRICS cannot be read without the privilege PROCESS.")
             else:
-                yield Reading(metric, float(last - first), "measured", note)
+                yield Reading(metric, float(last - first), "measured")
 
     def _count(self) -> list[int | None]:
         # MariaDB counts writes of its log, each of which ends a group of commits; MySQL counts its synchronisations.

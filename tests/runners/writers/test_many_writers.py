@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -155,17 +156,17 @@ def test_a_server_says_how_many_connections_it_has_left(target: Target, admin: A
         difference = before - admin.sessions_left()
         for other in others:
             other.close()
-        assert 30 < before < 50
+        assert 80 < before < 100
     assert difference == 5
 
 
 def test_more_writers_than_connections_are_refused(target: Target, admin: Admin) -> None:
-    many = load_scenario("quick").with_equal_writers(60)
+    many = load_scenario("quick").with_equal_writers(120)
     request = Request((target.engine.name,), {}, many, ("uuid-v7",), (), None, 1, "fast", 3, 60.0)
     if not isinstance(admin, LimitsSessions):
         connections.check(request, target)
         return
-    with pytest.raises(UsageError, match=r"^60 writers need as many connections, and .* accepts 4\d more: use fewer "):
+    with pytest.raises(UsageError, match=r"^120 writers need as many connections, and .* accepts 9\d more: use fewer "):
         connections.check(request, target)
 
 
@@ -177,14 +178,27 @@ def test_the_message_counts_writers_and_their_connections_apart(target: Target, 
     request = Request(
         (target.engine.name,), {}, load_scenario("sharded-rows"), ("uuid-v7",), (), None, 1, "fast", 3, 60
     )
-    with pytest.raises(UsageError, match=r"^4 writers need 320 connections, and .* accepts 4\d more: use fewer "):
+    with pytest.raises(UsageError, match=r"^4 writers need 320 connections, and .* accepts 9\d more: use fewer "):
         connections.check(request, target, several)
 
 
-def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run) -> None:
-    done = command("--db", "postgresql", "--server", "embedded", "--writers", "60", "--rows", "600")
-    assert done.returncode == 2
-    assert "60 writers need as many connections, and PostgreSQL (embedded) accepts 4" in done.stderr
+def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run, tmp_path: Path) -> None:
+    work = [
+        'title = "Two tables for each writer"',
+        "rows = 1280",
+        "start = 2026-01-01T00:00:00Z",
+        "[table]",
+        "shards = 2",
+        "[[writer]]",
+        'id = "writer"',
+        "shards = [1, 2]",
+    ]
+    (tmp_path / "two.toml").write_text("\n".join(work))
+    done = command(
+        "--db", "postgresql", "--server", "embedded", "--scenario", "two.toml", "--layout", "uuid-v7", "--writers", "64"
+    )
+    assert done.returncode == 2, done.stderr
+    assert "64 writers need 128 connections, and PostgreSQL (embedded) accepts 9" in done.stderr
     assert "the trials will take" not in done.stdout
 
 
