@@ -38,6 +38,8 @@ class Answer:
     """The table with the recommended key."""
     measured: Mapping[tuple[str, str], Measured]
     """What was measured here before, by layout and column."""
+    refused: Sequence[tuple[str, str]]
+    """Layouts that cannot be forecast, and why."""
 
     @property
     def best(self) -> Candidate:
@@ -68,8 +70,12 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     if all(one.misses for one in found):
         raise UsageError(_contradiction(needs, found))
     say(f"{len(found)} layouts on {needs.on.title}")
-    order = ranking(_judge(needs, found), needs.made_by, lambda name: len({call.language for call in calls_for(name)}))
-    assert order is not None, "some candidate meets the needs"
+    forecasts = _forecasts(needs, found)
+    known = [(one, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, IndexForecast)]
+    refused = [(one.label, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, str)]
+    order = ranking(judge(known, needs), needs.made_by, lambda name: len({call.language for call in calls_for(name)}))
+    if order is None:
+        raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
     best = order.best.candidate
     existing, options = None, []
     if needs.existing:
@@ -98,16 +104,22 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
         tuple(calls.values()),
         create_table(needs.on, needs.version, best.column, best.name),
         measured(results, needs.on) if results else {},
+        tuple(refused),
     )
 
 
-def _judge(needs: Needs, found: Sequence[Candidate]) -> list[Judged]:
-    def one(candidate: Candidate) -> IndexForecast:
+def _forecasts(needs: Needs, found: Sequence[Candidate]) -> list[IndexForecast | str]:
+    """One for each candidate, or why there is none: its keys may end before the table does."""
+
+    def one(candidate: Candidate) -> IndexForecast | str:
         table = candidate.table(needs.payload)
-        return forecast(Question(needs.on, table, candidate.name, needs.growth, needs.server))
+        try:
+            return forecast(Question(needs.on, table, candidate.name, needs.growth, needs.server))
+        except UsageError as why:
+            return str(why)
 
     with ThreadPoolExecutor(_CORES) as pool:
-        return judge(list(zip(found, pool.map(one, found), strict=True)), needs)
+        return list(pool.map(one, found))
 
 
 def _contradiction(needs: Needs, found: Sequence[Candidate]) -> str:

@@ -10,6 +10,7 @@ from keybench.advice.candidates import Candidate
 from keybench.advice.figure import Figure
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.needs import MadeBy, Needs
+from keybench.advice.properties import UNGUESSABLE_BITS
 from keybench.model.names import CONTROL, RANDOM
 
 ALIKE: Final = 1.03
@@ -125,7 +126,7 @@ def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[st
     has = {
         "--made-by client": (ours.by_clients, theirs.by_clients),
         "--made-by server": (ours.server is not None, theirs.server is not None),
-        "--unguessable": (ours.random_bits >= 60, theirs.random_bits >= 60),
+        "--unguessable": (ours.random_bits >= UNGUESSABLE_BITS, theirs.random_bits >= UNGUESSABLE_BITS),
         "--hides-time": (not _tells(one, "when"), not _tells(other, "when")),
         "--merge": (ours.uniqueness not in ("plan", "worker id"), theirs.uniqueness not in ("plan", "worker id")),
         "--sortable": (ours.sortable, theirs.sortable),

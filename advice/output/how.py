@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from keybench.advice.answer import Answer
+from keybench.advice.how_to import statements
 from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.libraries import LibraryCall
-from keybench.advice.how_to.statements import Statement, convert_keys, rebuild_index, switch_keys
+from keybench.advice.how_to.statements import Statement
 from keybench.model.sizes import spelled
 
 
@@ -52,16 +53,7 @@ def option_rows(of: Answer) -> list[tuple[str, ...]]:
 
 def steps(of: Answer, option: Option) -> list[Statement]:
     """The statements of one way to go, in order; empty for staying."""
-    on, version, best = of.needs.on, of.needs.version, of.best
-    if option.name == "stay" or of.existing is None:
+    if of.existing is None:
         return []
-    old = of.existing.candidate
-    if option.name == "convert":
-        return convert_keys(on, version, (old.column, old.name), (best.column, best.name))
-    switch = switch_keys(on, version, old.column, best.name)
-    rebuild = rebuild_index(on, version, old.column, best.name)
-    return {
-        "switch": switch,
-        "switch-rebuild-now": [*rebuild, *switch],
-        "switch-rebuild-later": [*switch, *rebuild],
-    }[option.name]
+    old, new = of.existing.candidate, of.best
+    return statements.steps(option.name, of.needs.on, of.needs.version, (old.column, old.name), (new.column, new.name))

@@ -86,10 +86,12 @@ def cells(of: Answer) -> Cells:
 
 
 def missing(of: Answer) -> list[tuple[str, str]]:
-    """(layouts that do not meet the needs, what they miss)."""
+    """(layouts that do not meet the needs, what they miss); also those that cannot be forecast, and why."""
     by_reason: dict[str, list[str]] = {}
     for one in of.ranking.missing:
         by_reason.setdefault("; ".join(one.candidate.misses), []).append(one.candidate.label)
+    for label, why in of.refused:
+        by_reason.setdefault(why.rstrip("."), []).append(label)
     return [(", ".join(labels), why) for why, labels in by_reason.items()]
 
 

@@ -66,3 +66,10 @@ def test_needs_that_exclude_one_another(asked: Asked) -> None:
         "no layout on SQLite 3 meets --type integer --unguessable at once: drop one: without --type integer, `"
     )
     assert "; without --unguessable, `bigint-identity`" in str(error.value)
+
+
+def test_a_layout_whose_time_ends_is_told_with_the_reason(asked: Asked) -> None:
+    of = asked(made_by="client", rows_per_second=1e-5)
+    ((label, why),) = [one for one in of.refused if one[0] == "snowflake"]
+    assert "snowflake keys hold instants from 2010" in why
+    assert f"- {label}: snowflake keys hold" in markdown.markdown(of)
