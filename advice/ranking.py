@@ -106,8 +106,7 @@ def ranking(found: Sequence[Judged], made_by: MadeBy, languages: Callable[[str],
     with_gain = [
         one
         for one in others
-        if one.moved.value < 2 * WORSE * best.moved.value
-        and (gains(one.candidate, best.candidate, made_by) or ALIKE * one.moved.value < best.moved.value)
+        if gains(one.candidate, best.candidate, made_by) or ALIKE * one.moved.value < best.moved.value
     ]
     runner_up = _easiest(with_gain or others, languages)
     return Ranking(
@@ -160,8 +159,10 @@ def _easiest(found: Sequence[Judged], languages: Callable[[str], int]) -> Judged
 
 
 def _avoided(ordered: Sequence[Judged], best: Judged, runner_up: Judged | None) -> tuple[Judged, ...]:
-    """Layouts that move many more bytes than both choices: random GUIDs first, then the worst of the others."""
-    most = max(best.moved.high, runner_up.moved.high if runner_up else 0.0)
+    """Layouts that move many more bytes than the best and a second choice that is near it: random GUIDs first, then the
+    worst of the others."""
+    near = runner_up is not None and runner_up.moved.high < 2 * WORSE * best.moved.high
+    most = max(best.moved.high, runner_up.moved.high) if runner_up and near else best.moved.high
     worse = [
         one
         for one in reversed(ordered)

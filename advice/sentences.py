@@ -8,7 +8,7 @@ from typing import Final
 from keybench.advice.answer import Answer
 from keybench.advice.candidates import Candidate
 from keybench.advice.figure import Figure
-from keybench.advice.ranking import ALIKE, Judged
+from keybench.advice.ranking import ALIKE, WORSE, Judged
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.sizes import spelled
 
@@ -56,9 +56,10 @@ def runner_up(of: Answer) -> str:
     if second.candidate.properties.uniqueness == "worker id":
         return f"Second choice: {name}. {cost}; choose it if each writer can be given a number of its own."
     if not of.ranking.gains:
-        return f"Second choice: {name}. {cost}, and its keys can nothing that those of `{of.best.name}` cannot."
+        return f"Second choice: {name}. {cost}, and its keys have nothing that those of `{of.best.name}` lack."
+    only = "only " if second.moved.value > WORSE * of.ranking.best.moved.value else ""
     when = " or ".join(_IF[option] for option in of.ranking.gains[:3])
-    return f"Second choice: {name}. {cost}; choose it if {when}."
+    return f"Second choice: {name}. {cost}; choose it {only}if {when}."
 
 
 def to_avoid(of: Answer) -> list[str]:
@@ -148,4 +149,5 @@ def _avoid(one: Judged, best: Judged, of: Answer) -> str:
         why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")
     ordered = one.candidate.made.order != "none" and not one.candidate.properties.ascends
     trap = f" It does not ascend in {one.candidate.type_name}." if ordered else ""
-    return f"Avoid {_named(one.candidate)}: {'; '.join(why) or 'it moves more bytes'}.{trap}"
+    otherwise = " otherwise" if one is of.ranking.runner_up else ""
+    return f"Avoid {_named(one.candidate)}{otherwise}: {'; '.join(why) or 'it moves more bytes'}.{trap}"

@@ -31,7 +31,9 @@ def package(call: LibraryCall) -> str:
     return f"{call.package} {call.version}" + (f" ({call.install})" if call.install else "")
 
 
-OPTION_HEAD: Final = ("", "index before new rows", "after them", "full", "splits for 1,000 new rows", "written once")
+OPTION_HEAD: Final = ("", "before", "after", "full", "splits", "built")
+"""What is done; the index when the first new row comes and after the last; its pages in use; splits for 1,000 new rows;
+bytes that building the index writes once."""
 
 
 def option_rows(of: Answer) -> list[tuple[str, ...]]:

@@ -23,6 +23,8 @@ class Column:
     """What it shows, for readers who never heard of it."""
     figure: bool = True
     """Whether it is a number."""
+    main: bool = True
+    """Whether it stands with the most important ones, where a terminal has no room for all."""
 
 
 LAYOUT: Final = Column("layout", "how the bits of a key are composed", figure=False)
@@ -31,19 +33,23 @@ _COLUMNS: Final[dict[Column, Callable[[Judged], str]]] = {
         UNKNOWN if one.assumed else _number(one.moved)
     ),
     Column("index", "the size of the key's index"): lambda one: _size(one.forecast.index_bytes),
-    Column("±", "half of the 95 % interval of the index's size"): lambda one: _around(one.forecast.index_bytes),
+    Column("±", "half of the 95 % interval of the index's size", main=False): lambda one: _around(
+        one.forecast.index_bytes
+    ),
     Column("full", "the part of the index's pages that is in use"): lambda one: _percent(one.forecast.density),
     Column("splits", "pages that were split in two, for each 1,000 rows"): lambda one: _number(one.forecast.splits),
     Column("log", "bytes of log a row"): lambda one: _number(one.forecast.log_bytes),
     Column("reads", "pages read from disk for a row, at the end"): lambda one: _number(one.forecast.reads),
-    Column("reads from", "the number of rows from which on a row costs 0.05 page reads"): lambda one: _rows(one),
-    Column("lag", "rows between a new row's place and the right edge, 95th percentile"): lambda one: _count(
+    Column("reads from", "the number of rows from which on a row costs 0.05 page reads", main=False): lambda one: _rows(
+        one
+    ),
+    Column("lag", "rows between a new row's place and the right edge, 95th percentile", main=False): lambda one: _count(
         one.forecast.lag
     ),
-    Column("inserts go to", "where writers insert at the same time", figure=False): lambda one: (
+    Column("inserts go to", "where writers insert at the same time", figure=False, main=False): lambda one: (
         one.candidate.properties.contention
     ),
-    Column("a key tells", "what a reader of one key learns", figure=False): lambda one: (
+    Column("a key tells", "what a reader of one key learns", figure=False, main=False): lambda one: (
         ", ".join(one.candidate.properties.tells) or "nothing"
     ),
 }

@@ -18,8 +18,8 @@ def show(of: Answer, console: Console) -> None:
         console.print(line)
     found = table.cells(of)
     console.print(f"\nLayouts that meet the needs, on {of.needs.on.title} {of.needs.version}:")
-    console.print(_grid(found, figures=True), "")
-    console.print(_grid(found, figures=False), "")
+    console.print(_grid(found, main=True), "")
+    console.print(_grid(found, main=False), "")
     for label, others in found.alike:
         console.print(f"Like {label}: {', '.join(others)}.")
     for column in found.columns[1:]:
@@ -31,7 +31,10 @@ def show(of: Answer, console: Console) -> None:
     if of.options and of.needs.existing:
         console.print(f"\nYour {of.needs.existing.rows:,} rows with `{of.needs.existing.layout}` keys:")
         console.print(_options(of))
-        console.print("`--format md` and html have the statements of each.")
+        console.print(
+            "The index before the new rows and after them, how full it is then, splits for 1,000 new rows, and what "
+            "building it writes. --format md and html have the statements of each."
+        )
     console.print(f"\nHow to do it on {of.needs.on.title} {of.needs.version}:")
     for statement in of.statements:
         console.print(how.sql(statement), markup=False, soft_wrap=True)
@@ -40,13 +43,14 @@ def show(of: Answer, console: Console) -> None:
     console.print(f"\n{sentences.basis(of)}\nTo measure: {of.command}", markup=False)
 
 
-def _grid(found: table.Cells, *, figures: bool) -> Table:
-    """The figures of each layout, or what is not a number."""
+def _grid(found: table.Cells, *, main: bool) -> Table:
+    """The most important columns, or the others."""
     grid = Table(box=None, pad_edge=False)
-    grid.add_column(found.columns[0].title, no_wrap=True)
-    shown = [i for i, column in enumerate(found.columns) if i and column.figure == figures]
+    grid.add_column(found.columns[0].title, overflow="fold")
+    shown = [i for i, column in enumerate(found.columns) if i and column.main == main]
     for i in shown:
-        grid.add_column(found.columns[i].title, justify="right" if figures else "left", overflow="fold")
+        column = found.columns[i]
+        grid.add_column(column.title, justify="right" if column.figure else "left", no_wrap=column.figure)
     for place, row in enumerate(found.rows):
         grid.add_row(row[0], *(row[i] for i in shown), style="bold" if place == found.best else "")
     return grid
@@ -55,7 +59,7 @@ def _grid(found: table.Cells, *, figures: bool) -> Table:
 def _options(of: Answer) -> Table:
     grid = Table(box=None, pad_edge=False)
     for i, head in enumerate(how.OPTION_HEAD):
-        grid.add_column(head, justify="right" if i else "left", overflow="fold")
+        grid.add_column(head, justify="right" if i else "left", overflow="fold", no_wrap=bool(i))
     for row in how.option_rows(of):
         grid.add_row(*row)
     return grid
