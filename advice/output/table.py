@@ -74,7 +74,9 @@ class Cells:
 
 def cells(of: Answer) -> Cells:
     """Of the layouts that meet the needs. What no model of this engine knows has no column."""
-    shown = sorted(of.ranking.meeting, key=lambda one: one is not of.ranking.best)  # the best speaks for its row
+    spoken_of = [of.ranking.best, of.ranking.runner_up, of.existing, *of.ranking.avoid]
+    shown = sorted(of.ranking.meeting, key=lambda one: one not in spoken_of)  # these name their rows
+    shown.sort(key=lambda one: one is not of.ranking.best)
     told = {column: [tell(one) for one in shown] for column, tell in _COLUMNS.items()}
     told[_TIME] = [_time(of, one) for one in shown]
     known = {column: texts for column, texts in told.items() if set(texts) != {UNKNOWN}}
