@@ -90,9 +90,15 @@ def new(frames: int, others: int, branches: int, leaves: int, share: float = 1) 
     )
     state = pool.state
     state[YOUNG] = frames * (MIDPOINT_OF - MIDPOINT) // (4 * MIDPOINT_OF)
-    state[[DEPTH, SHORT, WRITES]] = [int(n * share) for n in (SCAN_DEPTH, SHORTEST, MOST_WRITES)]
+    # A walk frees at least a page and may write one: of the smallest share, too, nobody waits for ever.
+    state[[DEPTH, SHORT, WRITES]] = (
+        max(1, int(SCAN_DEPTH * share)),
+        int(SHORTEST * share),
+        max(1, int(MOST_WRITES * share)),
+    )
     state[LEAST] = min(frames // 20 - 1, state[SHORT])
-    state[[READ_TIME, BATCH, BATCH_TIME]] = int(_READ_TIME / share), max(1, int(_BATCH * share)), _BATCH_TIME
+    batch = max(1, int(_BATCH * share))
+    state[[READ_TIME, BATCH, BATCH_TIME]] = int(_READ_TIME / share), batch, int(_BATCH_TIME * batch / (_BATCH * share))
     state[[FIRST_BRANCH, FIRST_LEAF]] = others, others + branches
     _start(pool, share)
     return pool

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -44,7 +46,7 @@ from tests.pagemodels.innodb.reference_pool import PlainPool
     frames=st.integers(100, 900),
     spread=st.integers(1, 3000),
     rows=st.integers(1, 6000),
-    share=st.sampled_from([1.0, 0.3, 0.05]),
+    share=st.sampled_from([1.0, 0.3, 0.05, 2e-4]),
     changed=st.floats(0, 1),
     pause=st.integers(0, 10**7),
     seed=st.integers(0, 9),
@@ -207,6 +209,15 @@ def test_a_sample_of_rows_reads_its_share() -> None:
     )
     assert part.read.other is None
     assert part.read.leaf[1] / share == pytest.approx(full.leaf[1], rel=0.05)
+
+
+def test_the_smallest_sample_ends_and_reads_what_the_pool_lacks() -> None:
+    rows, share = 60_000, 2.2e-4
+    cost = model(100).load_cost(
+        Load(streams.random(rows), [rows // 2, rows], 1, look_ups=False), Server(cache_bytes=16 << 30, share=share)
+    )
+    frames, leaves = buffer_pool.frames_of(16 << 30, 16384) * share, rows / 80
+    assert cost.read.leaf[1] / (rows / 2) == pytest.approx(1 - 2 * math.log(2) * frames / leaves, abs=0.03)
 
 
 def test_keys_share_bytes_with_those_before_them() -> None:
