@@ -1,8 +1,8 @@
 """Transactions of one row by 1, 4 and 8 writers, relative to a native client: pgbench, mariadb-slap.
 
-Each repetition runs three loads in turn: the native client's, the same statement sent by our writers, and our writers'
-own rows, whose keys they send. The processor time of clients and server is measured too: what a client takes, the
-server does not get.
+Each repetition runs three loads in a random order: the native client's, the same statement sent by our writers, and our
+writers' own rows, whose keys they send. The processor time of clients and server is measured too: what a client takes,
+the server does not get.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
+
+import numpy as np
 
 from benchmarks import pairs
 from benchmarks.one_row import mariadb, postgresql
@@ -27,7 +29,7 @@ from keybench.scenarios.files import load_scenario
 
 COUNTS = (1, 4, 8)
 TARGET = 0.95
-ROWS = 20_000
+ROWS = 50_000
 _CLIENTS: tuple[Client, ...] = (postgresql.CLIENT, mariadb.CLIENT)
 
 
@@ -84,18 +86,14 @@ def _lines(client: Client, target: Target, count: int, rows: int, repetitions: i
         _Arm("our own rows", partial(ours, LocalPool())),
     )
     used: list[list[Used]] = [[] for _ in arms]
-    for repetition in range(repetitions):
-        for i in _turn(len(arms), repetition):
+    chance = np.random.default_rng(count)
+    for _ in range(repetitions):
+        for i in chance.permutation(len(arms)):
             used[i].append(measured(arms[i].load))
     for arm, own in zip(arms, used, strict=True):
         yield _line(arm.title, count, rows, own, used[0])
     admin.drop(table)
     admin.close()
-
-
-def _turn(arms: int, repetition: int) -> list[int]:
-    """The order of a repetition: another arm comes first each time."""
-    return [(repetition + i) % arms for i in range(arms)]
 
 
 def _line(title: str, count: int, rows: int, own: Sequence[Used], native: Sequence[Used]) -> str:
